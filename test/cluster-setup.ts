@@ -1,0 +1,50 @@
+// Starts one PostgreSQL for the whole test run, and builds in it the template that every test
+// database is cloned from. TEST_POSTGRES_URL points the tests at another server instead.
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, urlForDatabase } from "../db/connect.ts";
+import {
+  initialiseCluster,
+  openCluster,
+  startServer,
+  stopServer,
+  SUPERUSER,
+} from "../db/embedded/cluster.ts";
+import { applyMigrations } from "../db/migrations.ts";
+import { makeRoles } from "../db/roles.ts";
+
+export const TEMPLATE = "dex_template";
+
+export default async function setUpCluster(): Promise<void> {
+  const given = process.env["TEST_POSTGRES_URL"];
+  const url = given ?? (await startCluster());
+  const admin = await connect(url);
+  await admin.query(`drop database if exists ${TEMPLATE} with (force)`);
+  await admin.query(`create database ${TEMPLATE} template template0 encoding 'UTF8'`);
+  await admin.end();
+  await makeRoles(urlForDatabase(url, TEMPLATE));
+  await applyMigrations(urlForDatabase(url, TEMPLATE));
+  process.env["TEST_CLUSTER_URL"] = url;
+}
+
+async function startCluster(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "dex-test-"));
+  await chmod(folder, 0o755);
+  const cluster = await openCluster(join(folder, "postgres"));
+  const password = randomBytes(18).toString("base64url");
+  await initialiseCluster(cluster, password);
+  // What a crash would lose may be lost: the data is made anew for each run.
+  const port = await startServer(cluster, {
+    fsync: "off",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+    max_connections: "200",
+  });
+  (globalThis as { stopTestCluster?: () => Promise<void> }).stopTestCluster = async () => {
+    await stopServer(cluster);
+    await rm(folder, { recursive: true, force: true });
+  };
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
+}

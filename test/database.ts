@@ -1,0 +1,60 @@
+// The one helper that makes a database: a clone of the migrated template, gone after the file.
+import { randomBytes } from "node:crypto";
+import { connect, makePool, urlForDatabase, type Pool, type Role } from "../db/connect.ts";
+import { TEMPLATE } from "./cluster-setup.ts";
+
+export interface TestDatabase {
+  /** Logs in as the superuser. */
+  url: string;
+  /** Reads as the service does. */
+  reader: Pool;
+  /** Fills as a loader does. */
+  writer: Pool;
+  /** Changes the schema as a migration does. */
+  owner: Pool;
+  /** Takes all data out again, so that tests of one file start empty. */
+  empty(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+/** The superuser's URL of the test run's server, on its maintenance database. */
+export function clusterUrl(): string {
+  const url = process.env["TEST_CLUSTER_URL"];
+  if (url === undefined) throw new Error("test/cluster-setup.ts has not run");
+  return url;
+}
+
+/** Makes a database; from the migrated template, unless told to make a bare one. */
+export async function makeDatabase({ migrated = true } = {}): Promise<TestDatabase> {
+  const name = `dex_test_${randomBytes(6).toString("hex")}`;
+  const admin = await connect(clusterUrl());
+  const template = migrated ? TEMPLATE : "template0";
+  await admin.query(`create database ${name} template ${template}`);
+  await admin.end();
+
+  const url = urlForDatabase(clusterUrl(), name);
+  const pools: Pool[] = [];
+  const poolOf = (role: Role): Pool => {
+    const pool = makePool(url, { role, poolSize: 5 });
+    pools.push(pool);
+    return pool;
+  };
+  const owner = poolOf("dex_owner");
+  return {
+    url,
+    reader: poolOf("dex_reader"),
+    writer: poolOf("dex_writer"),
+    owner,
+    async empty() {
+      await owner.query(
+        "truncate dex_trade, dex_offer, dex_pair, dex_token, dex_head restart identity",
+      );
+    },
+    async drop() {
+      await Promise.all(pools.map((pool) => pool.end()));
+      const client = await connect(clusterUrl());
+      await client.query(`drop database ${name} with (force)`);
+      await client.end();
+    },
+  };
+}
