@@ -1,0 +1,40 @@
+// Finds the database that a command is to work on.
+import { connect } from "./connect.ts";
+import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
+
+/**
+ * The URL by which a database is migrated and filled: DATABASE_OWNER_URL, else DATABASE_URL, else
+ * that of the running embedded database in DATA_DIR, whose login is its superuser. A command takes
+ * its role on it by `connect(url, { role })`. Throws, with what to do, where no database runs; a
+ * URL that was given is not tried here.
+ */
+export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
+  const given = [env["DATABASE_OWNER_URL"], env["DATABASE_URL"]].find(
+    (url) => url !== undefined && url !== "",
+  );
+  if (given !== undefined) return given;
+  const dataDir = dataDirOf(env["DATA_DIR"]);
+  const connection = await readConnection(dataDir);
+  if (connection === undefined) {
+    throw new Error(
+      `There is no embedded database in ${dataDir}. Start one with \`npm start\` and leave it ` +
+        "running, or give DATABASE_OWNER_URL.",
+    );
+  }
+  const url = connectionUrl(connection);
+  await checkAlive(url, dataDir);
+  return url;
+}
+
+async function checkAlive(url: string, dataDir: string): Promise<void> {
+  try {
+    const client = await connect(url);
+    await client.end();
+  } catch (error) {
+    throw new Error(
+      `The embedded database in ${dataDir} does not answer (${(error as Error).message}). Start ` +
+        "it with `npm start` and leave it running, or give DATABASE_OWNER_URL.",
+      { cause: error },
+    );
+  }
+}
