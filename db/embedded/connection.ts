@@ -1,7 +1,9 @@
 // The file in DATA_DIR by which other programs find the embedded database.
-import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { readFile, rename } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ownerOf, writePrivate } from "./private-file.ts";
 
 const DEFAULT_DATA_DIR = fileURLToPath(new URL("../../.data", import.meta.url));
 
@@ -14,6 +16,8 @@ export interface EmbeddedConnection {
   database: string;
   /** The name of the database in which graphile-migrate tries what it commits. */
   shadow: string;
+  /** Set once the simulated exchange has begun to fill this database; only then it trades on. */
+  seed?: "simulated";
 }
 
 /** DATA_DIR as an absolute path: what was given, else `.data` in the repository's root. */
@@ -39,10 +43,12 @@ export async function writeConnection(
   dataDir: string,
   connection: EmbeddedConnection,
 ): Promise<void> {
-  const unfinished = `${connectionFile(dataDir)}.${process.pid}`;
-  await rm(unfinished, { force: true });
-  await writeFile(unfinished, `${JSON.stringify(connection, null, 2)}\n`, { mode: 0o600 });
-  await chmod(unfinished, 0o600);
+  const unfinished = `${connectionFile(dataDir)}.${randomBytes(6).toString("hex")}`;
+  await writePrivate(
+    unfinished,
+    `${JSON.stringify(connection, null, 2)}\n`,
+    await ownerOf(dataDir),
+  );
   await rename(unfinished, connectionFile(dataDir));
 }
 

@@ -1,0 +1,227 @@
+// The embedded database of a DATA_DIR: made where it is missing, started, migrated, stopped.
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, realpath, rename, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { connect } from "../connect.ts";
+import { applyMigrations, pendingMigrations } from "../migrations.ts";
+import { makeRoles } from "../roles.ts";
+import { canReach, isRoot, serverAccount } from "./account.ts";
+import { makeSystemDir, SYSTEM_DIR } from "./binaries.ts";
+import {
+  dataVersion,
+  initialiseCluster,
+  openCluster,
+  programVersion,
+  runningServer,
+  startServer,
+  stopServer,
+  SUPERUSER,
+  type Cluster,
+} from "./cluster.ts";
+import {
+  connectionUrl,
+  readConnection,
+  writeConnection,
+  type EmbeddedConnection,
+} from "./connection.ts";
+import { takeLock } from "./lock.ts";
+
+export interface Embedded {
+  /** The superuser's URL of the exchange's database. */
+  url: string;
+  /** Where PostgreSQL keeps the data: in DATA_DIR, or where its account can reach. */
+  clusterDir: string;
+  /** Whether a server was found running that an earlier service had left, and taken over. */
+  adopted: boolean;
+  /** Stops the server and gives DATA_DIR back. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  /** An absolute path; made where it is missing. */
+  dataDir: string;
+  /** Told, in a sentence, what the user should know of. */
+  log: (line: string) => void;
+}
+
+/**
+ * Starts the embedded database of this DATA_DIR with every committed migration applied. Throws, and
+ * leaves nothing running, when another service has the DATA_DIR (`DataDirInUse`), when its data are
+ * of another major version of PostgreSQL, or when they cannot be opened.
+ */
+export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<Embedded> {
+  await makeDataDir(dataDir);
+  const unlock = await takeLock(dataDir);
+  try {
+    const cluster = await openCluster(await clusterFolder(dataDir));
+    const { connection, adopted } = await startedConnection(dataDir, cluster, log);
+    const stop = async (): Promise<void> => {
+      await stopServer(cluster);
+      await unlock();
+    };
+    try {
+      await prepareDatabases(connection);
+    } catch (error) {
+      await stopServer(cluster);
+      throw error;
+    }
+    return { url: connectionUrl(connection), clusterDir: cluster.dataDir, adopted, stop };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    // Root's must let the account of PostgreSQL through; what is in it is for its eyes only.
+    if (made !== undefined && isRoot()) await chmod(dataDir, 0o755);
+  } catch (error) {
+    throw new Error(`DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Where the cluster of this DATA_DIR is: in it, unless root's PostgreSQL, which runs as another
+ * account, cannot enter a folder on the way.
+ */
+async function clusterFolder(dataDir: string): Promise<string> {
+  const real = await realpath(dataDir);
+  const within = join(real, "postgres");
+  if (await canReach(await serverAccount(within), within)) return within;
+  await makeSystemDir();
+  const name = createHash("sha256").update(real).digest("hex").slice(0, 12);
+  return join(SYSTEM_DIR, `${basename(real).replace(/^\.+/, "")}-${name}`);
+}
+
+async function startedConnection(
+  dataDir: string,
+  cluster: Cluster,
+  log: (line: string) => void,
+): Promise<{ connection: EmbeddedConnection; adopted: boolean }> {
+  const known = await readConnection(dataDir);
+  const version = await dataVersion(cluster);
+  if (version !== undefined) {
+    await checkVersion(cluster, dataDir, version);
+    if (known !== undefined) return reopen(dataDir, cluster, known);
+    await setAside(cluster, dataDir, log);
+  }
+  // The password is on disk before the cluster that has it.
+  const connection: EmbeddedConnection = {
+    host: "127.0.0.1",
+    port: 0,
+    user: SUPERUSER,
+    password: randomBytes(24).toString("base64url"),
+    database: "dex",
+    shadow: "dex_shadow",
+  };
+  await writeConnection(dataDir, connection);
+  await initialiseCluster(cluster, connection.password);
+  return { connection: await start(dataDir, cluster, connection), adopted: false };
+}
+
+async function checkVersion(cluster: Cluster, dataDir: string, version: number): Promise<void> {
+  const programs = await programVersion(cluster);
+  if (version === programs) return;
+  throw new Error(
+    `DATA_DIR ${dataDir} holds data of PostgreSQL ${version}, and this is PostgreSQL ${programs}, ` +
+      "which cannot read them. Give another DATA_DIR, or start the release of this service that made them.",
+  );
+}
+
+/** Takes over the server that runs already, or starts one on the data that are there. */
+async function reopen(
+  dataDir: string,
+  cluster: Cluster,
+  known: EmbeddedConnection,
+): Promise<{ connection: EmbeddedConnection; adopted: boolean }> {
+  if ((await runningServer(cluster)) !== undefined) {
+    if (await answersAs(known, cluster)) return { connection: known, adopted: true };
+    await stopServer(cluster);
+  }
+  return { connection: await start(dataDir, cluster, known), adopted: false };
+}
+
+async function answersAs(connection: EmbeddedConnection, cluster: Cluster): Promise<boolean> {
+  try {
+    const client = await connect(connectionUrl(connection, "postgres"));
+    try {
+      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+      return rows[0]?.data_directory === cluster.dataDir;
+    } finally {
+      await client.end();
+    }
+  } catch {
+    return false;
+  }
+}
+
+async function start(
+  dataDir: string,
+  cluster: Cluster,
+  connection: EmbeddedConnection,
+): Promise<EmbeddedConnection> {
+  const started = { ...connection, port: await startServer(cluster) };
+  try {
+    await writeConnection(dataDir, started);
+    return started;
+  } catch (error) {
+    await stopServer(cluster);
+    throw error;
+  }
+}
+
+/**
+ * Data without the connection.json that opens them. Outside DATA_DIR they are of a DATA_DIR that
+ * was deleted, and are kept beside the new ones; inside it, somebody has lost something.
+ */
+async function setAside(
+  cluster: Cluster,
+  dataDir: string,
+  log: (line: string) => void,
+): Promise<void> {
+  if (!cluster.dataDir.startsWith(SYSTEM_DIR)) {
+    throw new Error(
+      `DATA_DIR ${dataDir} holds a database, but the connection.json with its password is gone. ` +
+        "Put it back, give another DATA_DIR, or delete this one to begin anew.",
+    );
+  }
+  await stopServer(cluster);
+  const { mtime } = await stat(cluster.dataDir);
+  const aside = `${cluster.dataDir}-until-${mtime.toISOString().replace(/\D/g, "")}`;
+  await rename(cluster.dataDir, aside);
+  log(`The data of a DATA_DIR that was deleted are still in ${aside}; delete them if you like.`);
+}
+
+/** The roles, the two databases with their rights, and every migration; each where it is missing. */
+async function prepareDatabases(connection: EmbeddedConnection): Promise<void> {
+  await makeDatabase(connection, connection.database);
+  await makeDatabase(connection, connection.shadow);
+  await migrate(connectionUrl(connection));
+}
+
+async function migrate(url: string): Promise<void> {
+  const client = await connect(url, { role: "dex_reader" });
+  try {
+    if ((await pendingMigrations(client)).length === 0) return;
+  } finally {
+    await client.end();
+  }
+  await applyMigrations(url);
+}
+
+async function makeDatabase(connection: EmbeddedConnection, name: string): Promise<void> {
+  const client = await connect(connectionUrl(connection, "postgres"));
+  try {
+    const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+    if (rowCount === 0) {
+      await client.query(`create database ${client.escapeIdentifier(name)}`);
+    }
+  } finally {
+    await client.end();
+  }
+  await makeRoles(connectionUrl(connection, name));
+}

@@ -1,0 +1,116 @@
+// The environment, checked, as one typed object.
+import { z } from "zod";
+import { dataDirOf } from "../db/embedded/connection.ts";
+
+export interface Config {
+  /** HOST: the address to listen on. Default 127.0.0.1, this machine alone. */
+  host: string;
+  /** PORT: the port to listen on, 0 for any free one. Default 3000. */
+  port: number;
+  /** DATABASE_URL: the database to serve. Without it, an embedded one is. */
+  databaseUrl: string | undefined;
+  /** DATABASE_OWNER_URL: the login that migrates. Default: DATABASE_URL. */
+  databaseOwnerUrl: string | undefined;
+  /** DATA_DIR: where an embedded database lives. Default `.data` in the repository's root. */
+  dataDir: string;
+  /** EMBEDDED_SEED: what a new embedded database is filled with. Default simulated. */
+  embeddedSeed: "simulated" | "none";
+  /** SIMULATE_RATE: trades a second that the simulated exchange makes, 0 for none. Default 1. */
+  simulateRate: number;
+  /** POOL_SIZE: how many connections to the database the service holds at most. Default 10. */
+  poolSize: number;
+}
+
+/** Some of the environment's values are wrong: one line for each, in `lines`. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly lines: string[];
+
+  constructor(lines: string[]) {
+    super(lines.join("\n"));
+    this.lines = lines;
+  }
+}
+
+const POSTGRES_URL = "a URL such as postgres://user:password@host:5432/database";
+
+/** A number in plain digits: Number() alone would take `0x10`, `1e3` and a space. */
+const number = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .transform(Number);
+const integer = (least: number, most: number) => number.pipe(z.int().min(least).max(most));
+const postgresUrl = z.string().refine(isPostgresUrl);
+
+const variables = {
+  HOST: z
+    .string()
+    .regex(/^[^\s/]+$/)
+    .default("127.0.0.1")
+    .describe("an IP address or a host name, such as 127.0.0.1 or 0.0.0.0"),
+  PORT: integer(0, 65_535).default(3000).describe("an integer from 0 (any free port) to 65535"),
+  DATABASE_URL: postgresUrl.optional().describe(POSTGRES_URL),
+  DATABASE_OWNER_URL: postgresUrl.optional().describe(POSTGRES_URL),
+  DATA_DIR: z.string().optional().describe("a path"),
+  EMBEDDED_SEED: z
+    .enum(["simulated", "none"])
+    .default("simulated")
+    .describe("`simulated` or `none`"),
+  SIMULATE_RATE: number
+    .pipe(z.number().min(0).max(100))
+    .default(1)
+    .describe("a number from 0 (off) to 100 trades a second"),
+  POOL_SIZE: integer(1, 1000).default(10).describe("an integer from 1 to 1000"),
+};
+
+/**
+ * Reads the configuration; a variable that is empty counts as not given. Throws `ConfigError` with
+ * a line for each wrong value, which names the variable, the value and what is accepted. No line
+ * shows a password.
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(
+    Object.keys(variables)
+      .map((name) => [name, env[name]?.trim()])
+      .filter(([, value]) => value !== undefined && value !== ""),
+  ) as Record<string, string>;
+  const { data, error } = z.object(variables).safeParse(given);
+  const lines = (error?.issues ?? []).map(({ path }) => wrongValue(String(path[0]), given));
+  if (given["DATABASE_OWNER_URL"] !== undefined && given["DATABASE_URL"] === undefined) {
+    lines.push(
+      "DATABASE_OWNER_URL is given without DATABASE_URL: give the database to serve as " +
+        "DATABASE_URL, or neither to serve an embedded one.",
+    );
+  }
+  if (data === undefined || lines.length > 0) throw new ConfigError([...new Set(lines)]);
+  return {
+    host: data.HOST,
+    port: data.PORT,
+    databaseUrl: data.DATABASE_URL,
+    databaseOwnerUrl: data.DATABASE_OWNER_URL ?? data.DATABASE_URL,
+    dataDir: dataDirOf(data.DATA_DIR),
+    embeddedSeed: data.EMBEDDED_SEED,
+    simulateRate: data.SIMULATE_RATE,
+    poolSize: data.POOL_SIZE,
+  };
+}
+
+function wrongValue(name: string, given: Record<string, string>): string {
+  const accepted = variables[name as keyof typeof variables].description ?? "";
+  // A URL that cannot be parsed may hold a password anywhere.
+  const shown = name.endsWith("_URL") ? "what was given" : JSON.stringify(given[name]);
+  return `${name}: ${shown} is not ${accepted}.`;
+}
+
+function isPostgresUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    (url?.protocol === "postgres:" || url?.protocol === "postgresql:") && url.pathname.length > 1
+  );
+}
+
+/** A database's URL as it may be shown: without its password and its parameters. */
+export function shownUrl(url: string): string {
+  const { protocol, username, host, pathname } = new URL(url);
+  return `${protocol}//${username}${username === "" ? "" : "@"}${host}${pathname}`;
+}
