@@ -28,10 +28,11 @@ interface Given {
 /** Records new trades in the order of (block, idx). Refuses to change any that is there. */
 export async function mergeTrades(
   client: Client,
-  { rows, place }: Staged,
+  staged: Staged,
   onRows: (rows: number) => void,
 ): Promise<Merged> {
-  const given = await columnsGiven(client);
+  const { rows, place } = staged;
+  const given = await columnsGiven(client, staged);
   if (!given.idxs) await countWithinBlocks(client);
   const facts = given.ids ? ["id", ...FACTS] : FACTS;
 
@@ -62,22 +63,29 @@ export async function mergeTrades(
   return { added, changed: 0 };
 }
 
-async function columnsGiven(client: Client): Promise<Given> {
-  const { rows } = await client.query<{ rows: number; ids: number; idxs: number }>(
+async function columnsGiven(client: Client, { rows, place }: Staged): Promise<Given> {
+  const { rows: counts } = await client.query<{ column: string; given: number; lacking: number }>(
     `select
-      count(*)::integer as rows,
-      count(id)::integer as ids,
-      count(idx)::integer as idxs
+      'id' as column,
+      count(id)::integer as given,
+      min(line) filter (where id is null) as lacking
+    from pg_temp.load_trade
+    union all
+    select
+      'idx',
+      count(idx)::integer,
+      min(line) filter (where idx is null)
     from pg_temp.load_trade`,
   );
-  const { rows: all, ids, idxs } = rows[0] as { rows: number; ids: number; idxs: number };
-  for (const [column, filled] of Object.entries({ id: ids, idx: idxs })) {
-    if (filled === 0 || filled === all) continue;
+  const has = (column: string): boolean => {
+    const { given = 0, lacking = 0 } = counts.find((count) => count.column === column) ?? {};
+    if (given === 0 || given === rows) return given > 0;
     throw new LoadError(
-      `trades: ${filled} of ${all} rows have an ${column}: either every row has one, or none`,
+      `${place(lacking)}, column ${column}: it is empty, and ${given} of ${rows} trades have one: ` +
+        "either every trade has one, or none",
     );
-  }
-  return { ids: ids > 0, idxs: idxs > 0 };
+  };
+  return { ids: has("id"), idxs: has("idx") };
 }
 
 async function countWithinBlocks(client: Client): Promise<void> {

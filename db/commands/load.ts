@@ -1,0 +1,118 @@
+// `npm run load -- DIR`: loads a folder of CSV files into the database.
+import { parseArgs } from "node:util";
+import { connect, type Client } from "../connect.ts";
+import { readFolder } from "../load/folder.ts";
+import { LoadError } from "../load/load-error.ts";
+import { grouped, progressLine } from "../load/progress.ts";
+import { TABLES } from "../load/rows.ts";
+import { loadRows, type LoadSummary } from "../load/write.ts";
+import { ownerUrl } from "../locate.ts";
+
+const USAGE = `Usage: npm run load -- DIR [--no-head]
+
+Loads tokens.csv, pairs.csv, offers.csv and trades.csv of the folder DIR, as many as there are:
+all of it or, where anything is wrong, nothing. db/load/README.md describes the files.
+
+  --no-head  leave the head where it is, instead of moving it to the last block loaded
+  --help     show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+async function main(): Promise<number> {
+  const request = readArguments();
+  if ("exit" in request) return request.exit;
+  try {
+    console.log(summaryText(await load(request)));
+    return 0;
+  } catch (error) {
+    console.error(`Nothing was loaded: ${explain(error)}`);
+    return EXIT_FAILED;
+  }
+}
+
+interface Request {
+  folder: string;
+  moveHead: boolean;
+}
+
+function readArguments(): Request | { exit: number } {
+  try {
+    const { values, positionals } = parseArgs({
+      options: { "no-head": { type: "boolean" }, help: { type: "boolean", short: "h" } },
+      allowPositionals: true,
+    });
+    if (values.help) {
+      console.log(USAGE);
+      return { exit: 0 };
+    }
+    const [folder] = positionals;
+    if (folder !== undefined && positionals.length === 1) {
+      return { folder, moveHead: !values["no-head"] };
+    }
+    console.error(
+      `One folder is loaded at a time, and ${positionals.length} are given.\n\n${USAGE}`,
+    );
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+  }
+  return { exit: EXIT_USAGE };
+}
+
+async function load({ folder, moveHead }: Request): Promise<LoadSummary> {
+  const source = await readFolder(folder);
+  const client = await connectAsWriter();
+  const progress = progressLine(process.stderr);
+  try {
+    return await loadRows(client, source, { moveHead, onProgress: progress.hear });
+  } finally {
+    progress.clear();
+    await client.end();
+  }
+}
+
+async function connectAsWriter(): Promise<Client> {
+  return connect(await ownerUrl(process.env), {
+    role: "dex_writer",
+    applicationName: "dex-market-data load",
+  });
+}
+
+function summaryText(summary: LoadSummary): string {
+  const counts = TABLES.flatMap((name) => {
+    const table = summary[name];
+    if (table === undefined) return [];
+    const { added, changed, unchanged } = table;
+    return `${name}: ${grouped(added)} added, ${grouped(changed)} changed, ${grouped(unchanged)} as they were`;
+  });
+  const { lastBlock, headMoved } = summary;
+  const head =
+    lastBlock !== undefined && headMoved
+      ? `The head is now block ${lastBlock.block} of ${lastBlock.time.toISOString()}.`
+      : "The head is where it was.";
+  return [...counts, head].join("\n");
+}
+
+interface CodedError extends Error {
+  code?: string;
+  errors?: Error[];
+}
+
+/** One line; for what is likely, with what to do. */
+function explain(error: unknown): string {
+  if (error instanceof LoadError) return error.message;
+  const { message, code, errors } = error as CodedError;
+  // Where a host has several addresses, the errors are one for each.
+  const told = message === "" ? (errors?.map((one) => one.message).join("; ") ?? code) : message;
+  if (code === "42P01" || code === "3F000") {
+    return `the database lacks the tables (${told ?? ""}): run \`npm run db:migrate\``;
+  }
+  if (code === "22023" && message.includes("role")) {
+    return `the database lacks the roles (${message}): run \`npm run db:roles\``;
+  }
+  return told ?? String(error);
+}
+
+process.exitCode = await main();
