@@ -32,9 +32,11 @@ export async function pendingMigrations(db: Database): Promise<string[]> {
     .filter((name) => /^\d{6}.*\.sql$/.test(name))
     .sort();
   const applied = await appliedMigrations(db);
-  return committed.filter((name) => !applied.has(name));
+  // 000001-registry.sql is on record as 000001.sql.
+  return committed.filter((name) => !applied.has(name.replace(/^(\d+).*/, "$1.sql")));
 }
 
+/** The numbers, as file names, of those that it has. */
 async function appliedMigrations(db: Database): Promise<Set<string>> {
   try {
     const { rows } = await db.query<{ filename: string }>(

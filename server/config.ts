@@ -15,6 +15,8 @@ export interface Config {
   dataDir: string;
   /** EMBEDDED_SEED: what a new embedded database is filled with. Default simulated. */
   embeddedSeed: "simulated" | "none";
+  /** SEED_TRADES: how many trades a new embedded database is filled with. Default 50000. */
+  seedTrades: number;
   /** SIMULATE_RATE: trades a second that the simulated exchange makes, 0 for none. Default 1. */
   simulateRate: number;
   /** POOL_SIZE: how many connections to the database the service holds at most. Default 10. */
@@ -56,6 +58,7 @@ const variables = {
     .enum(["simulated", "none"])
     .default("simulated")
     .describe("`simulated` or `none`"),
+  SEED_TRADES: integer(1, 5_000_000).default(50_000).describe("an integer from 1 to 5000000"),
   SIMULATE_RATE: number
     .pipe(z.number().min(0).max(100))
     .default(1)
@@ -90,6 +93,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     databaseOwnerUrl: data.DATABASE_OWNER_URL ?? data.DATABASE_URL,
     dataDir: dataDirOf(data.DATA_DIR),
     embeddedSeed: data.EMBEDDED_SEED,
+    seedTrades: data.SEED_TRADES,
     simulateRate: data.SIMULATE_RATE,
     poolSize: data.POOL_SIZE,
   };
@@ -107,10 +111,4 @@ function isPostgresUrl(text: string): boolean {
   return (
     (url?.protocol === "postgres:" || url?.protocol === "postgresql:") && url.pathname.length > 1
   );
-}
-
-/** A database's URL as it may be shown: without its password and its parameters. */
-export function shownUrl(url: string): string {
-  const { protocol, username, host, pathname } = new URL(url);
-  return `${protocol}//${username}${username === "" ? "" : "@"}${host}${pathname}`;
 }

@@ -1,0 +1,52 @@
+// npm run db:migrate, db:watch, db:commit, db:uncommit, db:status: graphile-migrate on the
+// database, its shadow and its root connection, which this finds.
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { urlForDatabase, urlForRole } from "../connect.ts";
+import { ownerUrl } from "../locate.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+
+try {
+  const url = await ownerUrl(process.env);
+  process.exitCode = await graphileMigrate(process.argv.slice(2), connections(url));
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}
+
+/** The environment that graphile-migrate reads. Its own two variables win where they are given. */
+function connections(url: string): Record<string, string> {
+  const given = (variable: string): string | undefined =>
+    process.env[variable] === "" ? undefined : process.env[variable];
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  return {
+    DATABASE_URL: urlForRole(url, "dex_owner"),
+    SHADOW_DATABASE_URL: urlForRole(
+      given("SHADOW_DATABASE_URL") ?? urlForDatabase(url, `${name}_shadow`),
+      "dex_owner",
+    ),
+    // Makes the shadow afresh, so it is in neither of the two.
+    ROOT_DATABASE_URL: given("ROOT_DATABASE_URL") ?? urlForDatabase(url, "postgres"),
+  };
+}
+
+/** Runs its command line, and resolves to the exit code. */
+function graphileMigrate(args: string[], env: Record<string, string>): Promise<number> {
+  const library = createRequire(import.meta.url).resolve("graphile-migrate");
+  const child = spawn(process.execPath, [join(dirname(library), "cli.js"), ...args], {
+    // Where .gmrc is.
+    cwd: REPOSITORY,
+    env: { ...process.env, ...env },
+    stdio: "inherit",
+  });
+  // Ctrl-C reaches both; this one waits for the other.
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => child.kill("SIGTERM"));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve(code ?? 1));
+  });
+}

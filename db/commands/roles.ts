@@ -1,0 +1,23 @@
+// npm run db:roles: makes the three roles and their rights on the database.
+import { ownerUrl } from "../locate.ts";
+import { makeRoles } from "../roles.ts";
+import { shownUrl } from "../shown-url.ts";
+
+try {
+  const url = await ownerUrl(process.env);
+  const service = serviceLogin(url, process.env["DATABASE_URL"]);
+  await makeRoles(url, service);
+  console.log(`dex_owner, dex_writer and dex_reader have their rights on ${shownUrl(url)}.`);
+  if (service !== undefined) console.log(`${service} may become dex_reader.`);
+} catch (error) {
+  console.error(`The roles cannot be made: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
+
+/** The login of the service, where it is another than the one that makes the roles. */
+function serviceLogin(ownersUrl: string, servicesUrl: string | undefined): string | undefined {
+  if (servicesUrl === undefined || servicesUrl === "") return undefined;
+  const login = decodeURIComponent(new URL(servicesUrl).username);
+  const owner = decodeURIComponent(new URL(ownersUrl).username);
+  return login === "" || login === owner ? undefined : login;
+}

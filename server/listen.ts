@@ -1,0 +1,55 @@
+// Listens where the configuration says, and stops without breaking an answer off.
+import type { Server } from "node:http";
+
+/** How long a stop waits for the answers that were begun. */
+const GRACE_MS = 10_000;
+
+/** How often a stop looks for connections whose last answer is out. */
+const SWEEP_MS = 50;
+
+/** Listens, and resolves to the URL it answers at. Throws a line for the user where it cannot. */
+export function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void =>
+      reject(new Error(cannotListen(error, host, port), { cause: error }));
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.off("error", fail);
+      resolve(urlOf(server));
+    });
+  });
+}
+
+function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, port: number) {
+  if (code === "EADDRINUSE") {
+    return `PORT ${port} of ${host} is in use. Give another PORT, or 0 for any that is free.`;
+  }
+  if (code === "EACCES") return `PORT ${port} is not for this user. Give one above 1023.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return `HOST ${host} is no address of this machine.`;
+  }
+  return `HOST ${host}, PORT ${port} cannot be listened on: ${message}`;
+}
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  const everywhere = address.address === "0.0.0.0" || address.address === "::";
+  const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${everywhere ? "localhost" : shown}:${address.port}`;
+}
+
+/**
+ * Waits for `close`, which ends when the server's last connection does: connections that are kept
+ * alive are closed as soon as nothing is being answered on them, and all of them after a while.
+ */
+export async function finishAnswers(server: Server, close: () => Promise<void>): Promise<void> {
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  try {
+    await close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(giveUp);
+  }
+}

@@ -1,0 +1,69 @@
+// Runs the service: the only file that touches the process.
+import { parseArgs } from "node:util";
+import { startLive } from "../db/simulate/live.ts";
+import { makeApp } from "./app.ts";
+import { readConfig } from "./config.ts";
+import { finishAnswers, listen } from "./listen.ts";
+import { SEED, seedEmbedded } from "./seed.ts";
+import { openDatabase } from "./served-database.ts";
+
+const stopping = new AbortController();
+// Asked again while it stops, it goes on stopping: nothing is left behind.
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  process.on(signal, () => stopping.abort());
+}
+
+try {
+  await run(stopping.signal);
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    console.error(forUser(error));
+    process.exitCode = 1;
+  }
+}
+
+/** Serves until it is asked to stop; whatever was opened by then is closed, the last first. */
+async function run(signal: AbortSignal): Promise<void> {
+  const { values } = parseArgs({ options: { migrate: { type: "boolean", default: false } } });
+  const config = readConfig(process.env);
+  const log = console.log;
+
+  await using stack = new AsyncDisposableStack();
+  const { pool, embeddedUrl } = await openDatabase({
+    config,
+    migrate: values.migrate,
+    stack,
+    log,
+  });
+  signal.throwIfAborted();
+  if (
+    embeddedUrl !== undefined &&
+    (await seedEmbedded({ url: embeddedUrl, config, signal, log }))
+  ) {
+    const live = startLive(embeddedUrl, {
+      seed: SEED,
+      rate: config.simulateRate,
+      onError: (error) => console.error(`The simulated exchange rests: ${error.message}`),
+    });
+    stack.defer(() => live.stop());
+  }
+  signal.throwIfAborted();
+
+  const app = await makeApp({ pool });
+  stack.defer(() => finishAnswers(app.server, () => app.close()));
+  const url = await listen(app.server, config.host, config.port);
+  log(`REST      ${url}/v1/markets/`);
+  log(`GraphQL   ${url}/graphql`);
+  log(`GraphiQL  ${url}/graphiql`);
+
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  log("Stopping …");
+}
+
+/** What the user can mend is a line that says how; a defect of the service's own comes whole. */
+function forUser(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // The arguments' parser throws TypeErrors that have a code.
+  const isDefect = /^(Type|Range|Reference|Syntax)Error$/.test(error.name) && !("code" in error);
+  return isDefect ? (error.stack ?? error.message) : error.message;
+}
