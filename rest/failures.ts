@@ -1,0 +1,36 @@
+// Turns whatever was thrown into a status and an envelope.
+import type { ErrorRequestHandler } from "express";
+import { ClientFacingError, DatabaseUnreachable, InternalError } from "../server/errors.ts";
+import { isUnreachable } from "../server/unreachable.ts";
+import type { Envelope } from "./envelope.ts";
+import type { LastHead } from "./last-head.ts";
+
+/**
+ * Answers failures in the envelope of one version. What the client is not to know goes to the log
+ * whole. No failure is cached: the next request may well succeed.
+ */
+export function answerFailures(
+  envelope: Envelope,
+  head: LastHead,
+  log: (error: unknown) => void,
+): ErrorRequestHandler {
+  return (error: unknown, _req, res, next) => {
+    const told = clientFacing(error);
+    if (told !== error) log(error);
+    if (res.headersSent) {
+      // Too late to say anything: Express breaks the connection off.
+      next(told);
+      return;
+    }
+    res
+      .status(told.status)
+      .set(told.headers)
+      .set("Cache-Control", "no-store")
+      .json(envelope.failure(told.message, head.time()));
+  };
+}
+
+function clientFacing(error: unknown): ClientFacingError {
+  if (error instanceof ClientFacingError) return error;
+  return isUnreachable(error) ? new DatabaseUnreachable() : new InternalError();
+}

@@ -1,0 +1,43 @@
+// One statement, so that its figures and the moment they describe are of one snapshot.
+import type { Database } from "../../db/connect.ts";
+
+/** What was found, and the moment it describes. */
+export interface Snapshot<Row> {
+  /** ISO 8601 UTC with milliseconds, truncated. */
+  time: string;
+  /** Whether the moment is a declared head; else it is the database's clock. */
+  isHead: boolean;
+  rows: Row[];
+}
+
+/** A statement prepared once per connection under its name. */
+export interface Statement {
+  name: string;
+  text: string;
+  values?: (string | number)[];
+}
+
+type ReadRow<Row> = Row & { asOf: string; isHead: boolean };
+
+/**
+ * Reads a statement in which `dex_private.as_of` is left-joined with what is sought: each row has
+ * "asOf" and "isHead", and one with a null `key` says that nothing was found.
+ */
+export async function readSnapshot<Row extends { key: string }>(
+  db: Database,
+  statement: Statement,
+): Promise<Snapshot<Row>> {
+  const { rows } = await db.query<ReadRow<Row | { key: null }>>(statement);
+  const [first] = rows;
+  if (first === undefined) throw new Error("dex_private.as_of has no row");
+  return {
+    time: first.asOf,
+    isHead: first.isHead,
+    rows: rows.filter((row): row is ReadRow<Row> => row.key !== null).map(withoutMoment<Row>),
+  };
+}
+
+function withoutMoment<Row>(read: ReadRow<Row>): Row {
+  const { asOf: _asOf, isHead: _isHead, ...row } = read;
+  return row as Row;
+}

@@ -1,0 +1,51 @@
+// The volume of each market, from dex_volume.
+import type { Database } from "../../db/connect.ts";
+import type { PairName } from "../params.ts";
+import { readSnapshot, type Snapshot } from "./snapshot.ts";
+
+/** The volume of 24 hours in base units; "0" without a trade in them. */
+export interface VolumeRow {
+  key: string;
+  vol: string;
+}
+
+const SELECT_VOLUMES = `
+  select
+    to_char(
+      date_trunc('milliseconds', as_of.time) at time zone 'UTC',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
+    ) as "asOf",
+    as_of.block is not null as "isHead",
+    volume.pair as key,
+    trim_scale(coalesce(volume.vol, 0))::text as vol
+  from dex_private.as_of
+  left join dex_volume as volume
+`;
+
+/** The volume of every registered market, in the order of BASE/QUOTE by code point. */
+export async function findVolumes(db: Database): Promise<Snapshot<VolumeRow>> {
+  return readSnapshot(db, {
+    name: "rest_volumes",
+    text: `
+      ${SELECT_VOLUMES}
+        on true
+      order by volume.pair collate "C"
+    `,
+  });
+}
+
+/** The volume of one market; symbols in any case. */
+export async function findVolume(
+  db: Database,
+  { base, quote }: PairName,
+): Promise<Snapshot<VolumeRow>> {
+  return readSnapshot(db, {
+    name: "rest_volume",
+    text: `
+      ${SELECT_VOLUMES}
+        on volume.base = upper($1)
+        and volume.quote = upper($2)
+    `,
+    values: [base, quote],
+  });
+}

@@ -1,0 +1,66 @@
+// The service, put together: what it serves, in the order in which a request meets it.
+import compression from "compression";
+import express from "express";
+import { createServer, type Server } from "node:http";
+import type { Pool } from "../db/connect.ts";
+import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
+import { answerFailures } from "../rest/failures.ts";
+import { LastHead } from "../rest/last-head.ts";
+import { v1Router } from "../rest/v1/router.ts";
+import { v2Router } from "../rest/v2/router.ts";
+import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
+import { healthRouter } from "./health.ts";
+import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
+
+export interface AppOptions {
+  /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
+  pool: Pool;
+  /** Told of every fault that is not the client's, whole. By default it goes to standard error. */
+  log?: (error: unknown) => void;
+}
+
+export interface App {
+  /** Not listening yet: that is for whoever knows where. */
+  server: Server;
+  /** Answers what was begun, takes nothing more, and lets go of everything but the pool. */
+  close: () => Promise<void>;
+}
+
+/** Makes the service over a database. It listens to nothing and reads no environment. */
+export function makeApp({ pool, log = console.error }: AppOptions): Promise<App> {
+  const app = express();
+  const server = createServer(app);
+  const head = new LastHead();
+
+  app.disable("x-powered-by");
+  app.enable("case sensitive routing");
+  // rest/answer.ts gives each encoding of an answer its own.
+  app.disable("etag");
+
+  app.use(readFromAnyOrigin);
+  app.use(refuseBrokenPath);
+
+  app.use(healthRouter(pool, log));
+  app.use("/v1", v1Router(pool, head));
+  app.use("/v2", v2Router(pool, head));
+
+  app.use("/graphql", queryFromAnyOrigin, compression());
+  // GraphQL goes here: const graphql = await addGraphql(app, server, pool);
+
+  app.use(refuseUnknownPath);
+  app.use("/v1", answerFailures(v1Envelope, head, log));
+  app.use(answerFailures(v2Envelope, head, log));
+
+  return Promise.resolve({
+    server,
+    async close() {
+      await stopListening(server);
+      // GraphQL is let go here: await graphql.release();
+    },
+  });
+}
+
+async function stopListening(server: Server): Promise<void> {
+  if (!server.listening) return;
+  await new Promise((resolve) => server.close(resolve));
+}

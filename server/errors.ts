@@ -1,0 +1,85 @@
+// Every error that a client may be told of, declared once: its status, its message, its headers.
+
+/** An error whose message is meant for the client. Any other is the service's own fault. */
+export abstract class ClientFacingError extends Error {
+  /** The HTTP status it is answered with. */
+  abstract readonly status: number;
+  /** The headers its answer carries beside the usual ones. */
+  readonly headers: Record<string, string> = {};
+}
+
+/** The pair in the path is not registered, at least not in this direction. */
+export class UnknownPair extends ClientFacingError {
+  override readonly name = "UnknownPair";
+  readonly status = 400;
+
+  constructor() {
+    super("Unknown pair");
+  }
+}
+
+/** A query parameter that is not what it must be. */
+export class BadParameter extends ClientFacingError {
+  override readonly name = "BadParameter";
+  readonly status = 400;
+
+  constructor(parameter: string, max: number) {
+    super(
+      `${parameter} must be an integer from 1 to ${max}, given once and in digits only, without a leading zero`,
+    );
+  }
+}
+
+/** A path whose percent-encoding is not one of UTF-8 text. */
+export class BrokenPath extends ClientFacingError {
+  override readonly name = "BrokenPath";
+  readonly status = 400;
+
+  constructor() {
+    super("The path's percent-encoding is broken");
+  }
+}
+
+/** Nothing is served under this path, whatever the method. */
+export class UnknownPath extends ClientFacingError {
+  override readonly name = "UnknownPath";
+  readonly status = 404;
+
+  constructor() {
+    super("Unknown path");
+  }
+}
+
+/** The path is served, but not to this method. */
+export class MethodNotAllowed extends ClientFacingError {
+  override readonly name = "MethodNotAllowed";
+  readonly status = 405;
+  override readonly headers: Record<string, string>;
+
+  constructor(method: string, allowed: string) {
+    super(`${method} is not allowed here, only ${allowed}`);
+    this.headers = { Allow: allowed };
+  }
+}
+
+/** The database cannot be reached just now. */
+export class DatabaseUnreachable extends ClientFacingError {
+  override readonly name = "DatabaseUnreachable";
+  readonly status = 503;
+  // A restart of PostgreSQL takes a few seconds.
+  override readonly headers = { "Retry-After": "5" };
+
+  constructor() {
+    super("The database cannot be reached");
+  }
+}
+
+/** A fault of the service's own. What went wrong is for its log alone. */
+export class InternalError extends ClientFacingError {
+  override readonly name = "InternalError";
+  readonly status = 500;
+
+  constructor() {
+    super("Internal error");
+  }
+}

@@ -1,0 +1,41 @@
+// What a process supervisor asks: does the process live, and can it serve?
+import { Router, type Response } from "express";
+import type { Database } from "../db/connect.ts";
+import { pendingMigrations } from "../db/migrations.ts";
+import { DatabaseUnreachable } from "./errors.ts";
+import { readOnlyRoute } from "./read-only-route.ts";
+import { isUnreachable } from "./unreachable.ts";
+
+/**
+ * `/health`: 200 while the process lives, whatever the database does. `/ready`: 200 when the
+ * database answers and has every migration, else 503 with the reasons.
+ */
+export function healthRouter(db: Database, log: (error: unknown) => void): Router {
+  const router = Router({ caseSensitive: true });
+  readOnlyRoute(router, "/health", (_req, res) => {
+    uncached(res).json({ status: "ok" });
+  });
+  readOnlyRoute(router, "/ready", async (_req, res) => {
+    const reasons = await reasonsNotReady(db, log);
+    if (reasons.length === 0) uncached(res).json({ status: "ready" });
+    else
+      uncached(res)
+        .status(503)
+        .set(new DatabaseUnreachable().headers)
+        .json({ status: "not ready", reasons });
+  });
+  return router;
+}
+
+const uncached = (res: Response): Response => res.set("Cache-Control", "no-store");
+
+async function reasonsNotReady(db: Database, log: (error: unknown) => void): Promise<string[]> {
+  try {
+    const pending = await pendingMigrations(db);
+    return pending.map((name) => `The database lacks the migration ${name}`);
+  } catch (error) {
+    if (isUnreachable(error)) return [new DatabaseUnreachable().message];
+    log(error);
+    return ["The database answers with an error"];
+  }
+}

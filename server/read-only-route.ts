@@ -1,0 +1,21 @@
+// A path that can only be read.
+import type { Request, RequestHandler, Response, Router } from "express";
+import { MethodNotAllowed } from "./errors.ts";
+
+const ALLOWED = "GET, HEAD, OPTIONS";
+
+/**
+ * Serves a path by GET, and so by HEAD. OPTIONS is told which methods there are; any other throws
+ * MethodNotAllowed.
+ */
+export function readOnlyRoute(router: Router, path: string, handler: RequestHandler): void {
+  router.route(path).get(handler).options(tellMethods).all(refuseMethod);
+}
+
+function tellMethods(_req: Request, res: Response): void {
+  res.set("Allow", ALLOWED).status(204).end();
+}
+
+function refuseMethod(req: Request): never {
+  throw new MethodNotAllowed(req.method, ALLOWED);
+}

@@ -1,0 +1,21 @@
+// Tells a database that cannot be reached from every other fault of a query.
+
+// Connections refused, lost or turned away, by PostgreSQL itself: class 08, shutting down or
+// starting up, and no connection left.
+const UNREACHABLE_SQLSTATE = /^(08...|57P0[1235]|53300)$/;
+
+// What the driver says of a connection that it could not make or that broke, without any code.
+const UNREACHABLE_MESSAGE =
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client was closed and is not queryable|Client has encountered a connection error and is not queryable|Cannot use a pool after calling end on the pool)/;
+
+/** Whether a query failed because the database could not be reached, so that it may be tried again. */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+  // An operating system's refusal to connect, read, write or look up the host. Where a host has
+  // several addresses, Node gives an AggregateError of one refusal each.
+  if (typeof syscall === "string") return true;
+  if (error instanceof AggregateError) return error.errors.some(isUnreachable);
+  if (typeof code === "string" && UNREACHABLE_SQLSTATE.test(code)) return true;
+  return UNREACHABLE_MESSAGE.test(error.message);
+}

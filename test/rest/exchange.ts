@@ -1,0 +1,97 @@
+// The exchange that the REST tests read, with every figure worked by hand.
+import type { Database } from "../../db/connect.ts";
+import { anAddress, anOffer, aTrade, DAI, insert, registerMarkets, setHead } from "../factories.ts";
+
+export const WSTETH = anAddress("wstETH");
+
+/** The head: 24 hours after genesis, 2026-01-02T00:00:00Z. */
+export const HEAD = { seconds: 1_767_312_000, iso: "2026-01-02T00:00:00.000Z" };
+
+/**
+ * MKR/WETH never traded; WETH/DAI has trades in every window and a book; WSTETH/DAI is inactive,
+ * and its one trade is exactly 24 hours old at the head.
+ */
+export async function fillExchange(db: Database): Promise<void> {
+  await registerMarkets(db);
+  await insert(db, "dex_token", { address: WSTETH, symbol: "wstETH", decimals: 6 });
+  await insert(db, "dex_pair", { base: "wstETH", quote: "DAI", active: false });
+  await insert(db, "dex_trade", [
+    aTrade({ id: 10, hour: 0, base: "3", quote: "7.5", baseGem: WSTETH, quoteGem: DAI }),
+    aTrade({ id: 20, hour: 1, base: "1", quote: "100" }),
+    aTrade({ id: 30, hour: 13, base: "2", quote: "300" }),
+    aTrade({ id: 40, hour: 19, base: "1", quote: "120" }),
+    aTrade({ id: 50, hour: 23.5, side: "buy", base: "4", quote: "500" }),
+    // After the head, so it is not there yet.
+    aTrade({ id: 60, hour: 25, base: "1", quote: "999" }),
+  ]);
+  await insert(db, "dex_offer", [
+    anOffer({ id: 101, side: "sell", base: "10", quote: "1300" }),
+    anOffer({ id: 102, side: "sell", base: "10", quote: "1400" }),
+    anOffer({ id: 103, side: "buy", base: "10", quote: "1200" }),
+    anOffer({ id: 104, side: "buy", base: "10", quote: "1100" }),
+  ]);
+  await setHead(db, 24);
+}
+
+// Σ quote ÷ Σ base of WETH/DAI:
+// 24 h: (100 + 300 + 120 + 500) ÷ (1 + 2 + 1 + 4) = 1020 ÷ 8
+// 12 h: (300 + 120 + 500) ÷ (2 + 1 + 4) = 920 ÷ 7
+//  6 h: (120 + 500) ÷ (1 + 4) = 620 ÷ 5
+//  1 h: 500 ÷ 4
+export const WETH_DAI = {
+  market: {
+    pair: "WETH/DAI",
+    price: "124",
+    last: "125",
+    vol: "8",
+    ask: "130",
+    bid: "120",
+    low: "100",
+    high: "150",
+    active: true,
+  },
+  pair: { base: "WETH", quote: "DAI", basePrecision: "18", quotePrecision: "18", active: true },
+  price: {
+    "24hrvwap": "127.5",
+    "12hrvwap": "131.428571428571428571",
+    "6hrvwap": "124",
+    "1hrvwap": "125",
+    last: "125",
+  },
+  volume: { vol: "8" },
+};
+
+export const MKR_WETH = {
+  market: {
+    pair: "MKR/WETH",
+    price: "0",
+    last: "0",
+    vol: "0",
+    ask: "0",
+    bid: "0",
+    low: "0",
+    high: "0",
+    active: true,
+  },
+  pair: { base: "MKR", quote: "WETH", basePrecision: "18", quotePrecision: "18", active: true },
+  price: { "24hrvwap": "0", "12hrvwap": "0", "6hrvwap": "0", "1hrvwap": "0", last: "0" },
+  volume: { vol: "0" },
+};
+
+// Its trade at 24 hours before the head, 7.5 ÷ 3, is in no window; it is the last all the same.
+export const WSTETH_DAI = {
+  market: {
+    pair: "WSTETH/DAI",
+    price: "0",
+    last: "2.5",
+    vol: "0",
+    ask: "0",
+    bid: "0",
+    low: "0",
+    high: "0",
+    active: false,
+  },
+  pair: { base: "WSTETH", quote: "DAI", basePrecision: "6", quotePrecision: "18", active: false },
+  price: { "24hrvwap": "0", "12hrvwap": "0", "6hrvwap": "0", "1hrvwap": "0", last: "2.5" },
+  volume: { vol: "0" },
+};

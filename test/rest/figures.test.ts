@@ -1,0 +1,323 @@
+// Markets, pairs, prices and volumes, of both versions, as clients read them.
+import { makeTestApp, type TestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anAddress,
+  aTrade,
+  GENESIS,
+  insert,
+  registerMarkets,
+  setHead,
+  WETH,
+} from "../factories.ts";
+import { fillExchange, HEAD, MKR_WETH, WETH_DAI, WSTETH_DAI } from "./exchange.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  app = await makeTestApp(database.reader);
+});
+beforeEach(async () => {
+  await database.empty();
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const v1 = (data: unknown) => ({ data, time: HEAD.seconds, message: "success" });
+const v2 = (data: unknown) => ({ data, time: HEAD.iso, message: "success" });
+
+describe("a list", () => {
+  const all = <Kind extends keyof typeof WETH_DAI>(kind: Kind) => ({
+    "MKR/WETH": MKR_WETH[kind],
+    "WETH/DAI": WETH_DAI[kind],
+    "WSTETH/DAI": WSTETH_DAI[kind],
+  });
+
+  it.each([
+    // Of markets, the active ones alone.
+    ["/v1/markets/", v1({ "MKR/WETH": MKR_WETH.market, "WETH/DAI": WETH_DAI.market })],
+    ["/v1/pairs/", v1(all("pair"))],
+    ["/v1/prices/", v1(all("price"))],
+    ["/v1/volumes/", v1(all("volume"))],
+    ["/v2/prices", v2(all("price"))],
+    ["/v2/volumes", v2(all("volume"))],
+  ])("%s holds the whole record of each", async (path, body) => {
+    await fillExchange(database.writer);
+
+    const answer = await app.request.get(path);
+
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+    // As text, so that the order of the keys counts too.
+    expect(answer.text).toBe(JSON.stringify(body));
+  });
+
+  it.each(["/v1/markets/", "/v1/pairs/", "/v1/prices/", "/v1/volumes/"])(
+    "%s is empty while no pair is registered",
+    async (path) => {
+      await setHead(database.writer, 24);
+      const answer = await app.request.get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual(v1({}));
+    },
+  );
+
+  it.each(["/v2/prices", "/v2/volumes"])(
+    "%s is empty while no pair is registered",
+    async (path) => {
+      await setHead(database.writer, 24);
+      const answer = await app.request.get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual(v2({}));
+    },
+  );
+
+  it.each([
+    "/v1/markets/",
+    "/v1/pairs/",
+    "/v1/prices/",
+    "/v1/volumes/",
+    "/v2/prices",
+    "/v2/volumes",
+  ])("%s is in the order of the whole key by code point", async (path) => {
+    // In the order of symbols A would come before A-B; '-' and '.' come before '/', and É after Z.
+    const symbols = ["É", "Z", "A", "A.B", "A-B", "A2"];
+    await registerMarkets(database.writer);
+    await insert(
+      database.writer,
+      "dex_token",
+      symbols.map((symbol) => ({ address: anAddress(symbol), symbol, decimals: 18 })),
+    );
+    await insert(
+      database.writer,
+      "dex_pair",
+      symbols.map((symbol) => ({ base: symbol, quote: "DAI", active: true })),
+    );
+
+    const { body } = await app.request.get(path);
+
+    expect(Object.keys(body.data)).toEqual([
+      "A-B/DAI",
+      "A.B/DAI",
+      "A/DAI",
+      "A2/DAI",
+      "MKR/WETH",
+      "WETH/DAI",
+      "Z/DAI",
+      "É/DAI",
+    ]);
+  });
+
+  it("has a key for a symbol that JavaScript would take for something else", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_token", {
+      address: anAddress("__proto__"),
+      symbol: "__proto__",
+      decimals: 18,
+    });
+    await insert(database.writer, "dex_pair", { base: "__proto__", quote: "DAI", active: true });
+
+    const list = await app.request.get("/v2/volumes");
+    const single = await app.request.get("/v2/volumes/__proto__/dai");
+
+    expect(Object.keys(list.body.data)).toContain("__PROTO__/DAI");
+    expect(single.body.data).toEqual({ vol: "0" });
+  });
+});
+
+describe("a single pair", () => {
+  it.each([
+    ["/v1/markets/weth/dai", v1(WETH_DAI.market)],
+    ["/v1/pairs/weth/dai", v1(WETH_DAI.pair)],
+    ["/v1/prices/weth/dai", v1(WETH_DAI.price)],
+    ["/v1/volumes/weth/dai", v1(WETH_DAI.volume)],
+    ["/v2/prices/weth/dai", v2(WETH_DAI.price)],
+    ["/v2/volumes/weth/dai", v2(WETH_DAI.volume)],
+  ])("%s is its record", async (path, body) => {
+    await fillExchange(database.writer);
+    const answer = await app.request.get(path);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe(JSON.stringify(body));
+  });
+
+  it.each([
+    ["/v1/markets/wsteth/dai", v1(WSTETH_DAI.market)],
+    ["/v1/pairs/wsteth/dai", v1(WSTETH_DAI.pair)],
+    ["/v1/prices/wsteth/dai", v1(WSTETH_DAI.price)],
+    ["/v1/volumes/wsteth/dai", v1(WSTETH_DAI.volume)],
+    ["/v2/prices/wsteth/dai", v2(WSTETH_DAI.price)],
+    ["/v2/volumes/wsteth/dai", v2(WSTETH_DAI.volume)],
+  ])("%s is served though trading is disabled", async (path, body) => {
+    await fillExchange(database.writer);
+    const answer = await app.request.get(path);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual(body);
+  });
+
+  it.each(["wsteth/dai", "WSTETH/DAI", "wstETH/dAi"])("is found as %s", async (name) => {
+    await fillExchange(database.writer);
+    const { body } = await app.request.get(`/v1/markets/${name}`);
+    expect(body.data.pair).toBe("WSTETH/DAI");
+  });
+
+  it.each(["A-B", "A.B", "É", "a/b", "日本", "%", "?", "A B"])(
+    "is found by the symbol %s, percent-encoded",
+    async (symbol) => {
+      await registerMarkets(database.writer);
+      await insert(database.writer, "dex_token", {
+        address: anAddress(symbol),
+        symbol,
+        decimals: 18,
+      });
+      await insert(database.writer, "dex_pair", { base: symbol, quote: "DAI", active: true });
+
+      const { body } = await app.request.get(`/v1/pairs/${encodeURIComponent(symbol)}/dai`);
+
+      expect(body.data.base).toBe(symbol.toUpperCase());
+    },
+  );
+
+  it.each(["markets", "pairs", "prices", "volumes"])(
+    "of /v1/%s that is not registered is unknown",
+    async (kind) => {
+      await fillExchange(database.writer);
+      // The second is registered the other way round; no symbol holds a NUL.
+      for (const name of [
+        "weth/xyz",
+        "dai/weth",
+        "%00/dai",
+        "weth/da%00i",
+        "constructor/__proto__",
+      ]) {
+        const answer = await app.request.get(`/v1/${kind}/${name}`);
+        expect(answer.status).toBe(400);
+        expect(answer.text).toBe(
+          JSON.stringify({ data: {}, time: HEAD.seconds, message: "Unknown pair" }),
+        );
+      }
+    },
+  );
+
+  it.each(["prices", "volumes", "trades"])(
+    "of /v2/%s that is not registered is unknown",
+    async (kind) => {
+      await fillExchange(database.writer);
+      for (const name of ["weth/xyz", "dai/weth", "weth/%00"]) {
+        const answer = await app.request.get(`/v2/${kind}/${name}`);
+        expect(answer.status).toBe(400);
+        expect(answer.text).toBe(JSON.stringify({ time: HEAD.iso, message: "Unknown pair" }));
+      }
+    },
+  );
+});
+
+describe("a decimal", () => {
+  it("has neither exponent nor trailing zeros, however small or large", async () => {
+    await registerMarkets(database.writer);
+    // 1e20 and 18 digits of quote for the least amount of base there is:
+    // 100000000000000000000.123456789012345678 ÷ 10^-18
+    await insert(
+      database.writer,
+      "dex_trade",
+      aTrade({ base: "0.000000000000000001", quote: "100000000000000000000.123456789012345678" }),
+    );
+    await setHead(database.writer, 1);
+
+    const prices = await app.request.get("/v2/prices/weth/dai");
+    const volumes = await app.request.get("/v2/volumes/weth/dai");
+
+    const price = "100000000000000000000123456789012345678";
+    expect(prices.body.data).toEqual({
+      "24hrvwap": price,
+      "12hrvwap": price,
+      "6hrvwap": price,
+      "1hrvwap": price,
+      last: price,
+    });
+    expect(volumes.body.data).toEqual({ vol: "0.000000000000000001" });
+  });
+
+  it("keeps all 18 digits of an amount above 2^53", async () => {
+    await registerMarkets(database.writer);
+    await insert(
+      database.writer,
+      "dex_trade",
+      aTrade({ base: "100000000000000000000.123456789012345678", quote: "0.000000000000000001" }),
+    );
+    await setHead(database.writer, 1);
+
+    const { body } = await app.request.get("/v1/markets/weth/dai");
+
+    // 10^-18 ÷ 10^20 is 0 at 18 digits.
+    expect(body.data).toEqual({
+      ...MKR_WETH.market,
+      pair: "WETH/DAI",
+      vol: "100000000000000000000.123456789012345678",
+    });
+  });
+
+  it("keeps the zeros of a whole number", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_trade", aTrade({ base: "10", quote: "6000" }));
+    await setHead(database.writer, 1);
+
+    const { body } = await app.request.get("/v1/markets/weth/dai");
+
+    expect(body.data).toMatchObject({ last: "600", vol: "10" });
+  });
+});
+
+describe("time", () => {
+  it("is that of the head, truncated to seconds in v1 and to milliseconds in v2", async () => {
+    await insert(database.writer, "dex_head", { block: 1, time: "2026-01-01T00:00:00.999999Z" });
+
+    const seconds = await app.request.get("/v1/markets/");
+    const milliseconds = await app.request.get("/v2/prices");
+
+    expect(seconds.body.time).toBe(GENESIS / 1000);
+    expect(milliseconds.body.time).toBe("2026-01-01T00:00:00.999Z");
+  });
+
+  it("is that of the database's clock while no head is declared", async () => {
+    const before = await database.reader.query("select now() as time");
+    const { body } = await app.request.get("/v2/prices");
+    const after = await database.reader.query("select now() as time");
+
+    expect(body.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(Date.parse(body.time)).toBeGreaterThanOrEqual(before.rows[0].time.getTime());
+    expect(Date.parse(body.time)).toBeLessThanOrEqual(after.rows[0].time.getTime());
+  });
+
+  it("moves with the head, and the figures with it", async () => {
+    await fillExchange(database.writer);
+    await setHead(database.writer, 25);
+
+    const { body } = await app.request.get("/v1/markets/weth/dai");
+
+    // The trade at hour 25 is there now; the one at hour 1 is exactly 24 hours old and out.
+    // So is hour 19 from the 6 hours of the price: (500 + 999) ÷ (4 + 1).
+    expect(body).toEqual({
+      data: { ...WETH_DAI.market, price: "299.8", last: "999", vol: "8", low: "120", high: "999" },
+      time: HEAD.seconds + 3600,
+      message: "success",
+    });
+  });
+});
+
+it("keeps a trade of another token with the same symbol out of the market", async () => {
+  await fillExchange(database.writer);
+  const falseDai = anAddress("false DAI");
+  await insert(database.writer, "dex_token", { address: falseDai, symbol: "DAI", decimals: 18 });
+  await insert(
+    database.writer,
+    "dex_trade",
+    aTrade({ hour: 23, quote: "1", baseGem: WETH, quoteGem: falseDai }),
+  );
+
+  const { body } = await app.request.get("/v1/markets/weth/dai");
+
+  expect(body).toEqual(v1(WETH_DAI.market));
+});
