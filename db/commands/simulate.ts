@@ -1,0 +1,98 @@
+// `npm run simulate`: trades a simulated exchange into the database, or into the loader's files.
+import { ownerUrl } from "../locate.ts";
+import { writeHistoryCsv } from "../simulate/csv.ts";
+import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/history.ts";
+import { startLive } from "../simulate/live.ts";
+import { OptionError, readOptions, USAGE, type SimulateOptions } from "../simulate/options.ts";
+
+type Of<Mode> = Extract<SimulateOptions, { mode: Mode }>;
+
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+
+try {
+  await simulate(readOptions(process.argv.slice(2), new Date()));
+} catch (error) {
+  const { name, message } = error as Error;
+  console.error(`simulate: ${message === "" ? name : message}`);
+  process.exitCode = error instanceof OptionError ? 2 : 1;
+}
+
+async function simulate(options: SimulateOptions): Promise<void> {
+  if (options.mode === "help") console.log(USAGE);
+  else if (options.mode === "live") await tradeLive(options);
+  else if (options.csv === undefined) await writeHistory(options);
+  else await writeFiles(options.csv, options);
+}
+
+async function writeFiles(folder: string, options: Of<"history">): Promise<void> {
+  const { trades, offers } = await writeHistoryCsv(folder, {
+    ...options,
+    until: options.until ?? new Date(),
+    onProgress: showProgress,
+    signal: stopping.signal,
+  });
+  clearProgress();
+  console.log(`${folder}: ${trades} trades, ${offers} offers, with their tokens and pairs.`);
+}
+
+async function writeHistory(options: Of<"history">): Promise<void> {
+  const { trades, block, from, to } = await simulateHistory(await ownerUrl(process.env), {
+    ...options,
+    onProgress: showProgress,
+    signal: stopping.signal,
+  });
+  clearProgress();
+  console.log(`${trades} trades from ${from} to ${to}; the head is block ${block}.`);
+}
+
+async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
+  const url = await ownerUrl(process.env);
+  // What waiting does not cure is said at once.
+  if ((await holdingsOf(url)) === "other") throw new OtherDataError();
+
+  let blocks = 0;
+  let trades = 0;
+  const live = startLive(url, {
+    seed,
+    rate,
+    onError: ({ message }) => console.error(`simulate: ${message}; trying again`),
+    onBlock: (made) => {
+      blocks += 1;
+      trades += made.trades;
+      showLine(`block ${made.block}, ${made.time}: ${trades} trades in ${blocks} blocks`);
+    },
+  });
+  await stopOrTime(seconds);
+  await live.stop();
+  clearProgress();
+  console.log(`${trades} trades in ${blocks} blocks.`);
+}
+
+async function stopOrTime(seconds: number | undefined): Promise<void> {
+  const signals = [stopping.signal];
+  if (seconds !== undefined) signals.push(AbortSignal.timeout(seconds * 1000));
+  const either = AbortSignal.any(signals);
+  if (either.aborted) return;
+  // A signal alone would not keep the process running.
+  const alive = setInterval(() => undefined, 60_000);
+  await new Promise((resolve) => {
+    either.addEventListener("abort", resolve, { once: true });
+  });
+  clearInterval(alive);
+}
+
+let shown = 0;
+function showProgress(done: number, total: number): void {
+  if (performance.now() - shown < 200) return;
+  shown = performance.now();
+  showLine(`${done} of ${total} trades`);
+}
+
+function showLine(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
+}
+
+function clearProgress(): void {
+  showLine("");
+}
