@@ -1,4 +1,7 @@
 // Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run.
+// What is tested is what runs in production: PostGraphile's development mode plans otherwise.
+globalThis.process.env.GRAPHILE_ENV ??= "production";
+
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   transform: {

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:acb201b6a39cf2a0b39bf09ddd24353e996475e9
+--! Hash: sha1:b5d70d6f9c08e8f8401c203ffa3cf4a9537303bd
 --! Message: registry
 
 -- The registry: which tokens there are, and which pairs of them are markets.
@@ -63,8 +63,7 @@ comment on column dex_token.name is
   'Name as the token gives it on chain. Null where it is not known.';
 
 create table dex_pair (
-  id integer generated always as identity
-    constraint dex_pair_id_key unique,
+  id integer generated always as identity,
   base text not null,
   quote text not null,
   base_gem text not null
@@ -79,6 +78,9 @@ create table dex_pair (
   constraint dex_pair_pkey primary key (base, quote),
   constraint dex_pair_two_tokens_check check (base_gem <> quote_gem)
 );
+
+-- An index, not a constraint: the key is for joins, and no client asks by it.
+create unique index dex_pair_id_key on dex_pair (id);
 
 -- A market is registered in one direction only, whichever of the two that is.
 create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), greatest(base_gem, quote_gem));

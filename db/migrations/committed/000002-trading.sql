@@ -1,5 +1,5 @@
---! Previous: sha1:acb201b6a39cf2a0b39bf09ddd24353e996475e9
---! Hash: sha1:119074ea51e0057db041c15a73f4475deda73281
+--! Previous: sha1:b5d70d6f9c08e8f8401c203ffa3cf4a9537303bd
+--! Hash: sha1:e68565eaf7cbae14819ad2da450069dde0396ba1
 --! Message: trading
 
 -- Offers and trades as recorded, with what the database derives for each: the symbols of its
@@ -36,7 +36,7 @@ create table dex_offer (
 );
 
 comment on table dex_offer is
-  'A maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
+  E'@indexedOrder block\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
 comment on column dex_offer.id is
   'Offer identifier, as the exchange gave it.';
 comment on column dex_offer.block is
@@ -75,10 +75,13 @@ comment on column dex_offer.filled is
 comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
 comment on column dex_offer.spent is E'@behavior -*\nWhether all recorded trades together took the whole lot.';
 
--- Serve allDexOffers: by market, maker, time or block, newest first or last.
+-- Serve allDexOffers: by market, maker, time or block, newest first or last; MARKET as in dex_trade.
 create index dex_offer_market_block_id_idx on dex_offer (market, block, id);
 create index dex_offer_market_time_id_idx on dex_offer (market, time, id);
 create index dex_offer_market_id_idx on dex_offer (market, id);
+create index dex_offer_known_market_id_idx on dex_offer (coalesce(market, ''), id);
+create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, ''), block, id);
+create index dex_offer_known_market_time_id_idx on dex_offer (coalesce(market, ''), time, id);
 create index dex_offer_maker_block_id_idx on dex_offer (maker, block, id);
 create index dex_offer_maker_time_id_idx on dex_offer (maker, time, id);
 create index dex_offer_maker_id_idx on dex_offer (maker, id);
@@ -126,7 +129,7 @@ create table dex_trade (
 );
 
 comment on table dex_trade is
-  E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+  E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades\n@indexedOrder block\n@indexedOrder time\n@indexedOrder offer_id\n@indexedOrder offer_id,time\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
 comment on column dex_trade.id is
   'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
 comment on column dex_trade.offer_id is
@@ -173,6 +176,11 @@ create index dex_trade_time_idx_id_idx on dex_trade (time, idx, id);
 create index dex_trade_market_id_idx on dex_trade (market, id);
 create index dex_trade_market_block_id_idx on dex_trade (market, block, id);
 create index dex_trade_market_time_id_idx on dex_trade (market, time, id);
+-- Where no market is known, orderBy: MARKET takes it as '', so that a cursor need not tell nulls
+-- apart and is one comparison of tuples.
+create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
+create index dex_trade_known_market_block_id_idx on dex_trade (coalesce(market, ''), block, id);
+create index dex_trade_known_market_time_id_idx on dex_trade (coalesce(market, ''), time, id);
 create index dex_trade_maker_id_idx on dex_trade (maker, id);
 create index dex_trade_maker_block_id_idx on dex_trade (maker, block, id);
 create index dex_trade_maker_time_id_idx on dex_trade (maker, time, id);
@@ -488,3 +496,5 @@ execute function dex_private.relabel_pair();
 grant select on dex_offer, dex_trade to dex_reader, dex_writer;
 grant insert, update on dex_offer to dex_writer;
 grant insert, delete on dex_trade to dex_writer;
+-- After ids that a source gave, the series has to go on behind them.
+grant select, update on sequence dex_trade_id_seq to dex_writer;

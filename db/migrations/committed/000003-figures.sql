@@ -1,5 +1,5 @@
---! Previous: sha1:119074ea51e0057db041c15a73f4475deda73281
---! Hash: sha1:bf133be9e8f5e0aa4f549c4c73035bafbbf5000a
+--! Previous: sha1:e68565eaf7cbae14819ad2da450069dde0396ba1
+--! Hash: sha1:ab28ce71c169ca38ab7d9067a5a1f6dd1b9ed3dc
 --! Message: figures
 
 -- The head, and every market figure as of it. REST and GraphQL read these views; neither computes
@@ -20,16 +20,17 @@ comment on column dex_head.block is
 comment on column dex_head.time is
   'Timestamp of the block.';
 
-create function dex_head() returns dex_head
+-- PostGraphile takes no function that is named as a table.
+create function dex_latest_head() returns dex_head
 language sql stable parallel safe
 as $$
   select *
   from public.dex_head
 $$;
-comment on function dex_head() is
-  'The latest block that is declared complete: market figures are as of it. Null where none was ever declared; they are then as of the clock.';
-revoke all on function dex_head() from public;
-grant execute on function dex_head() to dex_reader;
+comment on function dex_latest_head() is
+  E'@name dexHead\nThe latest block that is declared complete: market figures are as of it. Null where none was ever declared; they are then as of the clock.';
+revoke all on function dex_latest_head() from public;
+grant execute on function dex_latest_head() to dex_reader;
 
 -- One row: the moment that all figures describe. Without a head it is the start of the reading
 -- transaction. A row counts when its block is at most max_block and its time at most max_time.
@@ -116,11 +117,14 @@ select
   dex_private.quotient(day.quote_6h, day.base_6h) as vwap6h,
   dex_private.quotient(day.quote_1h, day.base_1h) as vwap1h,
   (
+    -- Compared with any (...) and ordered by market_id too: with a plain = the planner may walk back
+    -- through the trades of all markets, the whole history for one that never traded.
     select trade.price
     from dex_private.market_trade as trade
-    where trade.market_id = pair.id
+    where trade.market_id = any (array[pair.id])
       and trade.price is not null
     order by
+      trade.market_id desc,
       trade.block desc,
       trade.idx desc,
       trade.id desc
@@ -214,13 +218,13 @@ comment on column dex_price.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_price.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_price.quote is E'@notNull\nSymbol of the quote token, in upper case.';
 comment on column dex_price.vwap24h is
-  'Volume weighted price over the last 24 hours, quote per base. Null without a trade in them.';
+  E'@name vwap24h\nVolume weighted price over the last 24 hours, quote per base. Null without a trade in them.';
 comment on column dex_price.vwap12h is
-  'Volume weighted price over the last 12 hours, quote per base. Null without a trade in them.';
+  E'@name vwap12h\nVolume weighted price over the last 12 hours, quote per base. Null without a trade in them.';
 comment on column dex_price.vwap6h is
-  'Volume weighted price over the last 6 hours, quote per base. Null without a trade in them.';
+  E'@name vwap6h\nVolume weighted price over the last 6 hours, quote per base. Null without a trade in them.';
 comment on column dex_price.vwap1h is
-  'Volume weighted price over the last hour, quote per base. Null without a trade in it.';
+  E'@name vwap1h\nVolume weighted price over the last hour, quote per base. Null without a trade in it.';
 comment on column dex_price.last is
   'Price of the most recent trade, however old. Null before the first.';
 

@@ -1,0 +1,57 @@
+// What a client is told of an error: its own mistakes in full, everything else without the insides.
+import { GraphQLError } from "graphql";
+import { isSafeError, type SafeError } from "postgraphile/grafast";
+import { isUnreachable } from "../unreachable.ts";
+
+/** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
+const isDataException = (code: unknown): boolean =>
+  typeof code === "string" && /^22[0-9A-Z]{3}$/.test(code);
+
+/** Errors of the filter plugin about its input, which it does not mark as safe to show. */
+const FILTER_ERRORS = new Map([
+  [
+    "Empty objects are forbidden in filter argument input.",
+    'An empty object in "filter" says nothing: leave it out, or name a field and an operator.',
+  ],
+  [
+    "Null literals are forbidden in filter argument input.",
+    'A null in "filter" says nothing: leave it out, or ask for nulls with { isNull: true }.',
+  ],
+]);
+
+const isSafe = (error: unknown): error is SafeError => error instanceof Error && isSafeError(error);
+
+type LogError = (error: unknown) => void;
+
+/** Makes grafserv's maskError, which logs in full what it does not show. */
+export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLError {
+  return (error) => {
+    const { originalError } = error;
+    if (originalError == null || originalError instanceof GraphQLError) return error;
+    const safe = [originalError, originalError.cause].find(isSafe);
+    if (safe !== undefined) return shown(error, safe.message, safe.extensions ?? {});
+    const filterError = FILTER_ERRORS.get(originalError.message);
+    if (filterError !== undefined) return shown(error, filterError, { code: "BAD_USER_INPUT" });
+    if (isDataException((originalError as { code?: unknown }).code)) {
+      return shown(error, originalError.message, { code: "BAD_USER_INPUT" });
+    }
+    log(originalError);
+    return isUnreachable(originalError)
+      ? shown(error, "The database cannot be reached at the moment.", { code: "UNAVAILABLE" })
+      : shown(error, "The service has failed to answer this.", { code: "INTERNAL_SERVER_ERROR" });
+  };
+}
+
+function shown(
+  error: GraphQLError,
+  message: string,
+  extensions: Record<string, unknown>,
+): GraphQLError {
+  return new GraphQLError(message, {
+    nodes: error.nodes ?? null,
+    source: error.source,
+    positions: error.positions,
+    path: error.path,
+    extensions,
+  });
+}

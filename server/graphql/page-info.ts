@@ -1,0 +1,62 @@
+// Makes hasPreviousPage and hasNextPage right in both directions. PostGraphile answers only the one
+// it pages towards; but where a cursor is given, the row of the cursor lies behind the page.
+import {
+  constant,
+  lambda,
+  list,
+  type ConnectionStep,
+  type FieldPlanResolver,
+  type Step,
+} from "postgraphile/grafast";
+
+/** grafast's step of a PageInfo, whose one dependency is its connection; the class is not exported. */
+interface PageInfoStep {
+  get(fieldName: string): Step;
+  getDepOptions(index: 0): { step: ConnectionStep<unknown, never, never, never> };
+}
+
+const asPageInfo = ($step: Step): PageInfoStep => $step as unknown as PageInfoStep;
+
+const SIDES = {
+  hasPreviousPage: { cursor: "getAfter", offset: true },
+  hasNextPage: { cursor: "getBefore", offset: false },
+} as const;
+
+const isSide = (name: string | undefined): name is keyof typeof SIDES =>
+  name !== undefined && name in SIDES;
+
+/** Whether there is a page on that side: known so, or a cursor or an offset leaves rows there. */
+const hasPage = ([known, cursor, offset]: readonly [
+  boolean,
+  unknown,
+  number | null | undefined,
+]): boolean => known || cursor != null || (offset ?? 0) > 0;
+
+export const PageInfoPlugin: GraphileConfig.Plugin = {
+  name: "PageInfoPlugin",
+  version: "1.0.0",
+  description: "pageInfo is right in both directions.",
+
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, _build, { scope, Self }) {
+        const { fieldName } = scope;
+        if (Self.name !== "PageInfo" || !isSide(fieldName)) return field;
+        const side = SIDES[fieldName];
+        const stock: FieldPlanResolver =
+          field.plan ?? (($pageInfo) => asPageInfo($pageInfo).get(fieldName));
+        const plan: FieldPlanResolver = ($pageInfo, fieldArgs, info) => {
+          const $known = stock($pageInfo, fieldArgs, info) as Step<boolean>;
+          const $connection = asPageInfo($pageInfo).getDepOptions(0).step;
+          const $offset = side.offset ? $connection.getOffset() : null;
+          return lambda(
+            list([$known, $connection[side.cursor]() ?? constant(null), $offset ?? constant(null)]),
+            hasPage,
+            true,
+          );
+        };
+        return { ...field, plan };
+      },
+    },
+  },
+};

@@ -1,0 +1,83 @@
+// The PostGraphile preset: what of the schema becomes GraphQL, each option with its reason.
+import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
+import { makePgService } from "postgraphile/adaptors/pg";
+import { makeV4Preset } from "postgraphile/presets/v4";
+import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
+import type { Pool } from "../../db/connect.ts";
+import { CursorsPlugin } from "./cursors.ts";
+import { ExactNamesPlugin } from "./exact-names.ts";
+import { makeMaskError } from "./mask-error.ts";
+import { PageInfoPlugin } from "./page-info.ts";
+import { PagingArgumentsPlugin } from "./paging-arguments.ts";
+import { ServedOrdersPlugin } from "./served-orders.ts";
+import { StrictScalarsPlugin } from "./strict-scalars.ts";
+
+export interface PresetOptions {
+  /** Reads as dex_reader; what that role may not see is not in the schema. */
+  pool: Pool;
+  /** Hears of every error that a client is not shown. */
+  log: (error: unknown) => void;
+}
+
+export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset {
+  return {
+    extends: [
+      makeV4Preset({
+        // Lists are connections: each can be paged and counted.
+        simpleCollections: "omit",
+        // What dex_reader is not granted is not shown.
+        ignoreRBAC: false,
+        // No list of a relation that no index serves.
+        ignoreIndexes: false,
+        graphqlRoute: "/graphql",
+        graphiqlRoute: "/graphiql",
+        graphiql: true,
+      }),
+      PgSimplifyInflectionPreset,
+      PostGraphileConnectionFilterPreset,
+    ],
+    plugins: [
+      ExactNamesPlugin,
+      ServedOrdersPlugin,
+      PagingArgumentsPlugin,
+      CursorsPlugin,
+      PageInfoPlugin,
+      StrictScalarsPlugin,
+    ],
+    disablePlugins: [
+      // Filters through relations join at a client's will. `connectionFilterRelations: false` does
+      // not remove them.
+      "PgConnectionArgFilterForwardRelationsPlugin",
+      "PgConnectionArgFilterBackwardRelationsPlugin",
+      // The service only reads: there is no Mutation type, for tables nor for functions.
+      "MutationPlugin",
+      // `query { query { query … } }` and the node interface on Query serve Relay 1 only.
+      "QueryQueryPlugin",
+    ],
+    pgServices: [makePgService({ pool, schemas: ["public"] })],
+    schema: {
+      // The interface's names are allDexTrades and so on.
+      pgSimplifyAllRows: false,
+      // By these and no other: pattern matching reads whole tables.
+      connectionFilterAllowedOperators: [
+        "isNull",
+        "equalTo",
+        "notEqualTo",
+        "in",
+        "notIn",
+        "lessThan",
+        "lessThanOrEqualTo",
+        "greaterThan",
+        "greaterThanOrEqualTo",
+        "equalToInsensitive",
+        "inInsensitive",
+      ],
+      connectionFilterArrays: false,
+      connectionFilterComputedColumns: false,
+      connectionFilterSetofFunctions: false,
+    },
+    grafserv: {
+      maskError: makeMaskError(log),
+    },
+  };
+}
