@@ -1,0 +1,176 @@
+// Every market figure computed the long way, from rows as they stand in the loader's files: in
+// integers of 10^-18, without an index, a window function or SQL. Tests hold the views against it.
+
+export type Row = Record<string, string>;
+
+export interface Recording {
+  tokens: Row[];
+  pairs: Row[];
+  offers: Row[];
+  trades: Row[];
+}
+
+/** The moment of the figures: a head, or a clock where no head is declared. */
+export interface Moment {
+  block?: number;
+  time: number;
+}
+
+/** What dex_market, dex_price and dex_volume say of one pair, together. */
+export interface Figures {
+  pair: string;
+  base: string;
+  quote: string;
+  active: boolean;
+  price: string | null;
+  last: string | null;
+  vol: string | null;
+  ask: string | null;
+  bid: string | null;
+  low: string | null;
+  high: string | null;
+  vwap24h: string | null;
+  vwap12h: string | null;
+  vwap6h: string | null;
+  vwap1h: string | null;
+}
+
+const ONE = 10n ** 18n;
+const HOUR = 3_600_000;
+
+/** A decimal of at most 18 fractional digits in units of 10^-18. */
+export function units(decimal: string): bigint {
+  const [whole = "", fraction = ""] = decimal.split(".");
+  return BigInt(whole + fraction.padEnd(18, "0"));
+}
+
+/** Units of 10^-18 as a decimal with 18 fractional digits. */
+export function decimal(value: bigint): string {
+  const digits = value.toString().padStart(19, "0");
+  return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
+}
+
+/** a ÷ b in units of 10^-18, half away from zero, for two amounts; null when b is 0. */
+export function quotient(a: bigint, b: bigint): bigint | null {
+  if (b === 0n) return null;
+  const down = (a * ONE) / b;
+  const rest = (a * ONE) % b;
+  return rest * 2n >= b ? down + 1n : down;
+}
+
+interface Dealt {
+  block: number;
+  idx: number;
+  time: number;
+  base: bigint;
+  quote: bigint;
+  price: bigint | null;
+}
+
+/** The figures of every pair of the recording, in the order of `pair`. */
+export function bruteForce(recording: Recording, moment: Moment): Figures[] {
+  return recording.pairs
+    .map((pair) => figuresOf(pair, recording, moment))
+    .sort((one, other) => (one.pair < other.pair ? -1 : 1));
+}
+
+function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Moment): Figures {
+  const base = value(pair, "base");
+  const quote = value(pair, "quote");
+  const gemOf = (symbol: string): string =>
+    value(tokens.find((token) => token["symbol"] === symbol) ?? {}, "address");
+  const [baseGem, quoteGem] = [gemOf(base), gemOf(quote)];
+
+  const isUpToHead = (row: Row): boolean =>
+    moment.block === undefined
+      ? Date.parse(value(row, "time")) <= moment.time
+      : Number(value(row, "block")) <= moment.block;
+  const sells = (row: Row): boolean => row["lot_gem"] === baseGem && row["bid_gem"] === quoteGem;
+  const buys = (row: Row): boolean => row["lot_gem"] === quoteGem && row["bid_gem"] === baseGem;
+
+  const ordinals = new Map<string, number>();
+  const dealt: Dealt[] = [];
+  for (const row of trades) {
+    const block = value(row, "block");
+    const ordinal = ordinals.get(block) ?? 0;
+    ordinals.set(block, ordinal + 1);
+    if (!isUpToHead(row) || (!sells(row) && !buys(row))) continue;
+    const [lot, bid] = [units(value(row, "lot_amt")), units(value(row, "bid_amt"))];
+    const [baseAmount, quoteAmount] = sells(row) ? [lot, bid] : [bid, lot];
+    dealt.push({
+      block: Number(block),
+      idx: Number(row["idx"] ?? ordinal),
+      time: Date.parse(value(row, "time")),
+      base: baseAmount,
+      quote: quoteAmount,
+      price: quotient(quoteAmount, baseAmount),
+    });
+  }
+
+  const window = (hours: number): Dealt[] =>
+    dealt.filter((trade) => trade.time > moment.time - hours * HOUR && trade.time <= moment.time);
+  const vwap = (hours: number): bigint | null => {
+    const inside = window(hours);
+    return quotient(
+      sum(inside.map((trade) => trade.quote)),
+      sum(inside.map((trade) => trade.base)),
+    );
+  };
+
+  const openPrices = (side: (row: Row) => boolean): bigint[] =>
+    offers
+      .filter((offer) => side(offer) && isUpToHead(offer))
+      .filter((offer) => offer["filled"] !== "true")
+      .filter((offer) => {
+        const killed = Number(offer["killed"] ?? 0);
+        return killed === 0 || (moment.block !== undefined && killed > moment.block);
+      })
+      .filter((offer) => {
+        const taken = trades.filter((row) => row["offer_id"] === offer["id"] && isUpToHead(row));
+        return (
+          units(value(offer, "lot_amt")) > sum(taken.map((row) => units(value(row, "lot_amt"))))
+        );
+      })
+      .map((offer) => {
+        const [lot, bid] = [units(value(offer, "lot_amt")), units(value(offer, "bid_amt"))];
+        return side === sells ? quotient(bid, lot) : quotient(lot, bid);
+      })
+      .filter((price) => price !== null);
+
+  const day = window(24);
+  const prices = day.map((trade) => trade.price).filter((price) => price !== null);
+  const [newest] = dealt
+    .filter((trade) => trade.price !== null)
+    .sort((one, other) => other.block - one.block || other.idx - one.idx);
+
+  return {
+    pair: `${base}/${quote}`,
+    base,
+    quote,
+    active: pair["active"] !== "false",
+    price: text(vwap(6)),
+    last: text(newest?.price ?? null),
+    vol: day.length === 0 ? null : text(sum(day.map((trade) => trade.base))),
+    ask: text(least(openPrices(sells))),
+    bid: text(greatest(openPrices(buys))),
+    low: text(least(prices)),
+    high: text(greatest(prices)),
+    vwap24h: text(vwap(24)),
+    vwap12h: text(vwap(12)),
+    vwap6h: text(vwap(6)),
+    vwap1h: text(vwap(1)),
+  };
+}
+
+function value(row: Row, column: string): string {
+  const found = row[column];
+  if (found === undefined) throw new Error(`a row has no ${column}: ${JSON.stringify(row)}`);
+  return found;
+}
+
+const sum = (values: bigint[]): bigint => values.reduce((total, one) => total + one, 0n);
+const least = (values: bigint[]): bigint | null =>
+  values.reduce<bigint | null>((kept, one) => (kept === null || one < kept ? one : kept), null);
+const greatest = (values: bigint[]): bigint | null =>
+  values.reduce<bigint | null>((kept, one) => (kept === null || one > kept ? one : kept), null);
+const text = (value: bigint | null): string | null => (value === null ? null : decimal(value));

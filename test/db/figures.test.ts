@@ -1,0 +1,494 @@
+// The market figures, edge by edge. WETH/DAI is the market where nothing else is said.
+import { connect } from "../../db/connect.ts";
+import { checksumAddress, pairHash } from "../../db/load/checksum.ts";
+import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
+import { bruteForce, decimal, quotient, type Row } from "../brute-force.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  hours,
+  insert,
+  MKR,
+  registerMarkets,
+  setHead,
+  WETH,
+} from "../factories.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+const trades = (...rows: object[]) => insert(database.writer, "dex_trade", rows);
+const offers = (...rows: object[]) => insert(database.writer, "dex_offer", rows);
+
+type Line = Record<string, string | boolean | null>;
+
+/** One pair's figures in all three views, decimals without their trailing zeros. */
+async function figures(pair = "WETH/DAI"): Promise<Line> {
+  const line: Line = {};
+  for (const view of ["dex_volume", "dex_price", "dex_market"]) {
+    const { rows } = await database.reader.query<Line>(`select * from ${view} where pair = $1`, [
+      pair,
+    ]);
+    for (const [name, value] of Object.entries(rows[0]!)) {
+      line[name] =
+        typeof value === "string"
+          ? value.replace(/^(\d+\.\d*?)0+$/, "$1").replace(/\.$/, "")
+          : value;
+    }
+  }
+  return line;
+}
+
+describe("a window of W hours", () => {
+  // One second on either side of each edge, at a head 100 hours after genesis.
+  const second = 1 / 3600;
+
+  it("leaves out a trade exactly W hours old, and takes one a second younger", async () => {
+    await setHead(database.writer, 100);
+    await trades(
+      ...[24, 12, 6, 1].flatMap((age) => [
+        aTrade({ hour: 100 - age, base: "1", quote: String(1000 + age) }),
+        aTrade({ hour: 100 - age + second, base: "1", quote: String(age) }),
+      ]),
+    );
+
+    const found = await figures();
+
+    // 24 h: 24, 1012, 12, 1006, 6, 1001 and 1, that is 3062 ÷ 7; the trade of 1024 is out.
+    // 12 h: 12, 1006, 6, 1001 and 1, 2026 ÷ 5. 6 h: 6, 1001 and 1, 1008 ÷ 3. 1 h: 1.
+    expect(found).toMatchObject({
+      vol: "7",
+      vwap24h: "437.428571428571428571",
+      vwap12h: "405.2",
+      vwap6h: "336",
+      vwap1h: "1",
+      price: "336",
+      low: "1",
+      high: "1012",
+    });
+  });
+
+  it("takes in a trade at the head, and nothing after it", async () => {
+    await setHead(database.writer, 100);
+    await trades(
+      aTrade({ hour: 100, base: "2", quote: "10" }),
+      aTrade({ hour: 100 + second, base: "1", quote: "9999" }),
+    );
+
+    expect(await figures()).toMatchObject({
+      vol: "2",
+      vwap24h: "5",
+      vwap12h: "5",
+      vwap6h: "5",
+      vwap1h: "5",
+      price: "5",
+      last: "5",
+      low: "5",
+      high: "5",
+    });
+  });
+
+  it("weighs prices by volume, in both directions of trade", async () => {
+    await setHead(database.writer, 2);
+    await trades(
+      aTrade({ side: "sell", base: "1", quote: "100" }),
+      aTrade({ side: "buy", base: "3", quote: "600" }),
+    );
+
+    // (100 + 600) ÷ (1 + 3)
+    expect(await figures()).toMatchObject({ vol: "4", vwap24h: "175", low: "100", high: "200" });
+  });
+});
+
+describe("last", () => {
+  it("is the newest price, however old", async () => {
+    await setHead(database.writer, 1000);
+    await trades(
+      aTrade({ hour: 1, base: "1", quote: "7" }),
+      aTrade({ hour: 2, base: "1", quote: "8" }),
+    );
+
+    expect(await figures()).toMatchObject({
+      last: "8",
+      vol: null,
+      price: null,
+      vwap24h: null,
+      vwap12h: null,
+      vwap6h: null,
+      vwap1h: null,
+      low: null,
+      high: null,
+    });
+  });
+
+  it("is decided within a block by idx", async () => {
+    await setHead(database.writer, 2);
+    await trades(
+      aTrade({ idx: 9, base: "1", quote: "9" }),
+      aTrade({ idx: 10, base: "1", quote: "10" }),
+      aTrade({ idx: 3, base: "1", quote: "3" }),
+    );
+
+    expect(await figures()).toMatchObject({ last: "10" });
+  });
+
+  it("passes over a trade of no base, which has no price but counts its quote", async () => {
+    await setHead(database.writer, 2);
+    await trades(
+      aTrade({ hour: 1, base: "2", quote: "10" }),
+      aTrade({ hour: 2, base: "0", quote: "4" }),
+    );
+
+    // (10 + 4) ÷ (2 + 0)
+    expect(await figures()).toMatchObject({
+      last: "5",
+      low: "5",
+      high: "5",
+      vol: "2",
+      vwap24h: "7",
+    });
+  });
+
+  it("is null where only a trade of no base was made", async () => {
+    await setHead(database.writer, 2);
+    await trades(aTrade({ base: "0", quote: "4" }));
+
+    expect(await figures()).toMatchObject({ last: null, vwap24h: null, low: null, high: null });
+  });
+});
+
+describe("the book", () => {
+  beforeEach(async () => {
+    await setHead(database.writer, 10);
+  });
+
+  it("has the lowest price of those that sell base and the highest of those that buy", async () => {
+    await offers(
+      anOffer({ side: "sell", base: "1", quote: "120" }),
+      anOffer({ side: "sell", base: "1", quote: "110" }),
+      anOffer({ side: "buy", base: "1", quote: "90" }),
+      anOffer({ side: "buy", base: "1", quote: "95" }),
+      anOffer({ side: "sell", base: "1", quote: "1", baseGem: MKR, quoteGem: WETH }),
+    );
+
+    expect(await figures()).toMatchObject({ ask: "110", bid: "95" });
+    expect(await figures("MKR/WETH")).toMatchObject({ ask: "1", bid: null });
+  });
+
+  // Each case is an ask at 50 beside a plain one at 100: whether it shows is whether it is open.
+  const cases: [string, boolean, () => Promise<void>][] = [
+    ["an untouched offer", true, () => offers(anOffer({ id: 7, base: "10", quote: "500" }))],
+    [
+      "an offer taken in part",
+      true,
+      async () => {
+        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
+        await trades(aTrade({ offer_id: 7, base: "9.999999999999999999", quote: "500" }));
+      },
+    ],
+    [
+      "an offer whose trades took it whole",
+      false,
+      async () => {
+        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
+        await trades(
+          aTrade({ offer_id: 7, base: "4", quote: "200" }),
+          aTrade({ offer_id: 7, base: "6", quote: "300" }),
+        );
+      },
+    ],
+    [
+      "an offer whose trades are recorded before it",
+      false,
+      async () => {
+        await trades(aTrade({ offer_id: 7, base: "10", quote: "500" }));
+        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
+      },
+    ],
+    [
+      "an offer declared filled",
+      false,
+      () => offers(anOffer({ id: 7, base: "10", quote: "500", filled: true })),
+    ],
+    [
+      "an offer killed at the head",
+      false,
+      () => offers(anOffer({ id: 7, base: "10", quote: "500", killed: blockAt(10) })),
+    ],
+    [
+      "an offer killed after the head",
+      true,
+      () => offers(anOffer({ id: 7, base: "10", quote: "500", killed: blockAt(10) + 1 })),
+    ],
+    [
+      "an offer made at the head",
+      true,
+      () => offers(anOffer({ id: 7, hour: 10, base: "10", quote: "500" })),
+    ],
+    [
+      "an offer made after the head",
+      false,
+      () => offers(anOffer({ id: 7, hour: 11, base: "10", quote: "500" })),
+    ],
+    [
+      "an offer filled after the head",
+      true,
+      async () => {
+        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
+        await trades(
+          aTrade({ offer_id: 7, hour: 9, base: "4", quote: "200" }),
+          aTrade({ offer_id: 7, hour: 11, base: "6", quote: "300" }),
+        );
+      },
+    ],
+    [
+      "an offer that is unknown but for its trade",
+      false,
+      () => trades(aTrade({ offer_id: 7, base: "1", quote: "50" })),
+    ],
+    ["an offer of nothing", false, () => offers(anOffer({ id: 7, base: "0", quote: "50" }))],
+  ];
+  it.each(cases)("shows of %s whether it is open: %s", async (_name, open, arrange) => {
+    await offers(anOffer({ id: 1_000_000, side: "sell", base: "1", quote: "100" }));
+    await arrange();
+
+    expect(await figures()).toMatchObject({ ask: open ? "50" : "100" });
+  });
+
+  it("closes an offer again when the head passes the trade that filled it", async () => {
+    await offers(anOffer({ id: 7, base: "10", quote: "500" }));
+    await trades(aTrade({ offer_id: 7, hour: 11, base: "10", quote: "500" }));
+    expect(await figures()).toMatchObject({ ask: "50" });
+
+    await setHead(database.writer, 11);
+
+    expect(await figures()).toMatchObject({ ask: null });
+  });
+});
+
+it("lets a token of the same symbol into no market", async () => {
+  const impostor = anAddress("another DAI");
+  await insert(database.writer, "dex_token", { address: impostor, symbol: "DAI", decimals: 18 });
+  await setHead(database.writer, 2);
+  await trades(
+    aTrade({ base: "1", quote: "5" }),
+    aTrade({ base: "1", quote: "9999", quoteGem: impostor }),
+  );
+  await offers(anOffer({ base: "1", quote: "1", quoteGem: impostor }));
+
+  expect(await figures()).toMatchObject({ vol: "1", high: "5", last: "5", ask: null });
+  const { rows } = await database.reader.query(
+    "select lot_tkn, bid_tkn, market, act, price from dex_trade where bid_gem = $1",
+    [impostor],
+  );
+  expect(rows).toEqual([{ lot_tkn: "WETH", bid_tkn: "DAI", market: null, act: null, price: null }]);
+});
+
+it("is as of the clock where no head was ever declared", async () => {
+  const { rows } = await database.reader.query<{ now: Date }>("select now()");
+  const now = rows[0]!.now.valueOf();
+  const at = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
+  await trades(
+    aTrade({ base: "1", quote: "5", block: 10, time: at(-30) }),
+    aTrade({ base: "1", quote: "7", block: 5, time: at(-150) }),
+    // A clock that is ahead, or a block announced for later: it has not happened.
+    aTrade({ base: "1", quote: "9", block: 20, time: at(600) }),
+  );
+  await offers(
+    anOffer({ base: "1", quote: "30", block: 20, time: at(600) }),
+    anOffer({ base: "1", quote: "40", block: 1, time: at(-200) }),
+    anOffer({ base: "1", quote: "20", block: 1, time: at(-200), killed: 900 }),
+  );
+
+  // (5 + 7) ÷ 2
+  expect(await figures()).toMatchObject({
+    vol: "2",
+    vwap1h: "5",
+    vwap6h: "6",
+    last: "5",
+    ask: "40",
+  });
+});
+
+it("gives the figures of an inactive pair, which it says is inactive", async () => {
+  await database.writer.query("update dex_pair set active = false where base = 'WETH'");
+  await setHead(database.writer, 2);
+  await trades(aTrade({ base: "1", quote: "5" }));
+
+  expect(await figures()).toMatchObject({ active: false, vol: "1", last: "5" });
+});
+
+describe("extreme decimals", () => {
+  it("keep every digit of 10^-18 and of 10^20", async () => {
+    await setHead(database.writer, 2);
+    await trades(
+      aTrade({ base: "0.000000000000000001", quote: "0.000000000000000001" }),
+      aTrade({ hour: 2, base: "1", quote: "100000000000000000000.000000000000000001" }),
+    );
+
+    expect(await figures()).toMatchObject({
+      vol: "1.000000000000000001",
+      low: "1",
+      high: "100000000000000000000.000000000000000001",
+      last: "100000000000000000000.000000000000000001",
+      // (10^38 + 2) ÷ (10^18 + 1), in units of 10^-18: 99999999999999999900.0000000000000001
+      vwap24h: decimal(quotient(10n ** 38n + 2n, 10n ** 18n + 1n)!).replace(/0+$/, ""),
+    });
+  });
+
+  it("round a price half away from zero at the 18th digit", async () => {
+    await setHead(database.writer, 2);
+    await trades(
+      // 10^-18 ÷ 2 is exactly half a unit; ÷ 3 is less.
+      aTrade({ hour: 1, base: "2", quote: "0.000000000000000001" }),
+      aTrade({ hour: 2, base: "3", quote: "0.000000000000000001" }),
+    );
+
+    expect(await figures()).toMatchObject({ high: "0.000000000000000001", low: "0" });
+  });
+});
+
+describe("a quotient below 1", () => {
+  it("is right to the last digit, 100,000 times", async () => {
+    const random = sequence(20_260_101);
+    const dividends: string[] = [];
+    const divisors: string[] = [];
+    const expected: string[] = [];
+    while (expected.length < 100_000) {
+      const [one, other] = [random(), random()];
+      const [a, b] = one < other ? [one, other] : [other, one];
+      if (a === b) continue;
+      dividends.push(decimal(a));
+      divisors.push(decimal(b));
+      expected.push(decimal(quotient(a, b)!));
+    }
+
+    const { rows } = await database.reader.query<{ quotients: string[] }>(
+      `select array_agg(dex_private.quotient(dividend, divisor)::text order by at) as quotients
+      from unnest($1::numeric[], $2::numeric[]) with ordinality as one (dividend, divisor, at)`,
+      [dividends, divisors],
+    );
+
+    const wrong = rows[0]!.quotients.filter((found, at) => found !== expected[at]);
+    expect(rows[0]!.quotients).toHaveLength(100_000);
+    expect(wrong).toEqual([]);
+  });
+
+  /** Amounts from 10^-18 to about 10^7, of all magnitudes alike; the same for a seed. */
+  function sequence(seed: number): () => bigint {
+    let state = BigInt(seed);
+    const next = (): bigint => {
+      state = (state * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n;
+      return state >> 16n;
+    };
+    return () => (((next() << 48n) + next()) % 10n ** (1n + (next() % 25n))) + 1n;
+  }
+});
+
+it("gives the same figures for the same rows by plain SQL and by the loader", async () => {
+  const gems = { WETH: checksumAddress(WETH), DAI: checksumAddress(DAI) };
+  const people = {
+    maker: checksumAddress(anAddress("maker")),
+    taker: checksumAddress(anAddress("taker")),
+  };
+  const made = Array.from({ length: 60 }, (_, at) =>
+    aTrade({
+      hour: at / 2,
+      side: at % 3 === 0 ? "buy" : "sell",
+      base: `${at + 1}.${"7".repeat(1 + (at % 18))}`,
+      quote: `${at * 3 + 1}.${"3".repeat(1 + (at % 17))}`,
+      baseGem: gems.WETH,
+      quoteGem: gems.DAI,
+      offer_id: 1 + (at % 9),
+      ...people,
+    }),
+  ).map((row) => ({ ...row, pair: pairHash(row.lot_gem, row.bid_gem) }));
+  const offered = Array.from({ length: 9 }, (_, at) => {
+    const row = anOffer({
+      id: at + 1,
+      side: at % 2 === 0 ? "buy" : "sell",
+      base: String(60 + at * 40),
+      quote: String(100 + at),
+      baseGem: gems.WETH,
+      quoteGem: gems.DAI,
+      killed: at === 4 ? blockAt(3) : 0,
+      filled: at === 5,
+      maker: people.maker,
+    });
+    return { ...row, pair: pairHash(row.lot_gem, row.bid_gem) };
+  });
+  const tokens = [
+    { address: gems.WETH, symbol: "WETH", decimals: 18, name: "Wrapped Ether" },
+    { address: gems.DAI, symbol: "DAI", decimals: 18, name: "Dai" },
+  ];
+  const pairs = [{ base: "WETH", quote: "DAI", active: true }];
+  const contents = async (): Promise<object> => {
+    const found: Record<string, object> = {};
+    for (const query of [
+      "select * from dex_market",
+      "select * from dex_price",
+      "select * from dex_volume",
+      "select * from dex_trade order by id",
+      "select * from dex_offer order by id",
+      "select * from dex_token order by address",
+      "select * from dex_head",
+    ]) {
+      found[query] = (await database.reader.query(query)).rows;
+    }
+    return found;
+  };
+
+  await database.empty();
+  await insert(database.writer, "dex_token", tokens);
+  await insert(database.writer, "dex_pair", pairs);
+  await insert(database.writer, "dex_offer", offered);
+  await insert(database.writer, "dex_trade", made);
+  await insert(database.writer, "dex_head", { block: blockAt(29.5), time: hours(29.5) });
+  const byPlainSql = await contents();
+
+  await database.empty();
+  const client = await connect(database.url, { role: "dex_writer" });
+  await loadRows(
+    client,
+    {
+      tokens,
+      pairs,
+      offers: offered as OfferRow[],
+      // Backwards: the loader gives ids by block, as the order of the inserts did.
+      trades: [...made].reverse() as TradeRow[],
+    },
+    { moveHead: true },
+  );
+  await client.end();
+  const byLoader = await contents();
+
+  expect(byLoader).toEqual(byPlainSql);
+  const asText = (row: object): Row =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
+  const [expected] = bruteForce(
+    {
+      tokens: tokens.map(asText),
+      pairs: pairs.map(asText),
+      offers: offered.map(asText),
+      trades: made.map(asText),
+    },
+    { block: blockAt(29.5), time: Date.parse(hours(29.5)) },
+  );
+  const { rows } = await database.reader.query(
+    "select * from dex_market join dex_price using (pair, base, quote, last)",
+  );
+  expect(rows).toEqual([expected]);
+});
