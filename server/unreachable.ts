@@ -10,12 +10,12 @@ const UNREACHABLE_MESSAGE =
 
 /** Whether a query failed because the database could not be reached, so that it may be tried again. */
 export function isUnreachable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
-  // An operating system's refusal to connect, read, write or look up the host. Where a host has
-  // several addresses, Node gives an AggregateError of one refusal each.
+  if (typeof error !== "object" || error === null) return false;
+  const { code, syscall, message, errors } = error as Record<string, unknown>;
+  // An operating system's refusal to connect, read, write or look up the host.
   if (typeof syscall === "string") return true;
-  if (error instanceof AggregateError) return error.errors.some(isUnreachable);
+  // Where a host has several addresses, Node gives one refusal for each.
+  if (Array.isArray(errors)) return errors.some(isUnreachable);
   if (typeof code === "string" && UNREACHABLE_SQLSTATE.test(code)) return true;
-  return UNREACHABLE_MESSAGE.test(error.message);
+  return typeof message === "string" && UNREACHABLE_MESSAGE.test(message);
 }

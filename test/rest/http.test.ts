@@ -1,0 +1,269 @@
+// How the REST interface speaks HTTP: paths, methods, caching, compression, other origins.
+import { makeTestApp, type TestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { aTrade, insert, setHead } from "../factories.ts";
+import { fillExchange, HEAD } from "./exchange.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  app = await makeTestApp(database.reader);
+});
+beforeEach(async () => {
+  await database.empty();
+  await fillExchange(database.writer);
+  // An error's time is the head that was seen last.
+  await app.request.get("/v1/markets/");
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const PATHS = [
+  "/v1/markets",
+  "/v1/markets/weth/dai",
+  "/v1/pairs",
+  "/v1/pairs/weth/dai",
+  "/v1/prices",
+  "/v1/prices/weth/dai",
+  "/v1/volumes",
+  "/v1/volumes/weth/dai",
+  "/v2/prices",
+  "/v2/prices/weth/dai",
+  "/v2/volumes",
+  "/v2/volumes/weth/dai",
+  "/v2/trades/weth/dai",
+];
+const METHODS = ["post", "put", "patch", "delete"] as const;
+
+/** The error envelope of the version that the path is of. */
+const errorAt = (path: string, message: string): string =>
+  path.startsWith("/v1/") || path === "/v1"
+    ? JSON.stringify({ data: {}, time: HEAD.seconds, message })
+    : JSON.stringify({ time: HEAD.iso, message });
+
+const withoutDate = (headers: Record<string, string>): Record<string, string> => {
+  const { date: _date, ...others } = headers;
+  return others;
+};
+
+describe.each(PATHS)("%s", (path) => {
+  it("answers the same with a trailing slash", async () => {
+    const without = await app.request.get(path);
+    const withSlash = await app.request.get(`${path}/`);
+    expect(without.status).toBe(200);
+    expect(withSlash.status).toBe(200);
+    expect(withSlash.text).toBe(without.text);
+  });
+
+  it.each(["identity", "gzip"])("answers HEAD with the headers of GET, %s", async (encoding) => {
+    const get = await app.request.get(path).set("Accept-Encoding", encoding);
+    const head = await app.request.head(path).set("Accept-Encoding", encoding);
+    expect(head.status).toBe(200);
+    expect(withoutDate(head.headers)).toEqual(withoutDate(get.headers));
+    expect(head.headers).toHaveProperty("content-length");
+    expect(head.text).toBeFalsy();
+  });
+
+  it("tells its methods to OPTIONS", async () => {
+    const answer = await app.request.options(path);
+    expect(answer.status).toBe(204);
+    expect(answer.headers["allow"]).toBe("GET, HEAD, OPTIONS");
+    expect(answer.text).toBe("");
+  });
+
+  it.each(METHODS)("refuses %s", async (method) => {
+    const answer = await app.request[method](path).send({ limit: 1 });
+    expect(answer.status).toBe(405);
+    expect(answer.headers["allow"]).toBe("GET, HEAD, OPTIONS");
+    expect(answer.text).toBe(
+      errorAt(path, `${method.toUpperCase()} is not allowed here, only GET, HEAD, OPTIONS`),
+    );
+  });
+
+  it("may be read from any origin", async () => {
+    const answer = await app.request.get(path).set("Origin", "https://example.com");
+    expect(answer.headers["access-control-allow-origin"]).toBe("*");
+  });
+
+  it("is 304 for who has it, and 200 again when the head has moved", async () => {
+    const first = await app.request.get(path);
+    const etag = first.headers["etag"]!;
+    const again = await app.request.get(path).set("If-None-Match", etag);
+    await setHead(database.writer, 24.5);
+    const moved = await app.request.get(path).set("If-None-Match", etag);
+
+    expect(etag).toMatch(/^"[^"]+"$/);
+    expect(again.status).toBe(304);
+    expect(again.text).toBeFalsy();
+    expect(again.headers).toMatchObject({
+      etag,
+      vary: "Accept-Encoding",
+      "cache-control": "public, max-age=1",
+    });
+    expect(moved.status).toBe(200);
+    expect(moved.headers["etag"]).not.toBe(etag);
+  });
+});
+
+describe("an unknown path", () => {
+  it.each([
+    "/",
+    "/v1",
+    "/v1/",
+    "/v2",
+    "/v3/prices",
+    "/v1/trades/weth/dai",
+    "/v2/markets",
+    "/v2/pairs/weth/dai",
+    "/v2/trades",
+    "/v2/trades/weth",
+    "/v1/markets/weth",
+    "/v1/markets/weth/dai/mkr",
+    "/v1/markets//",
+    "/v1//markets",
+    "//v1/markets",
+    "/v1/markets//dai",
+    "/V1/markets",
+    "/v1/Markets",
+    "/v1x/markets",
+    "/v1/constructor/weth/dai",
+    "/v1/__proto__",
+  ])("%s is 404 whatever the method", async (path) => {
+    for (const method of ["get", "options", ...METHODS] as const) {
+      const answer = await app.request[method](path);
+      expect(answer.status).toBe(404);
+      expect(answer.text).toBe(errorAt(path, "Unknown path"));
+      expect(answer.headers["cache-control"]).toBe("no-store");
+    }
+    const head = await app.request.head(path);
+    expect(head.status).toBe(404);
+  });
+});
+
+it.each([
+  "/v1/markets/%ZZ/dai",
+  "/v1/markets/weth/%",
+  "/v1/markets/%ff/dai",
+  "/v1/pairs/%C3%28/dai",
+  "/v2/trades/%ED%A0%80/dai?limit=0",
+  "/v2/prices/weth/%E0%A4",
+  "/nowhere/%ZZ",
+])("a path with broken percent-encoding is 400: %s", async (path) => {
+  const answer = await app.request.get(path);
+  expect(answer.status).toBe(400);
+  expect(answer.text).toBe(errorAt(path, "The path's percent-encoding is broken"));
+});
+
+it("an error is not cached, and may be read from any origin", async () => {
+  const { headers } = await app.request.get("/v1/markets/weth/xyz");
+  expect(headers).toMatchObject({
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    "access-control-allow-origin": "*",
+  });
+  expect(headers).not.toHaveProperty("etag");
+});
+
+it("an unknown symbol as long as a request may be is an unknown pair", async () => {
+  const answer = await app.request.get(`/v1/markets/${"A".repeat(12_000)}/dai`);
+  expect(answer.status).toBe(400);
+  expect(answer.body.message).toBe("Unknown pair");
+});
+
+describe("an answer over 1 kB", () => {
+  const PATH = "/v2/trades/weth/dai";
+
+  beforeEach(async () => {
+    await insert(
+      database.writer,
+      "dex_trade",
+      Array.from({ length: 20 }, (_, n) => aTrade({ id: 100 + n, hour: 23 })),
+    );
+  });
+
+  it("is compressed for those who accept it, and says so to caches", async () => {
+    const plain = await app.request.get(PATH).set("Accept-Encoding", "identity");
+    const compressed = await app.request.get(PATH).set("Accept-Encoding", "gzip, deflate, br");
+
+    expect(plain.headers).not.toHaveProperty("content-encoding");
+    expect(Number(plain.headers["content-length"])).toBeGreaterThan(1024);
+    expect(compressed.headers["content-encoding"]).toBe("gzip");
+    expect(Number(compressed.headers["content-length"])).toBeLessThan(
+      Number(plain.headers["content-length"]),
+    );
+    expect(compressed.text).toBe(plain.text);
+    expect(compressed.headers["etag"]).not.toBe(plain.headers["etag"]);
+    for (const { headers } of [plain, compressed]) {
+      expect(headers["vary"]).toBe("Accept-Encoding");
+      expect(headers["cache-control"]).toBe("public, max-age=1");
+    }
+  });
+
+  it.each(["gzip;q=0", "br", "identity, gzip;q=0.5", ""])(
+    "is plain for who asks for %j",
+    async (accepted) => {
+      const answer = await app.request.get(PATH).set("Accept-Encoding", accepted);
+      expect(answer.headers).not.toHaveProperty("content-encoding");
+      expect(answer.body.data).toHaveLength(24);
+    },
+  );
+
+  it.each(["gzip", "identity"])("is 304 with the tag of its form: %s", async (encoding) => {
+    const first = await app.request.get(PATH).set("Accept-Encoding", encoding);
+    const again = await app.request
+      .get(PATH)
+      .set("Accept-Encoding", encoding)
+      .set("If-None-Match", `"other", ${first.headers["etag"]!}`);
+    expect(again.status).toBe(304);
+    expect(again.headers).not.toHaveProperty("content-encoding");
+    expect(again.headers["vary"]).toBe("Accept-Encoding");
+  });
+
+  it("is sent to who has the other form alone", async () => {
+    const plain = await app.request.get(PATH).set("Accept-Encoding", "identity");
+    const other = await app.request
+      .get(PATH)
+      .set("Accept-Encoding", "gzip")
+      .set("If-None-Match", plain.headers["etag"]!);
+    expect(other.status).toBe(200);
+  });
+});
+
+it("a short answer is not compressed", async () => {
+  const answer = await app.request.get("/v1/volumes/weth/dai").set("Accept-Encoding", "gzip");
+  expect(answer.headers).not.toHaveProperty("content-encoding");
+  expect(answer.headers["vary"]).toBe("Accept-Encoding");
+});
+
+describe("a preflight", () => {
+  it("of a read is allowed for any origin and header", async () => {
+    const answer = await app.request
+      .options("/v2/prices")
+      .set("Origin", "https://example.com")
+      .set("Access-Control-Request-Method", "GET")
+      .set("Access-Control-Request-Headers", "if-none-match");
+    expect(answer.status).toBe(204);
+    expect(answer.headers).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET,HEAD",
+      "access-control-allow-headers": "if-none-match",
+    });
+  });
+
+  it("of a GraphQL query by POST is allowed for any origin", async () => {
+    const answer = await app.request
+      .options("/graphql")
+      .set("Origin", "https://example.com")
+      .set("Access-Control-Request-Method", "POST")
+      .set("Access-Control-Request-Headers", "content-type");
+    expect(answer.status).toBe(204);
+    expect(answer.headers).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET,HEAD,POST",
+      "access-control-allow-headers": "content-type",
+    });
+  });
+});

@@ -1,0 +1,263 @@
+// The service as a whole: its health, and what it says when the database does not serve it.
+import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, makePool } from "../../db/connect.ts";
+import { makeApp } from "../../server/app.ts";
+import { isUnreachable } from "../../server/unreachable.ts";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { registerMarkets, setHead } from "../factories.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  app = await makeTestApp(database.reader);
+});
+beforeEach(async () => {
+  await database.empty();
+  app.logged.length = 0;
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** A service whose database answered at first, and then is gone. */
+async function withoutDatabase(test: (app: TestApp) => Promise<void>): Promise<void> {
+  const door = await openDoor(database.url);
+  const pool = makePool(door.url, { role: "dex_reader" });
+  const deserted = await makeTestApp(pool);
+  // GraphQL has read its schema when it answers.
+  await deserted.request.post("/graphql").send({ query: "{ __typename }" });
+  await door.shut();
+  try {
+    await test(deserted);
+  } finally {
+    await deserted.close();
+    await pool.end();
+  }
+}
+
+/** A way to the database's server that can be shut: what is open breaks, and nothing gets in. */
+async function openDoor(url: string): Promise<{ url: string; shut: () => Promise<void> }> {
+  const { hostname, port } = new URL(url);
+  const open = new Set<Socket>();
+  const door = createServer((outside) => {
+    const inside = createConnection(Number(port), hostname);
+    for (const [socket, other] of [
+      [outside, inside],
+      [inside, outside],
+    ] as const) {
+      open.add(socket);
+      socket.on("close", () => other.destroy());
+      socket.on("error", () => other.destroy());
+      socket.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve));
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(door.address() as AddressInfo).port}`;
+  return {
+    url: through.href,
+    async shut() {
+      const shut = new Promise((resolve) => door.close(resolve));
+      for (const socket of open) socket.destroy();
+      await shut;
+    },
+  };
+}
+
+it("does not listen until it is told where", async () => {
+  const { server, close } = await makeApp({ pool: database.reader });
+  expect(server.listening).toBe(false);
+  await close();
+});
+
+it("does not say what it is made with", async () => {
+  const { headers } = await app.request.get("/health");
+  expect(headers).not.toHaveProperty("x-powered-by");
+});
+
+describe("/health", () => {
+  it("is 200 while the process lives, with or without a database", async () => {
+    const answer = await app.request.get("/health");
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ status: "ok" });
+    expect(answer.headers["cache-control"]).toBe("no-store");
+
+    await withoutDatabase(async ({ request }) => {
+      const alone = await request.get("/health/");
+      expect(alone.status).toBe(200);
+    });
+  });
+
+  it.each(["/health", "/ready"])("like /ready can only be read: %s", async (path) => {
+    const answer = await app.request.post(path);
+    expect(answer.status).toBe(405);
+    expect(answer.headers["allow"]).toBe("GET, HEAD, OPTIONS");
+    expect(answer.body).toEqual({
+      time: expect.stringMatching(ISO),
+      message: "POST is not allowed here, only GET, HEAD, OPTIONS",
+    });
+  });
+});
+
+describe("/ready", () => {
+  it("is 200 when the database answers and has every migration", async () => {
+    const answer = await app.request.get("/ready");
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({ status: "ready" });
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  });
+
+  it("is 503 and names the migrations that the database lacks", async () => {
+    const bare = await makeDatabase({ migrated: false });
+    const behind = await makeTestApp(bare.reader);
+
+    const answer = await behind.request.get("/ready");
+
+    expect(answer.status).toBe(503);
+    expect(answer.headers["retry-after"]).toBe("5");
+    expect(answer.body.status).toBe("not ready");
+    expect(answer.body.reasons).toContain("The database lacks the migration 000001-registry.sql");
+    expect(behind.logged).toEqual([]);
+    await behind.close();
+    await bare.drop();
+  });
+
+  it("is 503 when the database cannot be reached", async () => {
+    await withoutDatabase(async ({ request }) => {
+      const answer = await request.get("/ready");
+      expect(answer.status).toBe(503);
+      expect(answer.headers["retry-after"]).toBe("5");
+      expect(answer.body).toEqual({
+        status: "not ready",
+        reasons: ["The database cannot be reached"],
+      });
+    });
+  });
+});
+
+describe("a database that cannot be reached", () => {
+  it("is 503 in the envelope of the version, and logged", async () => {
+    await withoutDatabase(async ({ request, logged }) => {
+      const first = await request.get("/v1/markets/weth/dai");
+      const second = await request.get("/v2/trades/weth/dai?limit=0");
+
+      expect(first.status).toBe(503);
+      expect(first.headers).toMatchObject({ "retry-after": "5", "cache-control": "no-store" });
+      expect(first.body).toEqual({
+        data: {},
+        time: expect.any(Number),
+        message: "The database cannot be reached",
+      });
+      expect(Number.isInteger(first.body.time)).toBe(true);
+      expect(second.status).toBe(503);
+      expect(second.headers["retry-after"]).toBe("5");
+      expect(second.body).toEqual({
+        time: expect.stringMatching(ISO),
+        message: "The database cannot be reached",
+      });
+      expect(logged).toHaveLength(2);
+      for (const error of logged) expect(isUnreachable(error)).toBe(true);
+    });
+  });
+
+  it("is 503 with the head that was seen last when it goes down under a request", async () => {
+    await registerMarkets(database.writer);
+    await setHead(database.writer, 24);
+    await app.request.get("/v1/markets/");
+
+    // The request waits for a locked table, and its connection is shut meanwhile.
+    const locking = await database.owner.connect();
+    await locking.query("begin");
+    await locking.query("lock table dex_pair in access exclusive mode");
+    const [answer] = await Promise.all([
+      app.request.get("/v2/prices/weth/dai"),
+      shutWaitingConnection(),
+    ]);
+    await locking.query("rollback");
+    locking.release();
+    const after = await app.request.get("/v2/prices/weth/dai");
+
+    expect(answer.status).toBe(503);
+    expect(answer.headers["retry-after"]).toBe("5");
+    expect(answer.body).toEqual({
+      time: "2026-01-02T00:00:00.000Z",
+      message: "The database cannot be reached",
+    });
+    expect(after.status).toBe(200);
+  });
+});
+
+/** Shuts the connection that waits for a lock, as soon as there is one. */
+async function shutWaitingConnection(): Promise<void> {
+  const admin = await connect(database.url);
+  for (;;) {
+    const { rowCount } = await admin.query(
+      `select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where datname = current_database()
+        and wait_event_type = 'Lock'`,
+    );
+    if (rowCount === 1) break;
+  }
+  await admin.end();
+}
+
+describe("a fault of the service's own", () => {
+  it("is 500 with nothing of its insides, and logged whole; then all is well again", async () => {
+    await registerMarkets(database.writer);
+    await setHead(database.writer, 24);
+    const before = await app.request.get("/v2/volumes");
+    await database.owner.query("alter view dex_volume rename to dex_volume_away");
+
+    const first = await app.request.get("/v1/volumes/weth/dai");
+    const second = await app.request.get("/v2/volumes");
+
+    await database.owner.query("alter view dex_volume_away rename to dex_volume");
+    const after = await app.request.get("/v2/volumes");
+
+    expect(first.status).toBe(500);
+    expect(first.text).toBe(
+      JSON.stringify({ data: {}, time: 1_767_312_000, message: "Internal error" }),
+    );
+    expect(second.status).toBe(500);
+    expect(second.text).toBe(
+      JSON.stringify({ time: "2026-01-02T00:00:00.000Z", message: "Internal error" }),
+    );
+    expect(app.logged.map((error) => (error as Error).message)).toEqual([
+      'relation "dex_volume" does not exist',
+      'relation "dex_volume" does not exist',
+    ]);
+    expect(after.status).toBe(200);
+    expect(after.text).toBe(before.text);
+  });
+
+  it("is none when a migration changes a view under prepared statements", async () => {
+    await registerMarkets(database.writer);
+    await setHead(database.writer, 24);
+    // PostgreSQL plans anew for the first five times of a prepared statement.
+    for (let n = 0; n < 10; n += 1) await app.request.get("/v2/volumes");
+    const before = await app.request.get("/v2/volumes");
+
+    const { rows } = await database.owner.query<{ definition: string }>(
+      "select pg_get_viewdef('dex_volume') as definition",
+    );
+    await database.owner.query(`
+      drop view dex_volume;
+      create view dex_volume as
+      select
+        1 as another_column,
+        volume.*
+      from (${rows[0]!.definition.replace(/;\s*$/, "")}) as volume;
+      grant select on dex_volume to dex_reader;
+    `);
+    const after = await app.request.get("/v2/volumes");
+
+    expect(after.status).toBe(200);
+    expect(after.text).toBe(before.text);
+  });
+});
