@@ -9,6 +9,7 @@ import { LastHead } from "../rest/last-head.ts";
 import { v1Router } from "../rest/v1/router.ts";
 import { v2Router } from "../rest/v2/router.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
+import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
 
@@ -27,7 +28,7 @@ export interface App {
 }
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
-export function makeApp({ pool, log = console.error }: AppOptions): Promise<App> {
+export async function makeApp({ pool, log = console.error }: AppOptions): Promise<App> {
   const app = express();
   const server = createServer(app);
   const head = new LastHead();
@@ -45,19 +46,19 @@ export function makeApp({ pool, log = console.error }: AppOptions): Promise<App>
   app.use("/v2", v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
-  // GraphQL goes here: const graphql = await addGraphql(app, server, pool);
+  const graphql = await addGraphql(app, server, { pool, log });
 
   app.use(refuseUnknownPath);
   app.use("/v1", answerFailures(v1Envelope, head, log));
   app.use(answerFailures(v2Envelope, head, log));
 
-  return Promise.resolve({
+  return {
     server,
     async close() {
       await stopListening(server);
-      // GraphQL is let go here: await graphql.release();
+      await graphql.release();
     },
-  });
+  };
 }
 
 async function stopListening(server: Server): Promise<void> {

@@ -1,6 +1,5 @@
 // The one helper that asks a running GraphQL endpoint, as a client would.
-import type { Server } from "node:http";
-import request from "supertest";
+import type { TestApp } from "./app.ts";
 
 /** A page of trades, with whatever was asked of it. */
 export interface TradesPage {
@@ -28,11 +27,11 @@ export interface Answer<T> {
 
 /** Posts a query and gives the whole answer. */
 export async function ask<T = Trades>(
-  server: Server,
+  app: TestApp,
   query: string,
   variables: Record<string, unknown> = {},
 ): Promise<Answer<T>> {
-  const response = await request(server)
+  const response = await app.request
     .post("/graphql")
     .set("accept", "application/json")
     .send({ query, variables });
@@ -41,11 +40,11 @@ export async function ask<T = Trades>(
 
 /** Posts a query that must not fail, and gives its data. */
 export async function dataOf<T = Trades>(
-  server: Server,
+  app: TestApp,
   query: string,
   variables: Record<string, unknown> = {},
 ): Promise<T> {
-  const { data, errors } = await ask<T>(server, query, variables);
+  const { data, errors } = await ask<T>(app, query, variables);
   if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join("\n"));
   if (data == null) throw new Error("there is neither data nor an error");
   return data;
@@ -53,10 +52,10 @@ export async function dataOf<T = Trades>(
 
 /** Posts a query that must fail, and gives the messages of its errors. */
 export async function errorsOf(
-  server: Server,
+  app: TestApp,
   query: string,
   variables: Record<string, unknown> = {},
 ): Promise<string[]> {
-  const { errors } = await ask(server, query, variables);
+  const { errors } = await ask(app, query, variables);
   return (errors ?? []).map(({ message }) => message);
 }

@@ -1,7 +1,5 @@
 // Pages of allDexTrades: every argument, alone and together, and walks of the whole set.
-import { createServer, type Server } from "node:http";
-import express from "express";
-import { addGraphql, type GraphqlHandle } from "../../../server/graphql/serve.ts";
+import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import {
   anAddress,
@@ -17,8 +15,7 @@ import {
 import { dataOf, errorsOf, type TradesPage } from "../../graphql.ts";
 
 let database: TestDatabase;
-let server: Server;
-let graphql: GraphqlHandle;
+let app: TestApp;
 
 const SHRIMP = anAddress("an unregistered token");
 
@@ -52,12 +49,10 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   await insert(database.writer, "dex_trade", history);
-  const app = express();
-  server = createServer(app);
-  graphql = await addGraphql(app, server, { pool: database.reader, log: () => undefined });
+  app = await makeTestApp(database.reader);
 });
 afterAll(async () => {
-  await graphql.release();
+  await app.close();
   await database.drop();
 });
 
@@ -65,10 +60,7 @@ const PAGE =
   "nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount";
 
 async function page(args: string): Promise<TradesPage> {
-  const { allDexTrades } = await dataOf(
-    server,
-    `{ allDexTrades${args && `(${args})`} { ${PAGE} } }`,
-  );
+  const { allDexTrades } = await dataOf(app, `{ allDexTrades${args && `(${args})`} { ${PAGE} } }`);
   return allDexTrades;
 }
 
@@ -128,13 +120,13 @@ describe("first, last and offset", () => {
     ['first: "1"', 'Int cannot represent non-integer value: "1"'],
     ['after: "x"', '"x" is not accepted as Cursor: expected a cursor that this service gave.'],
   ])("(%s) is an error that names it", async (args, message) => {
-    expect(await errorsOf(server, `{ allDexTrades(${args}) { nodes { id } } }`)).toEqual([message]);
-    expect(await errorsOf(server, `{ allDexTrades(${args}) { totalCount } }`)).toEqual([message]);
+    expect(await errorsOf(app, `{ allDexTrades(${args}) { nodes { id } } }`)).toEqual([message]);
+    expect(await errorsOf(app, `{ allDexTrades(${args}) { totalCount } }`)).toEqual([message]);
   });
 
   it("checks variables and nested connections as it checks literals", async () => {
     expect(
-      await errorsOf(server, "query ($n: Int) { allDexTrades(last: $n) { nodes { id } } }", {
+      await errorsOf(app, "query ($n: Int) { allDexTrades(last: $n) { nodes { id } } }", {
         n: -2,
       }),
     ).toEqual(['Argument "last" must be an integer from 0, not -2.']);
@@ -145,7 +137,7 @@ describe("first, last and offset", () => {
       id: 1,
     });
     expect(
-      await errorsOf(server, "{ dexOffer(id: 1) { trades(first: -1) { nodes { id } } } }"),
+      await errorsOf(app, "{ dexOffer(id: 1) { trades(first: -1) { nodes { id } } } }"),
     ).toEqual(['Argument "first" must be an integer from 0, not -1.']);
   });
 });
@@ -219,9 +211,9 @@ describe("orderBy", () => {
     interface Pairs {
       allDexPairs: { nodes: { market: string }[]; pageInfo: { endCursor: string } };
     }
-    const first = await dataOf<Pairs>(server, query(""));
+    const first = await dataOf<Pairs>(app, query(""));
     const second = await dataOf<Pairs>(
-      server,
+      app,
       query(`, after: "${first.allDexPairs.pageInfo.endCursor}"`),
     );
     expect([first, second].map((data) => data.allDexPairs.nodes[0]?.market)).toEqual([
@@ -239,7 +231,7 @@ describe("orderBy", () => {
       const marketsOf = async (args: string): Promise<TradesPage> =>
         (
           await dataOf<Markets>(
-            server,
+            app,
             `{ allDexMarkets(orderBy: ${orderBy}${args}) {
               nodes { pair vol } pageInfo { startCursor endCursor }
             } }`,
@@ -267,7 +259,7 @@ describe("orderBy", () => {
     ["BLOCK_DESC, IDX_ASC", "mixes ascending and descending"],
   ])("[%s] is an error that lists the orders that are served", async (orderBy, problem) => {
     const messages = await errorsOf(
-      server,
+      app,
       `{ allDexTrades(orderBy: [${orderBy}], first: 1) { nodes { id } } }`,
     );
     expect(messages).toHaveLength(1);
@@ -293,7 +285,7 @@ describe("a cursor", () => {
     const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
     for (const args of [`first: 5, after:`, `last: 5, before:`]) {
       const [message] = await errorsOf(
-        server,
+        app,
         `{ allDexTrades(orderBy: ${used}, ${args} "${pageInfo.endCursor}") { nodes { id } } }`,
       );
       expect(message).toMatch(misuse);
@@ -303,7 +295,7 @@ describe("a cursor", () => {
   it("of another's making is refused", async () => {
     const made = Buffer.from(JSON.stringify(["made up", 1, "1"])).toString("base64");
     const [message] = await errorsOf(
-      server,
+      app,
       `{ allDexTrades(after: "${made}", first: 1) { nodes { id } } }`,
     );
     expect(message).toMatch(misuse);
@@ -311,9 +303,7 @@ describe("a cursor", () => {
 
   it("pages on while trades are being added, none twice and none missing", async () => {
     const other = await makeDatabase();
-    const app = express();
-    const busyServer = createServer(app);
-    const handle = await addGraphql(app, busyServer, { pool: other.reader, log: () => undefined });
+    const busyApp = await makeTestApp(other.reader);
     const add = (from: number, count: number): Promise<void> =>
       insert(
         other.writer,
@@ -329,7 +319,7 @@ describe("a cursor", () => {
     for (let more = true; more;) {
       const args: string = cursor === null ? "" : `, after: "${cursor}"`;
       const { allDexTrades } = await dataOf(
-        busyServer,
+        busyApp,
         `{ allDexTrades(orderBy: BLOCK_DESC, first: 6${args}) { ${PAGE} } }`,
       );
       seen.push(...ids(allDexTrades));
@@ -339,7 +329,7 @@ describe("a cursor", () => {
     }
     // The 40 that were there at the first page, newest first.
     expect(seen).toEqual(upTo(40).reverse());
-    await handle.release();
+    await busyApp.close();
     await other.drop();
   });
 });
@@ -439,22 +429,22 @@ describe("condition and filter", () => {
     ['{ market: { includes: "W" } }', 'Field "includes" is not defined by type "StringFilter"'],
     ["{ offer: { id: { equalTo: 1 } } }", 'Field "offer" is not defined by type "DexTradeFilter"'],
   ])("filter: %s is an error that says what is accepted", async (filter, message) => {
-    const [first] = await errorsOf(server, `{ allDexTrades(filter: ${filter}) { totalCount } }`);
+    const [first] = await errorsOf(app, `{ allDexTrades(filter: ${filter}) { totalCount } }`);
     expect(first).toContain(message);
   });
 
   it("refuses a JSON number that may have lost digits on its way", async () => {
     const query = "query ($n: BigFloat) { allDexTrades(condition: { lotAmt: $n }) { totalCount } }";
-    expect(await errorsOf(server, query, { n: 0.1234567890123456 })).toEqual([
+    expect(await errorsOf(app, query, { n: 0.1234567890123456 })).toEqual([
       expect.stringContaining("is not accepted as BigFloat"),
     ]);
-    expect((await dataOf(server, query, { n: 2 })).allDexTrades.totalCount).toBeGreaterThan(0);
+    expect((await dataOf(app, query, { n: 2 })).allDexTrades.totalCount).toBeGreaterThan(0);
   });
 });
 
 it("ignores variables that the query does not declare", async () => {
   const { allDexTrades } = await dataOf(
-    server,
+    app,
     "query ($first: Int) { allDexTrades(first: $first) { totalCount } }",
     { first: 1, unused: "by old clients" },
   );
