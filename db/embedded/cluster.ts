@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { serverAccount, type Account } from "./account.ts";
 import { findBinaries, type Binaries } from "./binaries.ts";
 import { writePrivate } from "./private-file.ts";
-import { isAlive } from "./process.ts";
+import { hasNumber, isAlive } from "./process.ts";
 import { run } from "./run.ts";
 
 /** The superuser of an embedded cluster. */
@@ -146,14 +146,14 @@ async function endOfLog(cluster: Cluster): Promise<string> {
 
 /**
  * The process number of the server that runs on this cluster, or undefined. A file that a dead
- * server left is removed where its number is another process's by now, which PostgreSQL could not
- * tell from a server.
+ * server left is removed where its number is still, or again, in use, which PostgreSQL could not tell
+ * from a server.
  */
 export async function runningServer(cluster: Cluster): Promise<number | undefined> {
   const pidFile = join(cluster.dataDir, "postmaster.pid");
   const pid = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
-  if (!Number.isInteger(pid) || !isAlive(pid)) return undefined;
-  if (await mayServe(pid, cluster.dataDir)) return pid;
+  if (!Number.isInteger(pid) || !hasNumber(pid)) return undefined;
+  if ((await isAlive(pid)) && (await mayServe(pid, cluster.dataDir))) return pid;
   await rm(pidFile, { force: true });
   return undefined;
 }

@@ -78,7 +78,7 @@ const highest = async (dataDir: string): Promise<number> =>
 
 async function refuseWhileHeld(dataDir: string, number: number): Promise<void> {
   const holder = await readHolder(fileOf(dataDir, number));
-  if (holder === undefined || !isAlive(holder.pid)) return;
+  if (holder === undefined || !(await isAlive(holder.pid))) return;
   const birth = await birthOf(holder.pid);
   const numberWasGivenAgain = birth !== "" && holder.birth !== "" && birth !== holder.birth;
   if (!numberWasGivenAgain) throw new DataDirInUse(dataDir, holder.pid);

@@ -33,7 +33,7 @@ export interface Embedded {
   clusterDir: string;
   /** Whether a server was found running that an earlier service had left, and taken over. */
   adopted: boolean;
-  /** Stops the server and gives DATA_DIR back. */
+  /** Stops the server and gives DATA_DIR back; once, however often it is called. */
   stop(): Promise<void>;
 }
 
@@ -55,10 +55,8 @@ export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<E
   try {
     const cluster = await openCluster(await clusterFolder(dataDir));
     const { connection, adopted } = await startedConnection(dataDir, cluster, log);
-    const stop = async (): Promise<void> => {
-      await stopServer(cluster);
-      await unlock();
-    };
+    let stopped: Promise<void> | undefined;
+    const stop = (): Promise<void> => (stopped ??= stopServer(cluster).then(unlock));
     try {
       await prepareDatabases(connection);
     } catch (error) {

@@ -1,0 +1,120 @@
+// The environment, as the service reads it.
+import { basename, resolve } from "node:path";
+import { ConfigError, readConfig } from "../../server/config.ts";
+
+/** The lines that say what is wrong with this environment. */
+function complaints(env: Record<string, string>): string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+it("has a default for everything", () => {
+  const { dataDir, ...config } = readConfig({});
+
+  expect(config).toEqual({
+    host: "127.0.0.1",
+    port: 3000,
+    databaseUrl: undefined,
+    databaseOwnerUrl: undefined,
+    embeddedSeed: "simulated",
+    seedTrades: 50_000,
+    simulateRate: 1,
+    poolSize: 10,
+  });
+  expect(basename(dataDir)).toBe(".data");
+});
+
+it("takes what is given", () => {
+  const DATABASE_URL = "postgres://app:secret@db.example:5433/market?sslmode=require";
+
+  expect(
+    readConfig({
+      HOST: "::1",
+      PORT: "0",
+      DATABASE_URL,
+      DATA_DIR: "data",
+      EMBEDDED_SEED: "none",
+      SEED_TRADES: "1000",
+      SIMULATE_RATE: "0.25",
+      POOL_SIZE: "3",
+    }),
+  ).toEqual({
+    host: "::1",
+    port: 0,
+    databaseUrl: DATABASE_URL,
+    // Migrates by the same login unless told another.
+    databaseOwnerUrl: DATABASE_URL,
+    dataDir: resolve("data"),
+    embeddedSeed: "none",
+    seedTrades: 1000,
+    simulateRate: 0.25,
+    poolSize: 3,
+  });
+});
+
+it("takes an empty variable as one that is not given", () => {
+  expect(readConfig({ PORT: "", DATABASE_URL: " ", SIMULATE_RATE: "" })).toEqual(readConfig({}));
+});
+
+it("keeps the owner's login apart from the service's", () => {
+  const urls = {
+    DATABASE_URL: "postgres://app@localhost/market",
+    DATABASE_OWNER_URL: "postgresql://dba@localhost/market",
+  };
+
+  expect(readConfig(urls)).toMatchObject({
+    databaseUrl: urls.DATABASE_URL,
+    databaseOwnerUrl: urls.DATABASE_OWNER_URL,
+  });
+});
+
+it("names each wrong variable, its value and what is accepted, all at once", () => {
+  expect(
+    complaints({
+      HOST: "here and there",
+      PORT: "65536",
+      EMBEDDED_SEED: "real",
+      SEED_TRADES: "none",
+      SIMULATE_RATE: "-1",
+      POOL_SIZE: "0",
+    }),
+  ).toEqual([
+    'HOST: "here and there" is not an IP address or a host name, such as 127.0.0.1 or 0.0.0.0.',
+    'PORT: "65536" is not an integer from 0 (any free port) to 65535.',
+    'EMBEDDED_SEED: "real" is not `simulated` or `none`.',
+    'SEED_TRADES: "none" is not an integer from 1 to 5000000.',
+    'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
+    'POOL_SIZE: "0" is not an integer from 1 to 1000.',
+  ]);
+});
+
+it.each(["80.5", "0x50", "1e3", "+80", "eighty", "-1", "Infinity"])(
+  "refuses %s as a port",
+  (PORT) => {
+    expect(complaints({ PORT })).toEqual([
+      `PORT: "${PORT}" is not an integer from 0 (any free port) to 65535.`,
+    ]);
+  },
+);
+
+it.each([
+  "app:secret@localhost/market",
+  "mysql://app:secret@localhost/market",
+  "postgres://app:secret@localhost",
+  "postgres://app:secret@local host/market",
+])("refuses %s as a database, and shows nothing of it", (DATABASE_URL) => {
+  expect(complaints({ DATABASE_URL })).toEqual([
+    "DATABASE_URL: what was given is not a URL such as postgres://user:password@host:5432/database.",
+  ]);
+});
+
+it("refuses an owner's database without one to serve", () => {
+  expect(complaints({ DATABASE_OWNER_URL: "postgres://dba@localhost/market" })).toEqual([
+    "DATABASE_OWNER_URL is given without DATABASE_URL: give the database to serve as DATABASE_URL, or neither to serve an embedded one.",
+  ]);
+});

@@ -1,0 +1,308 @@
+// The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
+import { createServer } from "node:net";
+import { connect, type Client } from "../../db/connect.ts";
+import { isAlive } from "../../db/embedded/process.ts";
+import { makeRoles } from "../../db/roles.ts";
+import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { aTrade, insert } from "../factories.ts";
+import {
+  DataDirs,
+  embeddedUrl,
+  serverPid,
+  startService,
+  type Ended,
+  type Service,
+} from "../service.ts";
+
+const dataDirs = new DataDirs();
+const running: Service[] = [];
+
+function start(env: Record<string, string>, args: string[] = []): Service {
+  const service = startService(env, args);
+  running.push(service);
+  return service;
+}
+
+async function stop(service: Service): Promise<Ended> {
+  service.signal("SIGTERM");
+  return service.ended;
+}
+
+afterEach(async () => {
+  for (const service of running.splice(0)) {
+    service.signal("SIGKILL");
+    await service.ended;
+  }
+  await dataDirs.remove();
+});
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever came over the wire
+const get = async (service: Service, path: string): Promise<{ status: number; body: any }> => {
+  const response = await fetch(`${await service.url}${path}`);
+  return { status: response.status, body: await response.json() };
+};
+
+async function asSuperuser<T>(dataDir: string, ask: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect(await embeddedUrl(dataDir));
+  try {
+    return await ask(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const countTrades = (dataDir: string): Promise<number> =>
+  asSuperuser(dataDir, async (client) => {
+    const { rows } = await client.query("select count(*)::int as trades from dex_trade");
+    return rows[0].trades as number;
+  });
+
+describe("without DATABASE_URL", () => {
+  it("fills a new database, serves it, and finds it again at the next start", async () => {
+    const dataDir = await dataDirs.make();
+    const first = start({ DATA_DIR: dataDir });
+    const markets = await get(first, "/v1/markets/");
+    const ready = await get(first, "/ready");
+    const filled = await countTrades(dataDir);
+    const ended = await stop(first);
+
+    expect(markets.status).toBe(200);
+    expect(Object.keys(markets.body.data)).toContain("WETH/DAI");
+    expect(ready.status).toBe(200);
+    expect(filled).toBe(500);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+
+    const second = start({ DATA_DIR: dataDir });
+    expect((await get(second, "/v1/markets/")).status).toBe(200);
+    // What was traded is there, and the time between the starts is made up for.
+    expect(await countTrades(dataDir)).toBeGreaterThanOrEqual(filled);
+    expect((await stop(second)).stdout).not.toContain("Filling");
+  });
+
+  it("goes on trading at SIMULATE_RATE", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, SIMULATE_RATE: "20" });
+    await service.url;
+    const before = await countTrades(dataDir);
+
+    let after = before;
+    while (after <= before) after = await countTrades(dataDir);
+
+    expect(after).toBeGreaterThan(before);
+    expect(await stop(service)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("never trades into what was loaded under EMBEDDED_SEED=none", async () => {
+    const dataDir = await dataDirs.make();
+    const unfilled = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    expect((await get(unfilled, "/v1/markets/")).body.data).toEqual({});
+    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    await stop(unfilled);
+
+    const again = start({ DATA_DIR: dataDir, SIMULATE_RATE: "20" });
+    expect((await get(again, "/v1/markets/")).body.data).toEqual({});
+    const { code, stdout } = await stop(again);
+
+    expect(code).toBe(0);
+    expect(stdout).toContain("holds data that this service did not simulate");
+    const later = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await later.url;
+    expect(await countTrades(dataDir)).toBe(1);
+  });
+
+  it("refuses a DATA_DIR that another service has, and names its process", async () => {
+    const dataDir = await dataDirs.make();
+    const first = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await first.url;
+
+    const second = await start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" }).ended;
+
+    expect(second).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `DATA_DIR ${dataDir} is in use by the service that runs as process ${first.pid}. Stop that one first, or give this one another DATA_DIR.\n`,
+    });
+    expect((await get(first, "/ready")).status).toBe(200);
+  });
+
+  it("takes over the server that a killed service left", async () => {
+    const dataDir = await dataDirs.make();
+    const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await killed.url;
+    const server = await serverPid(dataDir);
+    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    killed.signal("SIGKILL");
+    await killed.ended;
+
+    const next = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await next.url;
+
+    expect(await serverPid(dataDir)).toBe(server);
+    expect(await countTrades(dataDir)).toBe(1);
+    expect((await stop(next)).code).toBe(0);
+    expect(await isAlive(server!)).toBe(false);
+  });
+
+  it("starts again where service and server were both killed", async () => {
+    const dataDir = await dataDirs.make();
+    const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await killed.url;
+    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    killed.signal("SIGKILL");
+    process.kill((await serverPid(dataDir))!, "SIGKILL");
+    await killed.ended;
+
+    const next = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await next.url;
+
+    expect(await countTrades(dataDir)).toBe(1);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "answers at %s what it has begun, and leaves nothing running",
+    async (signal) => {
+      const dataDir = await dataDirs.make();
+      const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+      const url = await service.url;
+      const server = await serverPid(dataDir);
+      const { answer } = await asSuperuser(dataDir, async (client) => {
+        // The request waits for the table.
+        await client.query("begin");
+        await client.query("lock table dex_pair in access exclusive mode");
+        const begun = fetch(`${url}/v1/markets/`);
+        await untilSomebodyWaits(client);
+        service.signal(signal);
+        service.signal(signal);
+        await service.printed(/Stopping/);
+        await expect(fetch(`${url}/health`)).rejects.toThrow();
+        await client.query("commit");
+        // In an object: a promise would be awaited after the connection is closed.
+        return { answer: begun };
+      });
+
+      expect((await answer).status).toBe(200);
+      expect(await service.ended).toMatchObject({ code: 0, stderr: "" });
+      expect(await isAlive(server!)).toBe(false);
+    },
+  );
+
+  it("stops its database where the port is in use", async () => {
+    const dataDir = await dataDirs.make();
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as { port: number };
+
+    const ended = await start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none", PORT: String(port) })
+      .ended;
+    await new Promise((resolve) => taken.close(resolve));
+
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toBe(
+      `PORT ${port} of 127.0.0.1 is in use. Give another PORT, or 0 for any that is free.\n`,
+    );
+    expect(await serverPid(dataDir)).toBeUndefined();
+  });
+
+  it("can be stopped while it starts", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, SEED_TRADES: "100000" });
+    await service.printed(/Filling/);
+
+    const ended = await stop(service);
+
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(await serverPid(dataDir)).toBeUndefined();
+  });
+});
+
+it("names every wrong setting at once", async () => {
+  const { code, stderr } = await start({ PORT: "eighty", POOL_SIZE: "0" }).ended;
+
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    'PORT: "eighty" is not an integer from 0 (any free port) to 65535.\n' +
+      'POOL_SIZE: "0" is not an integer from 1 to 1000.\n',
+  );
+});
+
+async function untilSomebodyWaits(client: Client): Promise<void> {
+  for (;;) {
+    const { rowCount } = await client.query("select from pg_locks where not granted");
+    if (rowCount !== 0) return;
+  }
+}
+
+describe("with DATABASE_URL", () => {
+  let database: TestDatabase | undefined;
+  afterEach(async () => {
+    await database?.drop();
+    database = undefined;
+  });
+
+  it("serves it as a reader who cannot write, and leaves it as empty as it is", async () => {
+    database = await makeDatabase();
+    const service = start({ DATABASE_URL: database.url, SIMULATE_RATE: "20" });
+
+    expect((await get(service, "/v1/markets/")).body.data).toEqual({});
+    const { rows } = await database.owner.query(
+      "select distinct usename from pg_stat_activity where datname = current_database() and application_name = 'dex-market-data'",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect((await stop(service)).code).toBe(0);
+    await expect(insert(database.reader, "dex_trade", aTrade())).rejects.toThrow(
+      /permission denied|read-only transaction/,
+    );
+  });
+
+  it("refuses a database that is behind, names what it lacks, and migrates it when asked", async () => {
+    database = await makeDatabase({ migrated: false });
+
+    const refused = await start({ DATABASE_URL: database.url }).ended;
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^The database lacks \d+ migration\(s\): 000001-registry\.sql, /,
+    );
+    expect(refused.stderr).toContain("npm start -- --migrate");
+
+    await makeRoles(database.url);
+    const migrated = start({ DATABASE_URL: database.url }, ["--migrate"]);
+    expect((await get(migrated, "/ready")).status).toBe(200);
+  });
+
+  it("refuses a login that cannot become the reader, and shows no password", async () => {
+    database = await makeDatabase();
+    const admin = await connect(clusterUrl());
+    const login = `stranger_${process.pid}`;
+    await admin.query(`create role ${login} login password 'secret'`);
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = "secret";
+    try {
+      await admin.query(`grant connect on database ${url.pathname.slice(1)} to ${login}`);
+      const { code, stderr } = await start({ DATABASE_URL: url.href }).ended;
+
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `cannot become dex_reader: permission denied to set role "dex_reader"`,
+      );
+      expect(stderr).toContain("npm run db:roles");
+      expect(stderr).not.toContain("secret");
+    } finally {
+      await admin.query(`drop owned by ${login}`);
+      await admin.query(`revoke connect on database ${url.pathname.slice(1)} from ${login}`);
+      await admin.query(`drop role ${login}`);
+      await admin.end();
+    }
+  });
+
+  it("says in a line that nobody answers", async () => {
+    const { code, stderr } = await start({
+      DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market",
+    }).ended;
+
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "postgres://app@127.0.0.1:1/market does not answer: connect ECONNREFUSED 127.0.0.1:1.\n",
+    );
+  });
+});
