@@ -18,6 +18,8 @@ all of it or, where anything is wrong, nothing. db/load/README.md describes the 
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
 
+const SEE_HELP = "`npm run load -- --help` shows how it is used.";
+
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
@@ -53,10 +55,10 @@ function readArguments(): Request | { exit: number } {
       return { folder, moveHead: !values["no-head"] };
     }
     console.error(
-      `One folder is loaded at a time, and ${positionals.length} are given.\n\n${USAGE}`,
+      `One folder is loaded at a time, and ${positionals.length} are given. ${SEE_HELP}`,
     );
   } catch (error) {
-    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    console.error(`${(error as Error).message} ${SEE_HELP}`);
   }
   return { exit: EXIT_USAGE };
 }

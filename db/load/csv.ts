@@ -63,7 +63,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerat
     }
     yield decoder.decode();
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
     throw new LoadError(`${name} is not in UTF-8: it has other bytes after byte ${read}`, {
       cause: error,
     });

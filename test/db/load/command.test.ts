@@ -1,0 +1,145 @@
+// `npm run load` as a program: what it prints, and how it exits.
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { aHash, anAddress, DAI, WETH } from "../../factories.ts";
+
+let database: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+beforeEach(async () => {
+  await database.empty();
+  folder = await mkdtemp(join(tmpdir(), "dex-load-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+interface Outcome {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+function load(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["db/commands/load.ts", ...args],
+      { env: { ...process.env, DATABASE_OWNER_URL: database.url, ...env } },
+      (_error, stdout, stderr) => resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+}
+
+async function writeFiles(tradeAmount = "1.5"): Promise<void> {
+  const files: Record<string, string> = {
+    "tokens.csv": `address,symbol,decimals,name\n${WETH},WETH,18,Wrapped Ether\n${DAI},DAI,18,\n`,
+    "pairs.csv": "base,quote,active\nWETH,DAI,true\n",
+    "trades.csv":
+      "offer_id,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,block,time,tx\n" +
+      `1,${anAddress("maker")},${anAddress("taker")},${WETH},${tradeAmount},${DAI},300,` +
+      `7610973,2018-06-08 12:01:28+00,${aHash("trade")}\n`,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(join(folder, name), content);
+  }
+}
+
+it("loads a folder and says what came of it", async () => {
+  await writeFiles();
+
+  expect(await load([folder])).toEqual({
+    exitCode: 0,
+    stdout:
+      "tokens: 2 added, 0 changed, 0 as they were\n" +
+      "pairs: 1 added, 0 changed, 0 as they were\n" +
+      "trades: 1 added, 0 changed, 0 as they were\n" +
+      "The head is now block 7610973 of 2018-06-08T12:01:28.000Z.\n",
+    stderr: "",
+  });
+  const { rows } = await database.reader.query("select market, price from dex_trade");
+  expect(rows).toEqual([{ market: "WETHDAI", price: "200.000000000000000000" }]);
+});
+
+it("leaves the head where it is with --no-head", async () => {
+  await writeFiles();
+
+  expect(await load(["--no-head", folder])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/The head is where it was\.\n$/),
+  });
+  expect((await database.reader.query("select from dex_head")).rowCount).toBe(0);
+});
+
+it("stops at a bad row with one line, and leaves the database as it was", async () => {
+  await writeFiles("1e5");
+
+  expect(await load([folder])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr:
+      'Nothing was loaded: trades.csv line 2, column lot_amt: "1e5" is not accepted: it takes a ' +
+      "plain decimal from 0 to below 10^78 with at most 18 fractional digits, without sign or " +
+      "exponent\n",
+  });
+  expect((await database.reader.query("select from dex_token")).rowCount).toBe(0);
+});
+
+it("shows its usage with --help", async () => {
+  expect(await load(["--help"])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining("Usage: npm run load -- DIR [--no-head]"),
+    stderr: "",
+  });
+});
+
+it.each([
+  ["no folder", [], "One folder is loaded at a time, and 0 are given."],
+  ["two folders", ["a", "b"], "One folder is loaded at a time, and 2 are given."],
+  ["an option not known", ["--nohead", "a"], "Unknown option '--nohead'"],
+])("refuses %s as wrong usage", async (_name, args, message) => {
+  expect(await load(args)).toMatchObject({
+    exitCode: 2,
+    stdout: "",
+    stderr: expect.stringContaining(message),
+  });
+});
+
+it("says in one line that a database lacks its tables", async () => {
+  const bare = await makeDatabase({ migrated: false });
+  try {
+    await writeFiles();
+
+    const { exitCode, stderr } = await load([folder], { DATABASE_OWNER_URL: bare.url });
+
+    expect({ exitCode, lines: stderr.trim().split("\n").length }).toEqual({
+      exitCode: 1,
+      lines: 1,
+    });
+    expect(stderr).toMatch(/^Nothing was loaded: the database lacks the tables .*db:migrate`\n$/);
+  } finally {
+    await bare.drop();
+  }
+});
+
+it("says in one line that no server answers", async () => {
+  await writeFiles();
+
+  // Port 1 is reserved, and nothing listens there.
+  const { exitCode, stderr } = await load([folder], {
+    DATABASE_OWNER_URL: "postgres://nobody@127.0.0.1:1/none",
+  });
+
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: "Nothing was loaded: connect ECONNREFUSED 127.0.0.1:1\n",
+  });
+});

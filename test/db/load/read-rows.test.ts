@@ -1,0 +1,316 @@
+// What the loader reads from a CSV file, and what it refuses.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checksumAddress, pairHash } from "../../../db/load/checksum.ts";
+import { readFolder } from "../../../db/load/folder.ts";
+import type { Rows } from "../../../db/load/rows.ts";
+import { aHash, anAddress, DAI, WETH } from "../../factories.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "dex-load-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+type File = "tokens" | "pairs" | "offers" | "trades";
+
+/** The rows of a file with this content. */
+async function read(file: File, content: string | Buffer): Promise<object[]> {
+  await writeFile(join(folder, `${file}.csv`), content);
+  const source = await readFolder(folder);
+  const rows: object[] = [];
+  for await (const row of source[file] as Rows<object>) rows.push(row);
+  return rows;
+}
+
+const TRADE: Record<string, string> = {
+  offer_id: "826",
+  pair: pairHash(WETH, DAI),
+  maker: checksumAddress(anAddress("maker")),
+  taker: checksumAddress(anAddress("taker")),
+  lot_gem: checksumAddress(WETH),
+  lot_amt: "0.001000000000000000",
+  bid_gem: checksumAddress(DAI),
+  bid_amt: "1.5",
+  block: "7610973",
+  time: "2018-06-08 12:01:28+00",
+  tx: aHash("trade"),
+};
+
+const OFFER: Record<string, string> = { ...TRADE, id: "834", killed: "0" };
+delete OFFER["offer_id"];
+delete OFFER["taker"];
+
+/** A file of one row, with these columns besides or instead. */
+const csvOf = (row: Record<string, string>): string =>
+  `${Object.keys(row).join(",")}\n${Object.values(row).join(",")}\n`;
+const readTrade = (columns: Record<string, string>) =>
+  read("trades", csvOf({ ...TRADE, ...columns }));
+const readOffer = (columns: Record<string, string>) =>
+  read("offers", csvOf({ ...OFFER, ...columns }));
+
+describe("a file", () => {
+  it("gives each row with its line, whatever its line ends, quotes and empty lines", async () => {
+    const content =
+      "\ufeffaddress,symbol,decimals,name\r\n" +
+      `${WETH},WETH,18,"Wrapped, ""Ether"""\r\n` +
+      "\r\n" +
+      `${DAI},DAI,18,"two\r\nlines\nor three"\n` +
+      "\n" +
+      `${anAddress("MKR")},,0,`;
+
+    expect(await read("tokens", content)).toEqual([
+      {
+        line: 2,
+        address: checksumAddress(WETH),
+        symbol: "WETH",
+        decimals: 18,
+        name: 'Wrapped, "Ether"',
+      },
+      {
+        line: 4,
+        address: checksumAddress(DAI),
+        symbol: "DAI",
+        decimals: 18,
+        name: "two\r\nlines\nor three",
+      },
+      { line: 8, address: checksumAddress(anAddress("MKR")), decimals: 0 },
+    ]);
+  });
+
+  it("may have its columns in any order, and no rows", async () => {
+    expect(await read("pairs", "quote,active,base\nDAI,f,WETH\n")).toEqual([
+      { line: 2, base: "WETH", quote: "DAI", active: false },
+    ]);
+    expect(await read("pairs", "base,quote")).toEqual([]);
+  });
+
+  it("of many rows keeps the count of lines", async () => {
+    const rows = Array.from({ length: 5000 }, (_, at) => `A${at},"B\r\n${at}"\n`);
+
+    const found = await read("pairs", `base,quote\n${rows.join("")}`);
+
+    expect(found).toHaveLength(5000);
+    expect(found.at(-1)).toMatchObject({ line: 2 + 2 * 4999, base: "A4999" });
+  });
+
+  it.each([
+    ["empty", "", "pairs.csv is empty: its first line names the columns: base, quote; optional:"],
+    [
+      "without a column that is needed",
+      "base,active\n",
+      'pairs.csv line 1: column "quote" is missing. Its columns are base, quote; optional: base_gem, quote_gem, active',
+    ],
+    ["with a column not known", "base,quote,acitve\n", 'column "acitve" is not known'],
+    ["with a column named as a thing of JavaScript", "base,quote,constructor\n", "is not known"],
+    ["with a column twice", "base,quote,base\n", 'column "base" is there twice'],
+    [
+      "with a column that the database derives",
+      "base,quote,market\n",
+      'column "market" is derived by the database, and not accepted',
+    ],
+    [
+      "with a row too long",
+      "base,quote\n\nA,B,C\n",
+      "pairs.csv line 3: it has 3 values, and the header names 2 columns",
+    ],
+    ["with a row too short", "base,quote\nA\n", "pairs.csv line 2: it has 1 values"],
+    ["with a quote within a value", 'base,quote\nA,B\nA,B"C\n', "pairs.csv line 3: a quote stands"],
+    ["with text after a quote", 'base,quote\n"A"x,B\n', "pairs.csv line 2: a quote stands within"],
+    [
+      "with a quote left open",
+      'base,quote\nA,B\nA,"B\n',
+      "pairs.csv: the row after line 2 has a quote that is not closed",
+    ],
+    [
+      "with a quote left open before a long rest",
+      `base,quote\nA,"B\n${"A,B\n".repeat(50_000)}`,
+      "pairs.csv: the row after line 1 has a quote that is not closed, or more than 100000 bytes",
+    ],
+    ["without a symbol", "base,quote\nA,\n", 'pairs.csv line 2, column quote: "" is not accepted'],
+  ])("%s is refused", async (_name, content, message) => {
+    await expect(read("pairs", content)).rejects.toThrow(message);
+  });
+
+  it("in another encoding is refused", async () => {
+    const latin = Buffer.concat([
+      Buffer.from("base,quote\nA"),
+      Buffer.from([0xe9]),
+      Buffer.from(",B\n"),
+    ]);
+
+    await expect(read("pairs", latin)).rejects.toThrow("pairs.csv is not in UTF-8");
+  });
+});
+
+describe("a folder", () => {
+  it("gives the files that it has", async () => {
+    await writeFile(join(folder, "trades.csv"), "");
+    await writeFile(join(folder, "README.md"), "");
+
+    expect(Object.keys(await readFolder(folder))).toEqual(["trades"]);
+  });
+
+  it("with none of the four is refused", async () => {
+    await expect(readFolder(folder)).rejects.toThrow(
+      "it has none of tokens.csv, pairs.csv, offers.csv, trades.csv",
+    );
+  });
+
+  it("that is none, or is not there, is refused", async () => {
+    await writeFile(join(folder, "file"), "");
+
+    await expect(readFolder(join(folder, "file"))).rejects.toThrow("is not a folder");
+    await expect(readFolder(join(folder, "nowhere"))).rejects.toThrow("there is no folder");
+  });
+});
+
+describe("a trade", () => {
+  it("is read whole", async () => {
+    expect(await readTrade({ id: "9007199254740991", idx: "12" })).toEqual([
+      {
+        line: 2,
+        ...TRADE,
+        id: 9007199254740991,
+        offer_id: 826,
+        block: 7610973,
+        idx: 12,
+      },
+    ]);
+  });
+
+  it("has what is left out, or empty, as none", async () => {
+    const [row] = await readTrade({ id: "", idx: "", pair: "" });
+
+    expect(row).not.toHaveProperty("id");
+    expect(row).not.toHaveProperty("idx");
+    expect(row).not.toHaveProperty("pair");
+  });
+
+  it("gets the checksum of an address in one case", async () => {
+    const upper = `0x${WETH.slice(2).toUpperCase()}`;
+
+    expect(await readTrade({ lot_gem: upper, bid_gem: DAI })).toMatchObject([
+      { lot_gem: checksumAddress(WETH), bid_gem: checksumAddress(DAI) },
+    ]);
+  });
+
+  it("has its hashes in lower case", async () => {
+    const tx = `0x${aHash("trade").slice(2).toUpperCase()}`;
+
+    expect(await readTrade({ tx })).toMatchObject([{ tx: aHash("trade") }]);
+  });
+
+  it.each([
+    "2018-06-08 12:01:28+00",
+    "2018-06-08T12:01:28Z",
+    "2018-06-08T12:01:28.123456+05:30",
+    "2018-06-08 12:01:28-0330",
+    "2020-02-29T23:59:59Z",
+  ])("takes the time %s", async (time) => {
+    expect(await readTrade({ time })).toMatchObject([{ time }]);
+  });
+
+  it.each(["0", "007.50", "1", "0.000000000000000001", `${"9".repeat(78)}.${"9".repeat(18)}`])(
+    "takes the amount %s",
+    async (lot_amt) => {
+      expect(await readTrade({ lot_amt })).toMatchObject([{ lot_amt }]);
+    },
+  );
+
+  const bad: [string, string[]][] = [
+    ["offer_id", ["", "-1", "1.0", "1e3", "+1", "01", " 1", "2147483648", "x"]],
+    ["block", ["", "2147483648", "99999999999999999999"]],
+    ["idx", ["-1", "1.5"]],
+    ["id", ["0", "9007199254740992", "9007199254740993"]],
+    [
+      "lot_amt",
+      ["", "-1", "+1", "1e5", "NaN", "Infinity", ".5", "5.", "1.0000000000000000000", "1 ", "0x1"],
+    ],
+    ["bid_amt", [`1${"0".repeat(78)}`]],
+    ["maker", ["", "0x12", `${WETH}0`, WETH.slice(2), WETH.replace("0x", "0X")]],
+    ["tx", ["", "0x12", aHash("x").slice(2), `${aHash("x")}0`]],
+    [
+      "time",
+      [
+        "",
+        "2018-06-08 12:01:28",
+        "2018-06-08",
+        "2018-06-31T12:01:28Z",
+        "2019-02-29T12:01:28Z",
+        "2018-13-01T12:01:28Z",
+        "2018-06-08T24:00:00Z",
+        "2018-06-08T12:60:00Z",
+        "2018-06-08T12:01:60Z",
+        "2018-06-08T12:01:28.1234567Z",
+        "2018-06-08T12:01:28+16",
+        "0000-01-01T00:00:00Z",
+        "1528459288",
+        "yesterday",
+      ],
+    ],
+  ];
+  it.each(bad.flatMap(([column, values]) => values.map((value) => [column, value])))(
+    "is refused with %s %j, which is named with file and line",
+    async (column, value) => {
+      await expect(readTrade({ [column]: value })).rejects.toThrow(
+        `trades.csv line 2, column ${column}: ${JSON.stringify(value)} is not accepted: it takes `,
+      );
+    },
+  );
+
+  it("is refused with an address whose checksum is wrong, and the right one is named", async () => {
+    const right = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+
+    await expect(readTrade({ lot_gem: right.replace("aaA", "Aaa"), pair: "" })).rejects.toThrow(
+      `an address with a right EIP-55 checksum, which is ${right}`,
+    );
+  });
+
+  it("is refused with the hash of another pair, and the right one is named", async () => {
+    await expect(readTrade({ pair: pairHash(DAI, WETH) })).rejects.toThrow(
+      `trades.csv line 2, column pair: "${pairHash(DAI, WETH)}" is not accepted: it takes ` +
+        `the hash of this row's lot_gem and bid_gem, which is ${pairHash(WETH, DAI)}, or none`,
+    );
+  });
+
+  it.each(["lot_tkn", "bid_tkn", "market", "act", "price"])(
+    "is refused with %s, which the database derives",
+    async (column) => {
+      await expect(readTrade({ [column]: "x" })).rejects.toThrow("is derived by the database");
+    },
+  );
+});
+
+describe("an offer", () => {
+  it("is read whole", async () => {
+    expect(await readOffer({ killed: "7610999", filled: "TRUE" })).toEqual([
+      { line: 2, ...OFFER, id: 834, killed: 7610999, filled: true, block: 7610973 },
+    ]);
+  });
+
+  it("is refused with a cancellation before its making", async () => {
+    await expect(readOffer({ killed: "7610972" })).rejects.toThrow(
+      'offers.csv line 2, column killed: "7610972" is not accepted: it takes 0, or a block from ' +
+        "the one that the offer was made in, 7610973",
+    );
+  });
+
+  it("is refused with filled that is neither true nor false", async () => {
+    await expect(readOffer({ filled: "1" })).rejects.toThrow("it takes true or false");
+  });
+});
+
+it("hashes a pair as the exchange does", () => {
+  const weth = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+  const dai = "0x89d24A6b4CcB1B6fAA2625fE562bDD9a23260359";
+
+  expect(pairHash(weth, dai)).toBe(
+    "0x9dd48110dcc444fdc242510c09bbbbe21a5975cac061d82f7b843bce061ba391",
+  );
+  expect(checksumAddress(weth.toLowerCase())).toBe(weth);
+  expect(checksumAddress(dai.toLowerCase())).toBe(dai);
+});
