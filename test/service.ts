@@ -25,9 +25,14 @@ export interface Service {
   ended: Promise<Ended>;
 }
 
-/** Runs a file of the repository with only these settings in its environment. */
-export function runFile(file: string, env: Record<string, string>, args: string[] = []): Service {
-  const child = spawn(process.execPath, [join(REPOSITORY, file), ...args], {
+/** Runs a file of the repository, or of a copy of it, with only these settings as environment. */
+export function runFile(
+  file: string,
+  env: Record<string, string>,
+  args: string[] = [],
+  repository = REPOSITORY,
+): Service {
+  const child = spawn(process.execPath, [join(repository, file), ...args], {
     // Any folder: none of the files may depend on it.
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] ?? "", GRAPHILE_ENV: "production", ...env },

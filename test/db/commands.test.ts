@@ -1,0 +1,136 @@
+// The commands of those who evolve the schema, run as they run them, on a copy of the repository's
+// migrations.
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { connect, urlForDatabase } from "../../db/connect.ts";
+import { openEmbedded } from "../../db/embedded/open.ts";
+import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { DataDirs, runFile, type Ended } from "../service.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+const BLANK =
+  "-- Write the next change here, so that it can run again and again; see db/README.md.\n";
+const CHANGE = `create or replace view token_symbol as
+select
+  token.symbol
+from dex_token as token;
+grant select on token_symbol to dex_reader;
+`;
+
+let copy: string;
+let database: TestDatabase;
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
+  for (const name of ["db", ".gmrc", "package.json"]) {
+    await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
+  }
+  await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
+  database = await makeDatabase({ migrated: false });
+});
+beforeEach(async () => {
+  for (const name of await readdir(join(copy, "db/migrations/current"))) {
+    await rm(join(copy, "db/migrations/current", name));
+  }
+  await writeFile(join(copy, "db/migrations/current/1-current.sql"), BLANK);
+});
+afterAll(async () => {
+  const shadow = `${new URL(database.url).pathname.slice(1)}_shadow`;
+  await database.drop();
+  const admin = await connect(clusterUrl());
+  await admin.query(`drop database if exists ${shadow} with (force)`);
+  await admin.end();
+  await rm(copy, { recursive: true });
+});
+
+const migrate = (args: string[], env: Record<string, string>): Promise<Ended> =>
+  runFile("db/commands/migrate.ts", env, args, copy).ended;
+
+const committed = (): Promise<string[]> => readdir(join(copy, "db/migrations/committed"));
+
+it("makes the roles, migrates, commits a change by way of a shadow, and takes it back", async () => {
+  const env = { DATABASE_OWNER_URL: database.url };
+  const before = await committed();
+
+  const roles = await runFile("db/commands/roles.ts", env, [], copy).ended;
+  expect(roles).toMatchObject({ code: 0, stderr: "" });
+  expect(roles.stdout).not.toContain(new URL(database.url).password);
+
+  // 1: committed migrations wait.
+  expect(await migrate(["status"], env)).toMatchObject({ code: 1 });
+  expect(await migrate(["migrate"], env)).toMatchObject({ code: 0, stderr: "" });
+  expect(await migrate(["status"], env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
+
+  await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
+  expect(await migrate(["watch", "--once"], env)).toMatchObject({ code: 0, stderr: "" });
+  expect((await database.reader.query("select symbol from token_symbol")).rows).toEqual([]);
+  // 2: the next change is not committed.
+  expect(await migrate(["status"], env)).toMatchObject({ code: 2 });
+
+  expect(await migrate(["commit", "--message", "token symbol"], env)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  const [added] = (await committed()).filter((name) => !before.includes(name));
+  expect(added).toMatch(/^\d{6}-token-symbol\.sql$/);
+  expect(await readFile(join(copy, "db/migrations/committed", added!), "utf8")).toContain(CHANGE);
+  expect(await readFile(join(copy, "db/migrations/current/1-current.sql"), "utf8")).toBe(BLANK);
+  const { rows } = await database.owner.query(
+    "select tableowner from pg_tables where tablename = 'dex_trade'",
+  );
+  expect(rows).toEqual([{ tableowner: "dex_owner" }]);
+
+  expect(await migrate(["uncommit"], env)).toMatchObject({ code: 0, stderr: "" });
+  expect(await committed()).toEqual(before);
+});
+
+it("finds the running embedded database and its shadow by themselves", async () => {
+  const dataDirs = new DataDirs();
+  const dataDir = await dataDirs.make();
+  const embedded = await openEmbedded({ dataDir, log: () => undefined });
+  try {
+    const env = { DATA_DIR: dataDir };
+    expect(await migrate(["status"], env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
+    expect(await runFile("db/commands/roles.ts", env).ended).toMatchObject({ code: 0 });
+
+    await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
+    expect(await migrate(["commit"], env)).toMatchObject({ code: 0, stderr: "" });
+    for (const name of ["dex", "dex_shadow"]) {
+      const reader = await connect(urlForDatabase(embedded.url, name), { role: "dex_reader" });
+      expect((await reader.query("select symbol from token_symbol")).rows).toEqual([]);
+      await reader.end();
+    }
+    expect(await migrate(["uncommit"], env)).toMatchObject({ code: 0 });
+  } finally {
+    await embedded.stop();
+    await dataDirs.remove();
+  }
+});
+
+it("says what to do where there is no database", async () => {
+  const ended = await migrate(["status"], { DATA_DIR: join(copy, "nowhere") });
+
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toBe(
+    `There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or give DATABASE_OWNER_URL.\n`,
+  );
+});
+
+it("says who may not make roles", async () => {
+  const admin = await connect(clusterUrl());
+  const login = `nobody_${process.pid}`;
+  await admin.query(`create role ${login} login password 'secret'`);
+  try {
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = "secret";
+    const ended = await runFile("db/commands/roles.ts", { DATABASE_OWNER_URL: url.href }).ended;
+
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/^The roles cannot be made: permission denied/);
+  } finally {
+    await admin.query(`drop role ${login}`);
+    await admin.end();
+  }
+});
