@@ -1,0 +1,157 @@
+// On 200,000 trades: what clients ask is answered by an index that reads about the page, not the
+// history. The statements are those that the service really sends.
+import { makeTestApp, type TestApp } from "./app.ts";
+import { makeDatabase, type TestDatabase } from "./database.ts";
+import { explain, type Explained, type Statement } from "./explain.ts";
+import { DAI, registerMarkets, WETH } from "./factories.ts";
+import { dataOf } from "./graphql.ts";
+
+const TRADES = 200_000;
+const PAGE = 100;
+
+let database: TestDatabase;
+let app: TestApp;
+const sent: Statement[] = [];
+
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  // A third of all trades are in WETHDAI, the rest in 20 pairs of tokens of no market; three to a
+  // block of 12 seconds, by 500 takers and 100 makers. No trigger: this is about reading.
+  await database.owner.query("alter table dex_trade disable trigger user");
+  await database.owner.query(
+    `insert into dex_trade (
+      offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+    )
+    select
+      n / 4,
+      case when n % 3 = 0 then (select id from dex_pair where market = 'WETHDAI') end,
+      case when n % 3 = 0 then 'WETHDAI' end,
+      case when n % 2 = 0 then 'sell' else 'buy' end,
+      '0x' || lpad(to_hex(n % 42), 64, '0'),
+      '0x' || lpad(to_hex(n * 7919 % 100), 40, '0'),
+      '0x' || lpad(to_hex(n * 104729 % 500), 40, '0'),
+      case when n % 3 > 0 then '0x' || lpad(to_hex(n % 20), 40, '0')
+        when n % 2 = 0 then $2 else $3 end,
+      case when n % 2 = 0 then 'WETH' else 'DAI' end,
+      round((1 + n % 10)::numeric, 18),
+      case when n % 3 > 0 then '0x' || lpad(to_hex(20 + n % 20), 40, '0')
+        when n % 2 = 0 then $3 else $2 end,
+      case when n % 2 = 0 then 'DAI' else 'WETH' end,
+      round((100 + n % 7)::numeric, 18),
+      100,
+      n / 3,
+      timestamptz '2026-01-01 00:00:00+00' + n / 3 * interval '12 seconds',
+      '0x' || lpad(to_hex(n), 64, '0'),
+      n % 3
+    from generate_series(1, $1::bigint) as n`,
+    [TRADES, WETH, DAI],
+  );
+  await database.owner.query("alter table dex_trade enable trigger user");
+  await database.owner.query("insert into dex_head select max(block), max(time) from dex_trade");
+  await database.owner.query("analyze");
+
+  database.reader.on("connect", (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const recording = (...args: unknown[]): unknown => {
+      const [first, values] = args;
+      if (typeof first === "string") sent.push({ text: first, values: values as unknown[] });
+      else if (typeof first === "object" && first !== null) sent.push(first as Statement);
+      return query(...args);
+    };
+    client.query = recording as typeof client.query;
+  });
+  app = await makeTestApp(database.reader);
+  await dataOf(app, "{ __typename }");
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+/** What the statements sent by this did to read trades. */
+async function explained(act: () => Promise<unknown>): Promise<Explained> {
+  sent.length = 0;
+  await act();
+  const reading = sent.filter(({ text }) => /\b(dex_trade|market_trade)\b/.test(text));
+  expect(reading).toHaveLength(1);
+  return explain(database.reader, reading[0]!, "dex_trade");
+}
+
+const pageOf = (args: string): Promise<Explained> =>
+  explained(() => dataOf(app, `{ allDexTrades(first: ${PAGE}${args}) { nodes { id price tx } } }`));
+
+/** Reads no more than the page and the few rows beside it in its last block. */
+function expectPageOnly({ rowsRead, wholeTable, indexes }: Explained): void {
+  expect(indexes).not.toHaveLength(0);
+  expect(wholeTable).toBe(false);
+  expect(rowsRead).toBeLessThanOrEqual(2 * PAGE);
+}
+
+const taker = `0x${(7).toString(16).padStart(40, "0")}`;
+
+it.each([
+  ["the newest of all", ", orderBy: BLOCK_DESC"],
+  ["the newest of all by time", ", orderBy: [TIME_DESC, IDX_DESC]"],
+  ["the newest by id", ", orderBy: PRIMARY_KEY_DESC"],
+  ["a page by market", ', condition: { market: "WETHDAI" }, orderBy: BLOCK_DESC'],
+  ["a page by market in order of time", ', condition: { market: "WETHDAI" }, orderBy: TIME_DESC'],
+  [
+    "a page by market and taker",
+    `, condition: { market: "WETHDAI", taker: "${taker}" }, orderBy: BLOCK_DESC`,
+  ],
+  ["a page by taker", `, condition: { taker: "${taker}" }, orderBy: BLOCK_DESC`],
+  ["a page by maker", `, condition: { maker: "${taker}" }, orderBy: BLOCK_DESC`],
+  ["a page by maker in order of time", `, condition: { maker: "${taker}" }, orderBy: TIME_ASC`],
+  ["a page by offer", ", condition: { offerId: 7 }, orderBy: BLOCK_DESC"],
+  ["a filter by market", ', filter: { market: { equalTo: "WETHDAI" } }, orderBy: BLOCK_DESC'],
+])("%s reads the page", async (_name, args) => {
+  expectPageOnly(await pageOf(args));
+});
+
+const SERVED = [
+  ...["ID", "BLOCK", "TIME", "OFFER_ID", "MARKET", "MAKER", "TAKER"],
+  ...["TIME IDX", "BLOCK IDX", "MARKET BLOCK", "MAKER BLOCK", "TAKER BLOCK", "OFFER_ID BLOCK"],
+  ...["MARKET TIME", "MAKER TIME", "TAKER TIME", "OFFER_ID TIME"],
+];
+
+it.each(SERVED.flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]))(
+  "the order %s is read from an index, the first page and the next by cursor",
+  async (served) => {
+    const [columns, direction] = served.split("|");
+    const order = columns!.split(" ").map((column) => `${column}_${direction!}`);
+    const orderBy = `, orderBy: [${order.join(", ")}]`;
+    expectPageOnly(await pageOf(orderBy));
+    // Deep in the set: the cursor of the row at half of it.
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(first: 1, offset: ${TRADES / 2}${orderBy}) { pageInfo { endCursor } } }`,
+    );
+    expectPageOnly(await pageOf(`${orderBy}, after: "${allDexTrades.pageInfo.endCursor!}"`));
+  },
+);
+
+it("both tokens either way in a time range read at most the range", async () => {
+  const { rowsRead, wholeTable, indexes } = await pageOf(`, orderBy: TIME_DESC, filter: {
+    time: { greaterThanOrEqualTo: "2026-01-03T00:00:00Z", lessThan: "2026-01-03T06:00:00Z" }
+    or: [
+      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
+      { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
+    ]
+  }`);
+  expect(indexes).not.toHaveLength(0);
+  expect(wholeTable).toBe(false);
+  // 6 hours are 1,800 blocks of 12 seconds with 3 trades each.
+  expect(rowsRead).toBeLessThanOrEqual(5400);
+});
+
+it("v2 trades read the page, the newest and at any fromId", async () => {
+  for (const fromId of ["", `&fromId=${TRADES / 2}`, `&fromId=${TRADES / 10}`]) {
+    expectPageOnly(
+      await explained(() =>
+        app.request.get(`/v2/trades/weth/dai?limit=${PAGE}${fromId}`).expect(200),
+      ),
+    );
+  }
+});
