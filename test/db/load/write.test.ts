@@ -121,6 +121,17 @@ it("leaves nothing behind when a source fails half way", async () => {
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
+it("hears of a row that PostgreSQL refuses, and goes on with the next load", async () => {
+  function* many(): Generator<TradeRow> {
+    for (let at = 0; at < 5000; at += 1) yield trade(at, at === 10 ? { lot_amt: "much" } : {});
+  }
+
+  await expect(load({ trades: many() })).rejects.toThrow('type numeric: "much"');
+
+  await load({ trades: [trade(1)] });
+  expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
+});
+
 it("takes text with tabs, line ends and backslashes as it is", async () => {
   const name = "a\tb\nc\r\\d \\N";
   await load({ tokens: [{ address: WETH, symbol: "\\N", decimals: 18, name }] });
