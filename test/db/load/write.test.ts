@@ -104,6 +104,20 @@ it("changes nothing the second time", async () => {
   });
 });
 
+it("takes its turn: two loads of the same rows at once are one", async () => {
+  const other = await connect(database.url, { role: "dex_writer" });
+  const source = () => ({ tokens: TOKENS, pairs: PAIRS, offers: [offer(1)], trades: [trade(1)] });
+
+  const summaries = await Promise.all([
+    load(source()),
+    loadRows(other, source(), { moveHead: true }),
+  ]);
+  await other.end();
+
+  expect(summaries.map(({ trades }) => trades?.added).sort()).toEqual([0, 1]);
+  expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
+});
+
 it("leaves nothing behind when a source fails half way", async () => {
   function* failing(): Generator<TradeRow> {
     yield trade(1);
