@@ -7,6 +7,8 @@ import { OptionError, readOptions, USAGE, type SimulateOptions } from "../simula
 
 type Of<Mode> = Extract<SimulateOptions, { mode: Mode }>;
 
+/** When progress was last shown. */
+let shown = 0;
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
 
@@ -82,7 +84,6 @@ async function stopOrTime(seconds: number | undefined): Promise<void> {
   clearInterval(alive);
 }
 
-let shown = 0;
 function showProgress(done: number, total: number): void {
   if (performance.now() - shown < 200) return;
   shown = performance.now();

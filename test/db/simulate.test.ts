@@ -1,7 +1,10 @@
 // The simulated exchange: what it promises of a history, in files and in a database, and live.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parse } from "csv-parse/sync";
 import { checksumAddress, pairHash } from "../../db/load/checksum.ts";
 import { connect } from "../../db/connect.ts";
@@ -16,6 +19,7 @@ import { makeRandom } from "../../db/simulate/random.ts";
 import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const END = new Date("2026-03-01T00:00:00Z");
 const DAY = 86_400_000;
 const daysLater = (days: number): Date => new Date(END.getTime() + days * DAY);
@@ -655,6 +659,84 @@ describe("a history in a database", () => {
     );
     await admin.end();
   }
+});
+
+describe("the command", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await makeDatabase();
+  });
+  afterAll(() => database.drop());
+
+  /** Runs it as npm does; `afterStart` may stop it by a signal. */
+  async function simulate(
+    line: string,
+    afterStart?: (stop: () => boolean) => Promise<void>,
+  ): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const child = spawn(process.execPath, ["db/commands/simulate.ts", ...line.split(" ")], {
+      cwd: ROOT,
+      env: { ...process.env, DATABASE_URL: database.url, DATABASE_OWNER_URL: "" },
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (text) => (stdout += String(text)));
+    child.stderr.on("data", (text) => (stderr += String(text)));
+    const ended = once(child, "close");
+    await afterStart?.(() => child.kill("SIGTERM"));
+    const [code] = (await ended) as [number | null];
+    return { code, stdout, stderr };
+  }
+
+  const trades = async (): Promise<number> =>
+    (await database.reader.query("select count(*)::int as count from dex_trade")).rows[0].count;
+
+  it("writes a history into the database, and says where it ended", async () => {
+    const until = "--until 2026-03-01T00:00:00Z";
+    expect(await simulate(`--days 2 --trades 300 ${until}`)).toEqual({
+      code: 0,
+      stdout:
+        "300 trades from 2026-02-27T00:00:00Z to 2026-03-01T00:00:00Z; the head is block 20014400.\n",
+      stderr: "",
+    });
+    expect(await trades()).toBe(300);
+    expect(await simulate("--days 1 --trades 100")).toMatchObject({ code: 0, stderr: "" });
+    expect(await trades()).toBe(400);
+  });
+
+  it("trades live until it is told to stop", async () => {
+    const before = await trades();
+    const ended = await simulate("--rate 50", async (stop) => {
+      while ((await trades()) === before) await new Promise((resolve) => setTimeout(resolve, 50));
+      stop();
+    });
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toBe(
+      `${(await trades()) - before} trades in ${blocksOf(ended)} blocks.\n`,
+    );
+  });
+
+  const blocksOf = ({ stdout }: { stdout: string }): string => / in (\d+) /.exec(stdout)?.[1] ?? "";
+
+  it("writes files, and no database", async () => {
+    const before = await trades();
+    const folder = await mkdtemp(join(tmpdir(), "dex-simulate-"));
+    folders.push(folder);
+    const ended = await simulate(`--days 1 --trades 50 --csv ${folder}`);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    const files = await readFiles(folder);
+    expect(files.trades).toHaveLength(50);
+    expect(ended.stdout).toBe(
+      `${folder}: 50 trades, ${files.offers.length} offers, with their tokens and pairs.\n`,
+    );
+    expect(await trades()).toBe(before);
+  });
+
+  it("says what is wrong in one line", async () => {
+    expect(await simulate("--days none")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "simulate: --days must be a whole number from 1 to 3650, but is 'none'\n",
+    });
+  });
 });
 
 describe("the command line", () => {
