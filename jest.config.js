@@ -1,4 +1,6 @@
-// Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run.
+// Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run. `npm test` starts it
+// with --experimental-vm-modules, without which GraphiQL's files, an ES module, cannot be loaded.
+
 // What is tested is what runs in production: PostGraphile's development mode plans otherwise.
 globalThis.process.env.GRAPHILE_ENV ??= "production";
 

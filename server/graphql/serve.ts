@@ -1,4 +1,6 @@
 // Puts GraphQL and GraphiQL into the Express application.
+// First, since it is read when PostGraphile is loaded.
+import "./production.ts";
 import type { Express } from "express";
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";

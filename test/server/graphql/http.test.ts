@@ -1,0 +1,186 @@
+// GraphQL over HTTP: statuses, media types, errors without insides, and GraphiQL.
+import { makePool } from "../../../db/connect.ts";
+import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { aTrade, insert, registerMarkets, setHead } from "../../factories.ts";
+import { ask, dataOf } from "../../graphql.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await insert(database.writer, "dex_trade", aTrade({ hour: 1 }));
+  app = await makeTestApp(database.reader);
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const post = (body: object | string, headers: Record<string, string> = {}) =>
+  app.request
+    .post("/graphql")
+    .set({ "content-type": "application/json", accept: "application/json", ...headers })
+    .send(body);
+
+describe("the head", () => {
+  it("is null where none was declared", async () => {
+    expect(await dataOf(app, "{ dexHead { block time } }")).toEqual({ dexHead: null });
+  });
+
+  it("is the block that was declared", async () => {
+    await setHead(database.writer, 2);
+    expect(await dataOf(app, "{ dexHead { block time } }")).toEqual({
+      dexHead: { block: 7200, time: "2026-01-01T02:00:00.000000+00:00" },
+    });
+  });
+});
+
+describe("a request", () => {
+  it("takes query, variables and operationName", async () => {
+    const { body } = await post({
+      query:
+        "query A { __typename } query B($n: Int) { allDexTrades(first: $n) { nodes { market } } }",
+      operationName: "B",
+      variables: { n: 1, undeclared: true },
+    });
+    expect(body).toEqual({ data: { allDexTrades: { nodes: [{ market: "WETHDAI" }] } } });
+  });
+
+  it.each([
+    ["a syntax error", "{ "],
+    ["an unknown field", "{ nope }"],
+    ["a bad argument value", "{ allDexTrades(first: 1.5) { totalCount } }"],
+  ])("with %s is 200 in application/json and 400 in graphql-response+json", async (_, query) => {
+    const json = await post({ query });
+    expect(json.status).toBe(200);
+    expect(json.type).toBe("application/json");
+    const response = await post({ query }, { accept: "application/graphql-response+json" });
+    expect(response.status).toBe(400);
+    expect(response.type).toBe("application/graphql-response+json");
+    expect(response.body).toEqual(json.body);
+    expect(json.body).toEqual({
+      errors: [expect.objectContaining({ message: expect.any(String) })],
+    });
+  });
+
+  it.each([
+    ["no JSON", "{", 400],
+    ["no query", {}, 400],
+    ["a list", [{ query: "{ __typename }" }], 400],
+  ])("of %s is refused", async (_, body, status) => {
+    const response = await post(body);
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({
+      errors: [expect.objectContaining({ message: expect.any(String) })],
+    });
+  });
+
+  it("by GET is refused", async () => {
+    const response = await app.request
+      .get("/graphql?query={__typename}")
+      .set("accept", "application/json");
+    expect(response.status).toBe(405);
+  });
+
+  it("for a mutation is told that there is none", async () => {
+    const { errors } = await ask(app, "mutation { createDexTrade { id } }");
+    expect(errors?.[0]?.message).toBe("No mutation type found in schema");
+  });
+
+  it("may come from a page of any origin", async () => {
+    const response = await post({ query: "{ __typename }" }, { origin: "https://example.org" });
+    expect(response.headers["access-control-allow-origin"]).toBe("*");
+  });
+
+  it("is answered compressed to who accepts it", async () => {
+    const query = "{ __schema { types { name description } } }";
+    const response = await post({ query }, { "accept-encoding": "gzip" });
+    expect(response.headers["content-encoding"]).toBe("gzip");
+    expect(response.headers["vary"]).toMatch(/Accept-Encoding/);
+    const plain = await post({ query }, { "accept-encoding": "identity" });
+    expect(plain.headers["content-encoding"]).toBeUndefined();
+    expect(plain.body).toEqual(response.body);
+  });
+});
+
+it("answers the standard introspection query", async () => {
+  const data = await dataOf<{ __schema: { queryType: { name: string }; mutationType: null } }>(
+    app,
+    "{ __schema { queryType { name } mutationType { name } types { name fields { name } } } }",
+  );
+  expect(data.__schema).toMatchObject({ queryType: { name: "Query" }, mutationType: null });
+});
+
+it("serves GraphiQL with files of its own", async () => {
+  const page = await app.request.get("/graphiql").set("accept", "text/html");
+  expect(page.status).toBe(200);
+  expect(page.type).toBe("text/html");
+  const files = [...page.text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, file]) => file!);
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) {
+    expect(file).toMatch(/^\/ruru-static\//);
+    expect((await app.request.get(file)).status).toBe(200);
+  }
+  expect(page.text).not.toMatch(/https?:\/\//);
+});
+
+describe("a fault of the service's own", () => {
+  it("is told without its insides, and logged with them", async () => {
+    await database.owner.query("alter table dex_head rename column block to height");
+    const { errors } = await ask(app, "{ dexHead { time block } }");
+    await database.owner.query("alter table dex_head rename column height to block");
+    expect(errors).toEqual([
+      {
+        message: "The service has failed to answer this.",
+        path: ["dexHead"],
+        locations: expect.any(Array),
+        extensions: { code: "INTERNAL_SERVER_ERROR" },
+      },
+    ]);
+    expect(String(app.logged.at(-1))).toMatch(/block/);
+  });
+
+  it("is told apart from a database that cannot be reached", async () => {
+    const pool = makePool(database.url, { role: "dex_reader" });
+    const lone = await makeTestApp(pool);
+    await dataOf(lone, "{ dexHead { block } }");
+    await pool.end();
+    const { errors } = await ask(lone, "{ dexHead { block } }");
+    expect(errors).toEqual([
+      expect.objectContaining({
+        message: "The database cannot be reached at the moment.",
+        extensions: { code: "UNAVAILABLE" },
+      }),
+    ]);
+    await lone.close();
+  });
+});
+
+it("finds single records by their keys", async () => {
+  const data = await dataOf(
+    app,
+    `query ($tx: String!) {
+      dexTrade(id: "1") { id idx offerId offer { id } }
+      dexTradeByTxAndIdx(tx: $tx, idx: 0) { id }
+      none: dexTrade(id: "999") { id }
+      dexOffer(id: 5) { id }
+      dexMarket(pair: "WETH/DAI") { pair active dexPair { basePrecision quoteToken { name } } }
+    }`,
+    {
+      tx: (await database.reader.query<{ tx: string }>("select tx from dex_trade")).rows[0]!.tx,
+    },
+  );
+  expect(data).toEqual({
+    dexTrade: { id: "1", idx: 0, offerId: 1, offer: null },
+    dexTradeByTxAndIdx: { id: "1" },
+    none: null,
+    dexOffer: null,
+    dexMarket: {
+      pair: "WETH/DAI",
+      active: true,
+      dexPair: { basePrecision: 18, quoteToken: { name: "Dai Stablecoin" } },
+    },
+  });
+});
