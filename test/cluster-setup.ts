@@ -14,19 +14,30 @@ import {
 } from "../db/embedded/cluster.ts";
 import { applyMigrations } from "../db/migrations.ts";
 import { makeRoles } from "../db/roles.ts";
+import tearDownCluster from "./cluster-teardown.ts";
 
 export const TEMPLATE = "dex_template";
 
 export default async function setUpCluster(): Promise<void> {
   const given = process.env["TEST_POSTGRES_URL"];
   const url = given ?? (await startCluster());
+  try {
+    await buildTemplate(url);
+  } catch (error) {
+    // Jest tears down only what was set up.
+    await tearDownCluster();
+    throw error;
+  }
+  process.env["TEST_CLUSTER_URL"] = url;
+}
+
+async function buildTemplate(url: string): Promise<void> {
   const admin = await connect(url);
   await admin.query(`drop database if exists ${TEMPLATE} with (force)`);
   await admin.query(`create database ${TEMPLATE} template template0 encoding 'UTF8'`);
   await admin.end();
   await makeRoles(urlForDatabase(url, TEMPLATE));
   await applyMigrations(urlForDatabase(url, TEMPLATE));
-  process.env["TEST_CLUSTER_URL"] = url;
 }
 
 async function startCluster(): Promise<string> {
