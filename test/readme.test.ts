@@ -33,6 +33,10 @@ afterAll(async () => {
 async function outputOf(command: string): Promise<string> {
   const curl = /^curl '?http:\/\/localhost:3000([^']*)'?$/.exec(command);
   if (curl !== null) return (await app.request.get(curl[1]!)).text;
+  const post = /^curl http:\/\/localhost:3000\/graphql --json '(.*)'$/.exec(command);
+  if (post !== null) {
+    return (await app.request.post("/graphql").type("json").accept("json").send(post[1]!)).text;
+  }
   const script = /^npm run (simulate|load) -- (.*)$/.exec(command);
   if (script === null) throw new Error(`this test cannot run: ${command}`);
   const args = script[2]!.split(" ").map((arg) => (arg === "exchange" ? folder : arg));
