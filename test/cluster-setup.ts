@@ -57,5 +57,9 @@ async function startCluster(): Promise<string> {
     await stopServer(cluster);
     await rm(folder, { recursive: true, force: true });
   };
+  // The server is in a session of its own, so whoever stops the run does not reach it.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void tearDownCluster().finally(() => process.exit(1)));
+  }
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
 }
