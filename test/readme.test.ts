@@ -35,7 +35,7 @@ async function outputOf(command: string): Promise<string> {
   if (curl !== null) return (await app.request.get(curl[1]!)).text;
   const post = /^curl http:\/\/localhost:3000\/graphql --json '(.*)'$/.exec(command);
   if (post !== null) {
-    return (await app.request.post("/graphql").type("json").accept("json").send(post[1]!)).text;
+    return (await app.request.post("/graphql").type("json").accept("json").send(post[1])).text;
   }
   const script = /^npm run (simulate|load) -- (.*)$/.exec(command);
   if (script === null) throw new Error(`this test cannot run: ${command}`);
