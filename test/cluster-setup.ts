@@ -44,6 +44,14 @@ async function startCluster(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dex-test-"));
   await chmod(folder, 0o755);
   const cluster = await openCluster(join(folder, "postgres"));
+  (globalThis as { stopTestCluster?: () => Promise<void> }).stopTestCluster = async () => {
+    await stopServer(cluster);
+    await rm(folder, { recursive: true, force: true });
+  };
+  // The server is in a session of its own, so whoever stops the run does not reach it.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void tearDownCluster().finally(() => process.exit(1)));
+  }
   const password = randomBytes(18).toString("base64url");
   await initialiseCluster(cluster, password);
   // What a crash would lose may be lost: the data is made anew for each run.
@@ -53,13 +61,5 @@ async function startCluster(): Promise<string> {
     full_page_writes: "off",
     max_connections: "200",
   });
-  (globalThis as { stopTestCluster?: () => Promise<void> }).stopTestCluster = async () => {
-    await stopServer(cluster);
-    await rm(folder, { recursive: true, force: true });
-  };
-  // The server is in a session of its own, so whoever stops the run does not reach it.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => void tearDownCluster().finally(() => process.exit(1)));
-  }
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
 }
