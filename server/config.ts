@@ -15,7 +15,7 @@ export interface Config {
   dataDir: string;
   /** EMBEDDED_SEED: what a new embedded database is filled with. Default simulated. */
   embeddedSeed: "simulated" | "none";
-  /** SEED_TRADES: how many trades a new embedded database is filled with. Default 50000. */
+  /** SEED_TRADES: how many trades a new embedded database is filled with. Default 20000. */
   seedTrades: number;
   /** SIMULATE_RATE: trades a second that the simulated exchange makes, 0 for none. Default 1. */
   simulateRate: number;
@@ -58,7 +58,7 @@ const variables = {
     .enum(["simulated", "none"])
     .default("simulated")
     .describe("`simulated` or `none`"),
-  SEED_TRADES: integer(1, 5_000_000).default(50_000).describe("an integer from 1 to 5000000"),
+  SEED_TRADES: integer(1, 5_000_000).default(20_000).describe("an integer from 1 to 5000000"),
   SIMULATE_RATE: number
     .pipe(z.number().min(0).max(100))
     .default(1)

@@ -22,7 +22,7 @@ it("has a default for everything", () => {
     databaseUrl: undefined,
     databaseOwnerUrl: undefined,
     embeddedSeed: "simulated",
-    seedTrades: 50_000,
+    seedTrades: 20_000,
     simulateRate: 1,
     poolSize: 10,
   });

@@ -1,5 +1,5 @@
---! Previous: sha1:b5d70d6f9c08e8f8401c203ffa3cf4a9537303bd
---! Hash: sha1:e68565eaf7cbae14819ad2da450069dde0396ba1
+--! Previous: sha1:2c088b7084ea1686f8ec689f11181c9054e53442
+--! Hash: sha1:a4dee1d134c797dfcadb205f0917a36af4794f7a
 --! Message: trading
 
 -- Offers and trades as recorded, with what the database derives for each: the symbols of its
@@ -15,24 +15,25 @@ create table dex_offer (
   market text,
   act text,
   pair text not null
-    constraint dex_offer_pair_check check (pair ~ '^0x[0-9a-f]{64}$'),
+    constraint dex_offer_pair_check check (dex_private.is_hash(pair)),
   maker text not null
-    constraint dex_offer_maker_check check (maker ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_offer_maker_check check (dex_private.is_address(maker)),
   lot_gem text not null
-    constraint dex_offer_lot_gem_check check (lot_gem ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_offer_lot_gem_check check (dex_private.is_address(lot_gem)),
   lot_tkn text,
   lot_amt numeric not null,
   bid_gem text not null
-    constraint dex_offer_bid_gem_check check (bid_gem ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_offer_bid_gem_check check (dex_private.is_address(bid_gem)),
   bid_tkn text,
   bid_amt numeric not null,
   price numeric,
   time timestamptz not null,
   tx text not null
-    constraint dex_offer_tx_check check (tx ~ '^0x[0-9a-f]{64}$'),
+    constraint dex_offer_tx_check check (dex_private.is_hash(tx)),
   filled boolean not null default false,
   closed boolean not null default false,
-  spent boolean not null default false
+  spent_block integer,
+  spent_time timestamptz
 );
 
 comment on table dex_offer is
@@ -73,7 +74,8 @@ comment on column dex_offer.tx is
 comment on column dex_offer.filled is
   'Whether nothing is left: all recorded trades together took the whole lot, or the source of the data says so.';
 comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
-comment on column dex_offer.spent is E'@behavior -*\nWhether all recorded trades together took the whole lot.';
+comment on column dex_offer.spent_block is E'@behavior -*\nHeight of the block whose trades took the last of the lot. Null while something is left.';
+comment on column dex_offer.spent_time is E'@behavior -*\nTimestamp of that block.';
 
 -- Serve allDexOffers: by market, maker, time or block, newest first or last; MARKET as in dex_trade.
 create index dex_offer_market_block_id_idx on dex_offer (market, block, id);
@@ -88,8 +90,16 @@ create index dex_offer_maker_id_idx on dex_offer (maker, id);
 create index dex_offer_block_id_idx on dex_offer (block, id);
 create index dex_offer_time_id_idx on dex_offer (time, id);
 
--- Serves the best bid and ask of a market.
-create index dex_offer_market_id_act_price_idx on dex_offer (market_id, act, price) where not closed;
+-- Serve the best bid and ask of a market: the offers that nothing has ended, by price, and those that
+-- ended after the head, which are few.
+create index dex_offer_standing_idx on dex_offer (market_id, act, price)
+where killed = 0 and not filled and price is not null;
+create index dex_offer_killed_idx on dex_offer (market_id, act, killed)
+where killed > 0 and not closed;
+create index dex_offer_spent_idx on dex_offer (market_id, act, spent_block)
+where spent_block is not null and not closed;
+create index dex_offer_spent_later_idx on dex_offer (market_id, act, spent_time)
+where spent_block is not null and not closed;
 
 -- Serve the labelling of a pair or a token that is registered after its offers.
 create index dex_offer_lot_gem_bid_gem_idx on dex_offer (lot_gem, bid_gem);
@@ -103,17 +113,17 @@ create table dex_trade (
   market text,
   act text,
   pair text not null
-    constraint dex_trade_pair_check check (pair ~ '^0x[0-9a-f]{64}$'),
+    constraint dex_trade_pair_check check (dex_private.is_hash(pair)),
   maker text not null
-    constraint dex_trade_maker_check check (maker ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_trade_maker_check check (dex_private.is_address(maker)),
   taker text not null
-    constraint dex_trade_taker_check check (taker ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_trade_taker_check check (dex_private.is_address(taker)),
   lot_gem text not null
-    constraint dex_trade_lot_gem_check check (lot_gem ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_trade_lot_gem_check check (dex_private.is_address(lot_gem)),
   lot_tkn text,
   lot_amt numeric not null,
   bid_gem text not null
-    constraint dex_trade_bid_gem_check check (bid_gem ~ '^0x[0-9a-fA-F]{40}$'),
+    constraint dex_trade_bid_gem_check check (dex_private.is_address(bid_gem)),
   bid_tkn text,
   bid_amt numeric not null,
   price numeric,
@@ -121,7 +131,7 @@ create table dex_trade (
     constraint dex_trade_block_check check (block >= 0),
   time timestamptz not null,
   tx text not null
-    constraint dex_trade_tx_check check (tx ~ '^0x[0-9a-f]{64}$'),
+    constraint dex_trade_tx_check check (dex_private.is_hash(tx)),
   idx integer not null
     constraint dex_trade_idx_check check (idx >= 0),
   constraint dex_trade_id_check check (id between 1 and 9007199254740991),
@@ -202,7 +212,7 @@ create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem) where bid_t
 
 -- Serve the figures of a market: its windows by time, its last price by block, its pages by id.
 create index dex_trade_market_id_time_idx on dex_trade (market_id, time);
-create index dex_trade_market_id_block_idx_idx on dex_trade (market_id, block, idx);
+create index dex_trade_market_id_block_idx_idx on dex_trade (market_id, block, idx) where price is not null;
 create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
 
 create function dex_private.exact_amount(column_name text, amount numeric) returns numeric
@@ -263,6 +273,14 @@ create trigger derive_labels
 before insert or update of lot_gem, lot_amt, bid_gem, bid_amt, lot_tkn, bid_tkn, market_id, market, act, price on dex_offer
 for each row execute function dex_private.derive_labels();
 
+create trigger a_take_turn
+before insert or update or delete or truncate on dex_trade
+for each statement execute function dex_private.take_turn();
+
+create trigger a_take_turn
+before insert or update or delete or truncate on dex_offer
+for each statement execute function dex_private.take_turn();
+
 create function dex_private.refuse_change() returns trigger
 language plpgsql
 as $$
@@ -287,6 +305,64 @@ create table dex_private.offer_taken (
 comment on table dex_private.offer_taken is
   'What all recorded trades of an offer together took of its lot, kept by every write of trades.';
 
+-- filled is what the source says (closed) or what the trades took (spent_block). Whoever writes it
+-- means the source's word.
+create function dex_private.derive_state() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  taken numeric;
+begin
+  if tg_op = 'INSERT' or new.filled <> old.filled then
+    new.closed := new.filled;
+  end if;
+
+  select coalesce(max(kept.lot_amt), 0)
+  into taken
+  from dex_private.offer_taken as kept
+  where kept.offer_id = new.id;
+
+  if taken < new.lot_amt then
+    new.spent_block := null;
+    new.spent_time := null;
+  elsif new.lot_amt = 0 then
+    new.spent_block := new.block;
+    new.spent_time := new.time;
+  else
+    -- The trade with which the offer's trades, oldest first, reach the whole lot.
+    select running.block, running.time
+    into new.spent_block, new.spent_time
+    from (
+      select
+        trade.block,
+        trade.time,
+        trade.idx,
+        trade.id,
+        sum(trade.lot_amt) over (order by trade.block, trade.idx, trade.id) as lot_amt
+      from public.dex_trade as trade
+      where trade.offer_id = new.id
+    ) as running
+    where running.lot_amt >= new.lot_amt
+    order by
+      running.block,
+      running.idx,
+      running.id
+    limit 1;
+  end if;
+
+  new.filled := new.closed or new.spent_block is not null;
+  return new;
+end
+$$;
+comment on function dex_private.derive_state() is
+  'Trigger: keeps whether an offer is filled, and since which block its trades have taken all of it.';
+
+-- Named to run after derive_labels, which checks the amounts.
+create trigger derive_state
+before insert or update of lot_amt, filled, closed, spent_block, spent_time on dex_offer
+for each row execute function dex_private.derive_state();
+
 create function dex_private.count_taken() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -294,33 +370,25 @@ as $$
 begin
   if tg_op = 'TRUNCATE' then
     truncate dex_private.offer_taken;
-    update public.dex_offer set spent = false where spent;
+    update public.dex_offer set spent_block = null where spent_block is not null;
     return null;
   end if;
 
-  -- In the order of the offers, so that two writers never wait for each other in a circle.
-  if tg_op = 'INSERT' then
-    insert into dex_private.offer_taken as kept (offer_id, lot_amt)
-    select offer_id, sum(lot_amt)
-    from changed
-    group by offer_id
-    order by offer_id
-    on conflict (offer_id) do update set lot_amt = kept.lot_amt + excluded.lot_amt;
-  else
-    insert into dex_private.offer_taken as kept (offer_id, lot_amt)
-    select offer_id, -sum(lot_amt)
-    from changed
-    group by offer_id
-    order by offer_id
-    on conflict (offer_id) do update set lot_amt = kept.lot_amt + excluded.lot_amt;
-  end if;
+  insert into dex_private.offer_taken as kept (offer_id, lot_amt)
+  select
+    changed.offer_id,
+    sum(case tg_op when 'INSERT' then changed.lot_amt else -changed.lot_amt end)
+  from changed
+  group by changed.offer_id
+  on conflict (offer_id) do update set lot_amt = kept.lot_amt + excluded.lot_amt;
 
+  -- derive_state finds out anew since when it is spent, or that it is not.
   update public.dex_offer as offer
-  set spent = taken.lot_amt >= offer.lot_amt
+  set spent_block = null
   from dex_private.offer_taken as taken
-  where offer.id in (select offer_id from changed)
+  where offer.id in (select changed.offer_id from changed)
     and taken.offer_id = offer.id
-    and offer.spent <> (taken.lot_amt >= offer.lot_amt);
+    and (taken.lot_amt >= offer.lot_amt or offer.spent_block is not null);
   return null;
 end
 $$;
@@ -341,35 +409,46 @@ create trigger count_taken_truncate
 after truncate on dex_trade
 for each statement execute function dex_private.count_taken();
 
--- filled is what the source says (closed) or what the trades took (spent). Whoever writes it means
--- the source's word.
-create function dex_private.derive_filled() returns trigger
+-- Trades are appended, in the order of their ids. Whatever else is done to them starts an epoch, and
+-- a count that was made in one epoch says nothing of the next.
+create table dex_private.trade_epoch (
+  epoch bigint not null
+);
+create unique index trade_epoch_one_row_key on dex_private.trade_epoch ((true));
+insert into dex_private.trade_epoch (epoch) values (0);
+comment on table dex_private.trade_epoch is
+  'One row: how often trades were changed other than by appending newer ones. Within an epoch, trades up to an id stay as they are.';
+
+create function dex_private.start_epoch() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if tg_op = 'INSERT' or new.filled <> old.filled then
-    new.closed := new.filled;
+  if tg_op = 'INSERT' then
+    -- Nothing but the new trades stands from the first of them on: they were appended.
+    if (
+      select count(*)
+      from public.dex_trade as trade
+      where trade.id >= (select min(added.id) from added)
+    ) = (select count(*) from added) then
+      return null;
+    end if;
   end if;
-  new.spent := coalesce(
-    (
-      select taken.lot_amt >= new.lot_amt
-      from dex_private.offer_taken as taken
-      where taken.offer_id = new.id
-    ),
-    new.lot_amt = 0
-  );
-  new.filled := new.closed or new.spent;
-  return new;
+  update dex_private.trade_epoch set epoch = epoch + 1;
+  return null;
 end
 $$;
-comment on function dex_private.derive_filled() is
-  'Trigger: keeps dex_offer.filled.';
+comment on function dex_private.start_epoch() is
+  'Trigger: starts an epoch where trades were not simply appended.';
 
--- Named to run after derive_labels, which checks the amounts.
-create trigger derive_state
-before insert or update of lot_amt, filled, closed, spent on dex_offer
-for each row execute function dex_private.derive_filled();
+create trigger start_epoch_insert
+after insert on dex_trade
+referencing new table as added
+for each statement execute function dex_private.start_epoch();
+
+create trigger start_epoch_change
+after update or delete or truncate on dex_trade
+for each statement execute function dex_private.start_epoch();
 
 -- Labels follow the registry: a token or a pair that is registered, renamed or re-paired after its
 -- trades and offers takes them along.
@@ -493,6 +572,7 @@ when (
 )
 execute function dex_private.relabel_pair();
 
+grant select on dex_private.trade_epoch to dex_reader;
 grant select on dex_offer, dex_trade to dex_reader, dex_writer;
 grant insert, update on dex_offer to dex_writer;
 grant insert, delete on dex_trade to dex_writer;

@@ -1,0 +1,268 @@
+--! Previous: sha1:a4dee1d134c797dfcadb205f0917a36af4794f7a
+--! Hash: sha1:bce144ae0c6f601263c1fb7f5ba0e12c7a911cd1
+--! Message: statistics
+
+-- Sums of trades by minute and hour, so that a figure over a window need not read the window's
+-- trades. Kept by the write itself; sums of numeric are exact, so that what is read from them is what
+-- the trades would give, digit for digit.
+
+create table dex_private.minute_figure (
+  market_id integer not null,
+  minute timestamptz not null,
+  base_amt numeric not null,
+  quote_amt numeric not null,
+  low numeric,
+  high numeric,
+  max_block integer not null,
+  constraint minute_figure_pkey primary key (market_id, minute)
+);
+comment on table dex_private.minute_figure is
+  'What the trades of a market amount to that are of one minute, and the last block among them.';
+
+create table dex_private.hour_figure (
+  market_id integer not null,
+  hour timestamptz not null,
+  base_amt numeric not null,
+  quote_amt numeric not null,
+  low numeric,
+  high numeric,
+  max_block integer not null,
+  constraint hour_figure_pkey primary key (market_id, hour)
+);
+comment on table dex_private.hour_figure is
+  'What the trades of a market amount to that are of one hour, and the last block among them.';
+
+-- The bounds of minutes and hours do not depend on a session's time zone.
+create function dex_private.minute_of(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+  select date_bin('1 minute', moment, 'epoch')
+$$;
+comment on function dex_private.minute_of(timestamptz) is
+  'The start of the minute that the moment is in.';
+
+create function dex_private.hour_of(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+  select date_bin('1 hour', moment, 'epoch')
+$$;
+comment on function dex_private.hour_of(timestamptz) is
+  'The start of the hour that the moment is in.';
+
+-- The trades of registered markets, with base and quote in place of lot and bid.
+create view dex_private.market_row as
+select
+  trade.id,
+  trade.market_id,
+  trade.price,
+  case trade.act when 'sell' then trade.lot_amt else trade.bid_amt end as base_amt,
+  case trade.act when 'sell' then trade.bid_amt else trade.lot_amt end as quote_amt,
+  trade.block,
+  trade.idx,
+  trade.time
+from public.dex_trade as trade
+where trade.market_id is not null;
+comment on view dex_private.market_row is
+  'All trades of registered markets, by base and quote.';
+
+create function dex_private.add_figures() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into dex_private.minute_figure as kept (
+    market_id, minute, base_amt, quote_amt, low, high, max_block
+  )
+  select
+    added.market_id,
+    dex_private.minute_of(added.time),
+    sum(case added.act when 'sell' then added.lot_amt else added.bid_amt end),
+    sum(case added.act when 'sell' then added.bid_amt else added.lot_amt end),
+    min(added.price),
+    max(added.price),
+    max(added.block)
+  from added
+  where added.market_id is not null
+  group by
+    added.market_id,
+    dex_private.minute_of(added.time)
+  on conflict (market_id, minute) do update
+  set
+    base_amt = kept.base_amt + excluded.base_amt,
+    quote_amt = kept.quote_amt + excluded.quote_amt,
+    low = least(kept.low, excluded.low),
+    high = greatest(kept.high, excluded.high),
+    max_block = greatest(kept.max_block, excluded.max_block);
+
+  insert into dex_private.hour_figure as kept (
+    market_id, hour, base_amt, quote_amt, low, high, max_block
+  )
+  select
+    added.market_id,
+    dex_private.hour_of(added.time),
+    sum(case added.act when 'sell' then added.lot_amt else added.bid_amt end),
+    sum(case added.act when 'sell' then added.bid_amt else added.lot_amt end),
+    min(added.price),
+    max(added.price),
+    max(added.block)
+  from added
+  where added.market_id is not null
+  group by
+    added.market_id,
+    dex_private.hour_of(added.time)
+  on conflict (market_id, hour) do update
+  set
+    base_amt = kept.base_amt + excluded.base_amt,
+    quote_amt = kept.quote_amt + excluded.quote_amt,
+    low = least(kept.low, excluded.low),
+    high = greatest(kept.high, excluded.high),
+    max_block = greatest(kept.max_block, excluded.max_block);
+  return null;
+end
+$$;
+comment on function dex_private.add_figures() is
+  'Trigger: adds new trades to the sums of their minutes and hours.';
+
+create function dex_private.recompute_figures(changed_markets integer[], changed_minutes timestamptz[])
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  delete from dex_private.minute_figure as kept
+  using unnest(changed_markets, changed_minutes) as changed (market_id, minute)
+  where kept.market_id = changed.market_id
+    and kept.minute = changed.minute;
+
+  insert into dex_private.minute_figure (
+    market_id, minute, base_amt, quote_amt, low, high, max_block
+  )
+  select
+    changed.market_id,
+    changed.minute,
+    sum(trade.base_amt),
+    sum(trade.quote_amt),
+    min(trade.price),
+    max(trade.price),
+    max(trade.block)
+  from (
+    select distinct
+      given.market_id,
+      given.minute
+    from unnest(changed_markets, changed_minutes) as given (market_id, minute)
+  ) as changed
+  join dex_private.market_row as trade
+    on trade.market_id = changed.market_id
+    and trade.time >= changed.minute
+    and trade.time < changed.minute + interval '1 minute'
+  group by
+    changed.market_id,
+    changed.minute;
+
+  delete from dex_private.hour_figure as kept
+  using unnest(changed_markets, changed_minutes) as changed (market_id, minute)
+  where kept.market_id = changed.market_id
+    and kept.hour = dex_private.hour_of(changed.minute);
+
+  insert into dex_private.hour_figure (
+    market_id, hour, base_amt, quote_amt, low, high, max_block
+  )
+  select
+    changed.market_id,
+    changed.hour,
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    min(figure.low),
+    max(figure.high),
+    max(figure.max_block)
+  from (
+    select distinct
+      given.market_id,
+      dex_private.hour_of(given.minute) as hour
+    from unnest(changed_markets, changed_minutes) as given (market_id, minute)
+  ) as changed
+  join dex_private.minute_figure as figure
+    on figure.market_id = changed.market_id
+    and figure.minute >= changed.hour
+    and figure.minute < changed.hour + interval '1 hour'
+  group by
+    changed.market_id,
+    changed.hour;
+end
+$$;
+comment on function dex_private.recompute_figures(integer[], timestamptz[]) is
+  'Computes these minutes of these markets, and their hours, afresh from the trades. A low or a high cannot be subtracted.';
+revoke all on function dex_private.recompute_figures(integer[], timestamptz[]) from public;
+
+create function dex_private.change_figures() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  changed_markets integer[];
+  changed_minutes timestamptz[];
+begin
+  if tg_op = 'TRUNCATE' then
+    truncate dex_private.minute_figure, dex_private.hour_figure;
+    return null;
+  end if;
+
+  if tg_op = 'DELETE' then
+    select
+      array_agg(changed.market_id),
+      array_agg(changed.minute)
+    into changed_markets, changed_minutes
+    from (
+      select distinct
+        removed.market_id,
+        dex_private.minute_of(removed.time) as minute
+      from removed
+      where removed.market_id is not null
+    ) as changed;
+  else
+    select
+      array_agg(changed.market_id),
+      array_agg(changed.minute)
+    into changed_markets, changed_minutes
+    from (
+      select
+        removed.market_id,
+        dex_private.minute_of(removed.time) as minute
+      from removed
+      where removed.market_id is not null
+      union
+      select
+        added.market_id,
+        dex_private.minute_of(added.time) as minute
+      from added
+      where added.market_id is not null
+    ) as changed;
+  end if;
+
+  if changed_markets is not null then
+    perform dex_private.recompute_figures(changed_markets, changed_minutes);
+  end if;
+  return null;
+end
+$$;
+comment on function dex_private.change_figures() is
+  'Trigger: computes the minutes and hours afresh that trades were taken from, or that other trades belong to now.';
+
+create trigger figures_insert
+after insert on dex_trade
+referencing new table as added
+for each statement execute function dex_private.add_figures();
+
+create trigger figures_update
+after update on dex_trade
+referencing old table as removed new table as added
+for each statement execute function dex_private.change_figures();
+
+create trigger figures_delete
+after delete on dex_trade
+referencing old table as removed
+for each statement execute function dex_private.change_figures();
+
+create trigger figures_truncate
+after truncate on dex_trade
+for each statement execute function dex_private.change_figures();
