@@ -1,5 +1,5 @@
 --! Previous: sha1:2c088b7084ea1686f8ec689f11181c9054e53442
---! Hash: sha1:a4dee1d134c797dfcadb205f0917a36af4794f7a
+--! Hash: sha1:6b0560f7258cd0410532f4d46f9689e4c467d5ee
 --! Message: trading
 
 -- Offers and trades as recorded, with what the database derives for each: the symbols of its
@@ -139,7 +139,7 @@ create table dex_trade (
 );
 
 comment on table dex_trade is
-  E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades\n@indexedOrder block\n@indexedOrder time\n@indexedOrder offer_id\n@indexedOrder offer_id,time\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+  E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades\n@indexedOrder block\n@indexedOrder time\n@indexedOrder offer_id\n@indexedOrder offer_id,time\n@appendOnly dex_private.trade_epoch\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
 comment on column dex_trade.id is
   'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
 comment on column dex_trade.offer_id is

@@ -1,5 +1,5 @@
---! Previous: sha1:a4dee1d134c797dfcadb205f0917a36af4794f7a
---! Hash: sha1:bce144ae0c6f601263c1fb7f5ba0e12c7a911cd1
+--! Previous: sha1:6b0560f7258cd0410532f4d46f9689e4c467d5ee
+--! Hash: sha1:120033bd6e24f168499ca754931f9956da6ef00b
 --! Message: statistics
 
 -- Sums of trades by minute and hour, so that a figure over a window need not read the window's

@@ -1,5 +1,5 @@
---! Previous: sha1:bce144ae0c6f601263c1fb7f5ba0e12c7a911cd1
---! Hash: sha1:8fb7297867c6246164e1715b0741d5286c89e784
+--! Previous: sha1:120033bd6e24f168499ca754931f9956da6ef00b
+--! Hash: sha1:f97b0773a4d762fa841e60b7eb16962234197d75
 --! Message: figures
 
 -- The head, and every market figure as of it. REST and GraphQL read these views; neither computes
@@ -186,7 +186,7 @@ comment on view dex_private.window_piece is
   'The last 24 hours of each market in hours, minutes and, where these are cut, trades.';
 
 -- The offers that were open at the head although they have ended since: cancelled after it, or taken
--- whole by trades after it. One that both ended may be in it twice.
+-- whole by trades after it.
 create view dex_private.ended_offer as
 select
   offer.market_id,
@@ -196,14 +196,9 @@ from public.dex_offer as offer
 cross join dex_private.as_of
 where offer.killed > 0
   and not offer.closed
+  and offer.spent_block is null
   and offer.killed > as_of.max_block
-  and (
-    offer.spent_block is null
-    or offer.spent_block > as_of.max_block
-    or offer.spent_time > as_of.max_time
-  )
   and offer.block <= as_of.max_block
-  and offer.time <= as_of.max_time
 union all
 select
   offer.market_id,
@@ -216,8 +211,8 @@ where offer.spent_block is not null
   and offer.spent_block > as_of.max_block
   and (offer.killed = 0 or offer.killed > as_of.max_block)
   and offer.block <= as_of.max_block
-  and offer.time <= as_of.max_time
 union all
+-- By the clock, where no head is declared.
 select
   offer.market_id,
   offer.act,
@@ -228,7 +223,6 @@ where offer.spent_block is not null
   and not offer.closed
   and offer.spent_time > as_of.max_time
   and offer.killed = 0
-  and offer.block <= as_of.max_block
   and offer.time <= as_of.max_time;
 comment on view dex_private.ended_offer is
   'The offers that were open at the head and have ended since.';

@@ -1,0 +1,333 @@
+// Random histories of an exchange, and the check that the views tell of them what a computation the
+// long way tells. Everything a writer can do is in them: many rows in one statement, out of order and
+// with equal times, trades exactly on the edges of windows, offers taken, cancelled and closed, blocks
+// taken back, pairs registered after their trades and removed again, heads that move both ways.
+import fc from "fast-check";
+import type { Client } from "../db/connect.ts";
+import { bruteForce, type Figures, type Recording, type Row } from "./brute-force.ts";
+import { aHash, anAddress, insert } from "./factories.ts";
+
+const SYMBOLS = ["AAA", "BBB", "CCC"] as const;
+const PAIRS = [
+  ["AAA", "BBB"],
+  ["BBB", "CCC"],
+  ["CCC", "AAA"],
+] as const;
+
+const SECOND = 1000;
+const HOUR = 3_600_000;
+
+/** A moment near an edge: a head, less a window's hours, give or take what moves it over a bucket. */
+interface Moment {
+  head: number;
+  hours: number;
+  off: number;
+  /** How far the block is from where its time would have it: a chain's blocks never are. */
+  blocks: number;
+}
+
+interface TradeStep {
+  at: Moment;
+  pair: number;
+  sells: boolean;
+  base: string;
+  quote: string;
+  offer: number;
+}
+
+type Step =
+  | { do: "trade"; trades: TradeStep[] }
+  | { do: "offer"; offer: TradeStep; filled: boolean }
+  | { do: "kill"; offer: number; at: Moment }
+  | { do: "take back"; to: Moment }
+  | { do: "register" | "remove"; pair: number }
+  | { do: "head"; at: Moment | null };
+
+export type History = Step[];
+
+const moment = fc.record<Moment>({
+  head: fc.nat({ max: 2 }),
+  hours: fc.constantFrom(0, 0, 1, 6, 12, 24, 3, 25),
+  off: fc.constantFrom(
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    -1,
+    1,
+    -59,
+    59,
+    -60,
+    60,
+    -61,
+    61,
+    -1800,
+    1800,
+    -3600,
+    3600,
+    0.5,
+  ),
+  blocks: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, -1, 90_000, -90_000),
+});
+
+/** A head is most often where windows' edges were aimed at. */
+const headMoment = fc.record<Moment>({
+  head: fc.nat({ max: 2 }),
+  hours: fc.constantFrom(0, 0, 0, 0, 1, 25),
+  off: fc.constantFrom(0, 0, 0, 0, 1, -1, 60),
+  blocks: fc.constantFrom(0, 0, 0, 0, 1, -1, -90_000),
+});
+
+/** Offers are mostly made before what may end them. */
+const offerMoment = fc.record<Moment>({
+  head: fc.nat({ max: 2 }),
+  hours: fc.constantFrom(25, 25, 12, 0),
+  off: fc.constantFrom(0, 0, 1),
+  blocks: fc.constantFrom(0, 0, 0, 1),
+});
+
+const amount = fc.oneof(
+  { weight: 6, arbitrary: fc.nat({ max: 9 }).map(String) },
+  fc.constantFrom("0.000000000000000001", "0.333333333333333333", "100000000000000000000.5"),
+);
+
+/** Most happens in the pair that is registered from the start. */
+const pairIndex = fc.constantFrom(0, 0, 0, 1, 2);
+
+const trade = fc.record<TradeStep>({
+  at: moment,
+  pair: pairIndex,
+  sells: fc.boolean(),
+  base: amount,
+  quote: amount,
+  // The offers from 7 on are never made: trades of unknown offers.
+  offer: fc.constantFrom(1, 2, 3, 7, 7, 8, 8),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("trade" as const),
+      trades: fc.array(trade, { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("offer" as const),
+      offer: fc
+        .tuple(trade, offerMoment, fc.integer({ min: 1, max: 3 }), fc.constantFrom("4", "12", "40"))
+        .map(([made, at, offer, base]) => ({ ...made, at, offer, base })),
+      filled: fc.constantFrom(false, false, false, true),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("kill" as const),
+      offer: fc.integer({ min: 1, max: 3 }),
+      at: headMoment,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("take back" as const), to: headMoment }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom("register" as const, "remove" as const),
+      pair: pairIndex,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("head" as const),
+      at: fc.option(headMoment, { freq: 6 }),
+    }),
+  },
+);
+
+/** A history of up to 12 steps; the figures are compared after each head, and at the end. */
+export const history: fc.Arbitrary<History> = fc.array(step, { minLength: 2, maxLength: 12 });
+
+/** The exchange as the test knows it. */
+class Exchange {
+  readonly recording: Recording = { tokens: [], pairs: [], offers: [], trades: [] };
+  head: { block: number; time: number } | null = null;
+  private made = 0;
+  private readonly now: number;
+  private readonly heads: number[];
+
+  constructor(now: number) {
+    this.now = now;
+    const hour = Math.floor(now / HOUR) * HOUR - 2 * HOUR;
+    // On an hour, within one, and on a minute.
+    this.heads = [hour, hour + 1_043 * SECOND, hour + 30 * 60 * SECOND];
+  }
+
+  timeOf({ head, hours, off }: Moment): number {
+    return this.heads[head]! - hours * HOUR + off * SECOND;
+  }
+
+  /** A block a second, but for those that are out of place. */
+  blockOf(at: Moment): number {
+    return 200_000 + Math.floor((this.timeOf(at) - this.now) / SECOND) + at.blocks;
+  }
+
+  rowOf({ at, pair, sells, base, quote }: TradeStep): Row {
+    const [baseGem, quoteGem] = PAIRS[pair]!.map(anAddress);
+    this.made += 1;
+    return {
+      pair: aHash(`${pair} ${sells}`),
+      maker: anAddress("maker"),
+      lot_gem: sells ? baseGem! : quoteGem!,
+      lot_amt: sells ? base : quote,
+      bid_gem: sells ? quoteGem! : baseGem!,
+      bid_amt: sells ? quote : base,
+      block: String(this.blockOf(at)),
+      time: new Date(this.timeOf(at)).toISOString(),
+      tx: aHash(String(this.made)),
+    };
+  }
+
+  get serial(): number {
+    return this.made;
+  }
+}
+
+/**
+ * Plays the history in a transaction that is rolled back, and throws where a figure of the views
+ * differs from the computation in any digit. Resolves to how many times all figures were compared.
+ */
+export async function playAndCompare(client: Client, steps: History): Promise<number> {
+  await client.query("begin");
+  try {
+    const { rows } = await client.query<{ now: Date }>("select now()");
+    const exchange = new Exchange(rows[0]!.now.getTime());
+    await registerTokens(client, exchange);
+    let compared = 0;
+    for (const [index, next] of steps.entries()) {
+      await play(client, exchange, next);
+      if (next.do !== "head" && index < steps.length - 1) continue;
+      await compare(client, exchange, rows[0]!.now.getTime());
+      compared += 1;
+    }
+    return compared;
+  } finally {
+    await client.query("rollback");
+  }
+}
+
+async function registerTokens(client: Client, { recording }: Exchange): Promise<void> {
+  recording.tokens = SYMBOLS.map((symbol) => ({
+    address: anAddress(symbol),
+    symbol,
+    decimals: "18",
+  }));
+  await insert(client, "dex_token", recording.tokens);
+  await register(client, recording, 0);
+}
+
+async function register(client: Client, recording: Recording, pair: number): Promise<void> {
+  const [base, quote] = PAIRS[pair]!;
+  if (recording.pairs.some((row) => row["base"] === base)) return;
+  const row = { base, quote, active: "true" };
+  recording.pairs.push(row);
+  await insert(client, "dex_pair", row);
+}
+
+async function play(client: Client, exchange: Exchange, next: Step): Promise<void> {
+  const { recording } = exchange;
+  switch (next.do) {
+    case "trade": {
+      const made = next.trades.map((one) => ({
+        ...exchange.rowOf(one),
+        offer_id: String(one.offer),
+        taker: anAddress("taker"),
+        idx: String(exchange.serial),
+      }));
+      recording.trades.push(...made);
+      await insert(client, "dex_trade", made);
+      return;
+    }
+    case "offer": {
+      const id = String(next.offer.offer);
+      if (recording.offers.some((row) => row["id"] === id)) return;
+      const made = {
+        ...exchange.rowOf(next.offer),
+        id,
+        killed: "0",
+        filled: String(next.filled),
+      };
+      recording.offers.push(made);
+      await insert(client, "dex_offer", made);
+      return;
+    }
+    case "kill": {
+      const killed = String(exchange.blockOf(next.at));
+      const offer = recording.offers.find((row) => row["id"] === String(next.offer));
+      if (offer !== undefined) offer["killed"] = killed;
+      await client.query("update dex_offer set killed = $2 where id = $1", [next.offer, killed]);
+      return;
+    }
+    case "take back": {
+      const last = exchange.blockOf(next.to);
+      const stays = (row: Row): boolean => Number(row["block"]) <= last;
+      recording.trades = recording.trades.filter(stays);
+      recording.offers = recording.offers.filter(stays);
+      for (const row of recording.offers) if (Number(row["killed"]) > last) row["killed"] = "0";
+      const time = exchange.timeOf(next.to);
+      if (exchange.head !== null && exchange.head.block > last)
+        exchange.head = { block: last, time };
+      await client.query("select dex_private.take_back($1, $2)", [last, new Date(time)]);
+      return;
+    }
+    case "register":
+      return register(client, recording, next.pair);
+    case "remove": {
+      const [base] = PAIRS[next.pair]!;
+      recording.pairs = recording.pairs.filter((row) => row["base"] !== base);
+      await client.query("delete from dex_pair where base = $1", [base]);
+      return;
+    }
+    case "head": {
+      exchange.head =
+        next.at === null
+          ? null
+          : { block: exchange.blockOf(next.at), time: exchange.timeOf(next.at) };
+      await client.query("delete from dex_head");
+      if (exchange.head !== null) {
+        await client.query("insert into dex_head (block, time) values ($1, $2)", [
+          exchange.head.block,
+          new Date(exchange.head.time),
+        ]);
+      }
+    }
+  }
+}
+
+async function compare(client: Client, exchange: Exchange, now: number): Promise<void> {
+  const { rows } = await client.query<Figures>(
+    `select market.*, price.vwap24h, price.vwap12h, price.vwap6h, price.vwap1h
+    from dex_market as market
+    join dex_price as price using (pair)
+    join dex_volume as volume
+      on volume.pair = market.pair
+      and volume.vol is not distinct from market.vol
+      and price.last is not distinct from market.last
+    order by market.pair collate "C"`,
+  );
+  const expected = bruteForce(exchange.recording, exchange.head ?? { time: now });
+  for (const [index, figures] of expected.entries()) {
+    for (const [name, value] of Object.entries(figures)) {
+      const found = rows[index]?.[name as keyof Figures];
+      if (found === value) continue;
+      throw new Error(
+        `${figures.pair}: ${name} is ${String(found)}, and should be ${String(value)}`,
+      );
+    }
+  }
+  if (rows.length !== expected.length) throw new Error(`there are ${rows.length} markets`);
+}
