@@ -32,10 +32,19 @@ export function runFile(
   args: string[] = [],
   repository = REPOSITORY,
 ): Service {
-  const child = spawn(process.execPath, [join(repository, file), ...args], {
-    // Any folder: none of the files may depend on it.
-    cwd: tmpdir(),
-    env: { PATH: process.env["PATH"] ?? "", GRAPHILE_ENV: "production", ...env },
+  // Any folder: none of the files may depend on it.
+  return run(process.execPath, [join(repository, file), ...args], tmpdir(), env);
+}
+
+/** Runs a script of package.json by npm, which stands between the user's signals and the process. */
+export function runScript(script: string, env: Record<string, string>): Service {
+  return run("npm", ["run", script], REPOSITORY, { HOME: tmpdir(), ...env });
+}
+
+function run(program: string, args: string[], cwd: string, env: Record<string, string>): Service {
+  const child = spawn(program, args, {
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

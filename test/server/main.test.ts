@@ -8,6 +8,7 @@ import { aTrade, insert } from "../factories.ts";
 import {
   DataDirs,
   embeddedUrl,
+  runScript,
   serverPid,
   startService,
   type Ended,
@@ -185,6 +186,24 @@ describe("without DATABASE_URL", () => {
       expect(await isAlive(server!)).toBe(false);
     },
   );
+
+  it("stops by npm's SIGTERM, as where npm is what a container runs", async () => {
+    const dataDir = await dataDirs.make();
+    const npm = runScript("start", {
+      DATA_DIR: dataDir,
+      EMBEDDED_SEED: "none",
+      PORT: "0",
+    });
+    running.push(npm);
+    const url = await npm.url;
+    const server = await serverPid(dataDir);
+
+    npm.signal("SIGTERM");
+
+    expect(await npm.ended).toMatchObject({ code: 0 });
+    await expect(fetch(`${url}/health`)).rejects.toThrow();
+    expect(await isAlive(server!)).toBe(false);
+  });
 
   it("stops its database where the port is in use", async () => {
     const dataDir = await dataDirs.make();
