@@ -27,6 +27,8 @@ function sessionSettings(role: Role | undefined): Record<string, string> {
   return {
     TimeZone: "UTC",
     search_path: "public",
+    // The service's queries are short: compiling one takes longer than running it.
+    jit: "off",
     ...(role === undefined ? {} : { role }),
     ...(role === "dex_reader" ? { default_transaction_read_only: "on" } : {}),
   };
@@ -64,6 +66,11 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
   pool.on("error", () => {
     // The pool has dropped the connection; whoever needs one next hears of it if that fails too.
+  });
+  pool.on("connect", (client) => {
+    client.on("error", () => {
+      // Lost while in use: its query hears of it, or the next. Without a listener the process ends.
+    });
   });
   return pool;
 }

@@ -49,6 +49,16 @@ beforeAll(async () => {
     [TRADES, WETH, DAI],
   );
   await database.owner.query("alter table dex_trade enable trigger user");
+  await database.owner.query(
+    `select dex_private.recompute_figures(array_agg(market_id), array_agg(minute))
+    from (
+      select distinct
+        market_id,
+        dex_private.minute_of(time) as minute
+      from dex_trade
+      where market_id is not null
+    ) as minutes`,
+  );
   await database.owner.query("insert into dex_head select max(block), max(time) from dex_trade");
   await database.owner.query("analyze");
 
@@ -153,5 +163,22 @@ it("v2 trades read the page, the newest and at any fromId", async () => {
         app.request.get(`/v2/trades/weth/dai?limit=${PAGE}${fromId}`).expect(200),
       ),
     );
+  }
+});
+
+it("the figures of a market read hours and minutes, and not the trades of its last day", async () => {
+  // In the middle of a minute, so that each window cuts one. A day has 7,200 trades of the market.
+  await database.owner.query("update dex_head set time = time - interval '17 seconds'");
+  for (const path of ["/v1/markets/weth/dai", "/v1/prices/weth/dai", "/v2/volumes/weth/dai"]) {
+    sent.length = 0;
+    await app.request.get(path).expect(200);
+    const [statement] = sent.filter(({ text }) => text.includes("dex_private.as_of"));
+    const read = async (table: string): Promise<number> =>
+      (await explain(database.reader, statement!, table)).rowsRead;
+    // The minutes of the 4 hours that windows start in and of the head's own; the minutes that windows
+    // start in, and whether minutes are late.
+    expect(await read("minute_figure")).toBeLessThanOrEqual(7 * 60 + 4);
+    // 5 trades a minute, of the 4 minutes that windows start in and of the head's own; the last one.
+    expect(await read("dex_trade")).toBeLessThanOrEqual(5 * 5 + 2);
   }
 });

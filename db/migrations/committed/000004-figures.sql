@@ -1,5 +1,5 @@
 --! Previous: sha1:120033bd6e24f168499ca754931f9956da6ef00b
---! Hash: sha1:f97b0773a4d762fa841e60b7eb16962234197d75
+--! Hash: sha1:fa1afa214d3a7ce8ff6351987973f8fdb9095635
 --! Message: figures
 
 -- The head, and every market figure as of it. REST and GraphQL read these views; neither computes
@@ -75,6 +75,47 @@ cross join (values (24), (12), (6), (1)) as span (hours);
 comment on view dex_private.figure_window is
   'The windows that statistics are over, as of the head.';
 
+-- The minutes of the last 24 hours that no whole hour stands for: those of the head's own hour before
+-- its own minute, and those of hours with trades after the head. Found by the hour, with `offset 0`,
+-- since there are none as a rule; otherwise the planner reads a day of minutes to be sure.
+create view dex_private.loose_minute as
+select
+  figure.market_id,
+  figure.minute,
+  figure.base_amt,
+  figure.quote_amt,
+  figure.low,
+  figure.high,
+  figure.max_block
+from dex_private.as_of
+join dex_private.minute_figure as figure
+  on figure.minute >= dex_private.hour_of(as_of.time)
+  and figure.minute <= as_of.time - interval '1 minute'
+union all
+select
+  late.market_id,
+  figure.minute,
+  figure.base_amt,
+  figure.quote_amt,
+  figure.low,
+  figure.high,
+  figure.max_block
+from dex_private.as_of
+join dex_private.hour_figure as late
+  on late.hour >= dex_private.hour_of(as_of.time - interval '24 hours')
+  and late.hour <= as_of.time - interval '1 hour'
+  and late.max_block > as_of.max_block
+cross join lateral (
+  select *
+  from dex_private.minute_figure as minutes
+  where minutes.market_id = late.market_id
+    and minutes.minute >= late.hour
+    and minutes.minute < late.hour + interval '1 hour'
+  offset 0
+) as figure;
+comment on view dex_private.loose_minute is
+  'The minutes of the last 24 hours that no whole hour stands for.';
+
 -- The last 24 hours of each market, in as few pieces as the windows allow. A piece counts in the
 -- windows that it starts in: in all of them, or only in that of `only_hours`.
 --
@@ -112,6 +153,7 @@ join dex_private.hour_figure as cut
   and cut.max_block <= span.max_block
 join dex_private.minute_figure as figure
   on figure.market_id = cut.market_id
+  and figure.minute >= cut.hour
   and figure.minute > span.after
   and figure.minute < cut.hour + interval '1 hour'
 union all
@@ -130,10 +172,11 @@ join dex_private.minute_figure as cut
   and cut.max_block <= span.max_block
 join dex_private.market_row as trade
   on trade.market_id = cut.market_id
+  and trade.time >= cut.minute
   and trade.time > span.after
   and trade.time < cut.minute + interval '1 minute'
 union all
--- Whole minutes of the head's own hour, and of hours with trades after the head.
+-- Whole minutes that no whole hour stands for.
 select
   figure.market_id,
   figure.minute,
@@ -143,19 +186,11 @@ select
   figure.low,
   figure.high
 from dex_private.as_of
-join dex_private.hour_figure as cut
-  on cut.hour >= dex_private.hour_of(as_of.time - interval '24 hours')
-  and cut.hour <= as_of.time
-  and (cut.hour > as_of.time - interval '1 hour' or cut.max_block > as_of.max_block)
-join dex_private.minute_figure as figure
-  on figure.market_id = cut.market_id
-  and figure.minute >= cut.hour
-  and figure.minute < cut.hour + interval '1 hour'
-  and figure.minute > as_of.time - interval '24 hours'
-  and figure.minute <= as_of.time - interval '1 minute'
+join dex_private.loose_minute as figure
+  on figure.minute > as_of.time - interval '24 hours'
   and figure.max_block <= as_of.max_block
 union all
--- Trades of the head's own minute, and of minutes with trades after the head.
+-- Trades of the head's own minute.
 select
   trade.market_id,
   trade.time,
@@ -165,22 +200,31 @@ select
   trade.price,
   trade.price
 from dex_private.as_of
-join dex_private.hour_figure as cut_hour
-  on cut_hour.hour >= dex_private.hour_of(as_of.time - interval '24 hours')
-  and cut_hour.hour <= as_of.time
-  and (cut_hour.hour > as_of.time - interval '1 hour' or cut_hour.max_block > as_of.max_block)
-join dex_private.minute_figure as cut
-  on cut.market_id = cut_hour.market_id
-  and cut.minute >= cut_hour.hour
-  and cut.minute < cut_hour.hour + interval '1 hour'
-  and cut.minute <= as_of.time
-  and (cut.minute > as_of.time - interval '1 minute' or cut.max_block > as_of.max_block)
 join dex_private.market_row as trade
-  on trade.market_id = cut.market_id
-  and trade.time >= cut.minute
-  and trade.time < cut.minute + interval '1 minute'
-  and trade.time > as_of.time - interval '24 hours'
+  on trade.time >= dex_private.minute_of(as_of.time)
   and trade.time <= as_of.time
+  and trade.block <= as_of.max_block
+union all
+-- Trades of minutes with trades after the head.
+select
+  late.market_id,
+  trade.time,
+  null,
+  trade.base_amt,
+  trade.quote_amt,
+  trade.price,
+  trade.price
+from dex_private.as_of
+join dex_private.loose_minute as late on late.max_block > as_of.max_block
+cross join lateral (
+  select *
+  from dex_private.market_row as trades
+  where trades.market_id = late.market_id
+    and trades.time >= late.minute
+    and trades.time < late.minute + interval '1 minute'
+  offset 0
+) as trade
+where trade.time > as_of.time - interval '24 hours'
   and trade.block <= as_of.max_block;
 comment on view dex_private.window_piece is
   'The last 24 hours of each market in hours, minutes and, where these are cut, trades.';
