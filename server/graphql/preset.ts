@@ -4,13 +4,16 @@ import { makePgService } from "postgraphile/adaptors/pg";
 import { makeV4Preset } from "postgraphile/presets/v4";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import type { Pool } from "../../db/connect.ts";
+import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
 import { makeMaskError } from "./mask-error.ts";
 import { PageInfoPlugin } from "./page-info.ts";
 import { PagingArgumentsPlugin } from "./paging-arguments.ts";
 import { ServedOrdersPlugin } from "./served-orders.ts";
+import { SnapshotPlugin } from "./snapshot.ts";
 import { StrictScalarsPlugin } from "./strict-scalars.ts";
+import { makeTotalCountPlugin } from "./total-count.ts";
 
 export interface PresetOptions {
   /** Reads as dex_reader; what that role may not see is not in the schema. */
@@ -43,6 +46,9 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       CursorsPlugin,
       PageInfoPlugin,
       StrictScalarsPlugin,
+      makeAppendOnlyPlugin(log),
+      makeTotalCountPlugin(),
+      SnapshotPlugin,
     ],
     disablePlugins: [
       // Filters through relations join at a client's will. `connectionFilterRelations: false` does

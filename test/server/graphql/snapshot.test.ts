@@ -1,0 +1,282 @@
+// An operation that pages and counts tells of one moment, whatever is written meanwhile, and lets go
+// of its connection however it ends.
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { makeApp } from "../../../server/app.ts";
+import { connect, type Client } from "../../../db/connect.ts";
+import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { aTrade, blockAt, insert, MKR, registerMarkets, setHead, WETH } from "../../factories.ts";
+import { ask, dataOf, type Trades, type TradesPage } from "../../graphql.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let locker: Client;
+/** What was sent to the database. */
+const sent: string[] = [];
+
+beforeAll(async () => {
+  database = await makeDatabase();
+  database.reader.on("connect", (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const recording = (...args: unknown[]): unknown => {
+      const [first] = args;
+      sent.push(typeof first === "string" ? first : (first as { text: string }).text);
+      return query(...args);
+    };
+    client.query = recording as typeof client.query;
+  });
+  // What is tested are the statements, which an answer from memory would not send.
+  app = await makeTestApp(database.reader, { cache: "off" });
+  // The superuser sees what other sessions wait for.
+  locker = await connect(database.url);
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+  await setHead(database.writer, 1);
+  await dataOf(app, "{ __typename }");
+  sent.length = 0;
+});
+afterAll(async () => {
+  await locker.end();
+  await app.close();
+  await database.drop();
+});
+
+const addTrades = (count: number, hour = 1): Promise<void> =>
+  insert(
+    database.writer,
+    "dex_trade",
+    Array.from({ length: count }, (_, n) =>
+      n % 2 === 0 ? aTrade({ hour }) : aTrade({ hour, baseGem: MKR, quoteGem: WETH }),
+    ),
+  );
+
+/** How many connections of the service are in a transaction, or not given back to its pool. */
+async function held(): Promise<number> {
+  const { rows } = await locker.query<{ count: number }>(
+    `select count(*)::integer as count
+    from pg_stat_activity
+    where datname = current_database()
+      and state like 'idle in transaction%'`,
+  );
+  const { totalCount, idleCount } = database.reader;
+  return rows[0]!.count + totalCount - idleCount;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error("it does not come about");
+    await sleep(5);
+  }
+}
+
+/** An operation of several statements, the first of which has to wait where dex_head is locked. */
+const WAITS_FOR_HEAD =
+  "{ dexHead { block } allDexTrades(first: 1000) { nodes { id } totalCount } }";
+
+/** Has the operation take its snapshot and wait, does this meanwhile, and lets it go on. */
+async function whileItWaits<T>(operation: () => Promise<T>, act: () => Promise<unknown>) {
+  await locker.query("begin");
+  await locker.query("lock table dex_head in access exclusive mode");
+  const answer = operation();
+  try {
+    await until(async () => (await waitingPids()).length > 0);
+    await act();
+  } finally {
+    await locker.query("rollback");
+  }
+  return answer;
+}
+
+async function waitingPids(): Promise<number[]> {
+  const { rows } = await locker.query<{ pid: number }>(
+    `select pid
+    from pg_stat_activity
+    where datname = current_database()
+      and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+it("gives as many nodes as it counts, with a writer at work", async () => {
+  await addTrades(50);
+  const work = new AbortController();
+  const writing = (async () => {
+    for (let turn = 1; !work.signal.aborted; turn += 1) {
+      await addTrades(1 + (turn % 7), 2);
+      if (turn % 5 === 0) {
+        await database.writer.query(
+          "delete from dex_trade where id = (select max(id) from dex_trade)",
+        );
+      }
+      if (turn % 11 === 0) {
+        await database.writer.query("select dex_private.take_back($1)", [blockAt(1)]);
+      }
+    }
+  })();
+
+  const query = `query ($condition: DexTradeCondition) {
+    allDexTrades(first: 1000, condition: $condition) { ...page }
+    other: allDexTrades(last: 1000, filter: { act: { equalTo: "sell" } }) { edges { cursor } totalCount }
+  }
+  fragment page on DexTradesConnection { totalCount nodes { id } }`;
+  const seen: number[] = [];
+  const askOn = async (condition: unknown): Promise<void> => {
+    for (let request = 0; request < 100; request += 1) {
+      const { allDexTrades, other } = await dataOf<Trades & { other: TradesPage }>(app, query, {
+        condition,
+      });
+      expect(allDexTrades.nodes).toHaveLength(allDexTrades.totalCount);
+      expect(other.edges).toHaveLength(other.totalCount);
+      seen.push(allDexTrades.totalCount);
+    }
+  };
+  try {
+    await Promise.all([askOn({}), askOn({}), askOn({ market: "WETHDAI" }), askOn(null)]);
+  } finally {
+    work.abort();
+    await writing;
+  }
+  // The writer was at work: trades came and went.
+  const steps = seen.slice(1).map((count, n) => count - seen[n]!);
+  expect(steps.some((step) => step > 0)).toBe(true);
+  expect(steps.some((step) => step < 0)).toBe(true);
+  expect(new Set(seen).size).toBeGreaterThan(20);
+});
+
+it("counts as of its snapshot, though others have counted newer trades since", async () => {
+  await addTrades(10);
+  const count = "{ allDexTrades { totalCount } }";
+  await dataOf(app, count);
+  const waited = await whileItWaits(
+    () => dataOf(app, WAITS_FOR_HEAD),
+    async () => {
+      await addTrades(5);
+      expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
+    },
+  );
+  expect(waited.allDexTrades.nodes).toHaveLength(10);
+  expect(waited.allDexTrades.totalCount).toBe(10);
+  expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
+});
+
+it("counts as of its snapshot, though trades were deleted and counted since", async () => {
+  await addTrades(10);
+  const count = "{ allDexTrades { totalCount } }";
+  await dataOf(app, count);
+  const waited = await whileItWaits(
+    () => dataOf(app, WAITS_FOR_HEAD),
+    async () => {
+      await database.writer.query("delete from dex_trade where id in (2, 3, 10)");
+      await addTrades(1);
+      expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
+    },
+  );
+  expect(waited.allDexTrades.nodes).toHaveLength(10);
+  expect(waited.allDexTrades.totalCount).toBe(10);
+  expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
+});
+
+const isTransaction = (text: string): boolean => /^(begin|commit)/.test(text);
+
+it.each([
+  ["{ allDexTrades { nodes { id } totalCount } }"],
+  ["{ allDexTrades { edges { cursor } all: totalCount } }"],
+  ["{ allDexTrades { pageInfo { hasNextPage } totalCount } }"],
+  [
+    "{ allDexTrades { ...page } } fragment page on DexTradesConnection { nodes { id } ... { totalCount } }",
+  ],
+  ["{ a: allDexTrades { totalCount } b: allDexOffers { totalCount } }"],
+  ["{ allDexOffers { nodes { id trades { totalCount } } } }"],
+])("begins one transaction for %s", async (query) => {
+  await addTrades(3);
+  await dataOf(app, query);
+  await until(async () => (await held()) === 0);
+  expect(sent.filter(isTransaction)).toEqual([
+    "begin isolation level repeatable read read only",
+    "commit",
+  ]);
+});
+
+it.each([
+  ["{ allDexTrades { nodes { id } pageInfo { hasNextPage } } }"],
+  ["{ allDexTrades { totalCount } }"],
+  ["{ dexHead { block } allDexMarkets { nodes { pair } } }"],
+  ["{ __typename }"],
+])("begins none for %s", async (query) => {
+  await dataOf(app, query);
+  expect(sent.filter(isTransaction)).toEqual([]);
+});
+
+it("decides for each operation of a document by itself", async () => {
+  const query = `query count { allDexTrades { totalCount } }
+    query page { allDexTrades { totalCount nodes { id } } }`;
+  for (const [operationName, transactions] of [
+    ["count", 0],
+    ["page", 2],
+    ["count", 0],
+  ] as const) {
+    sent.length = 0;
+    await app.request.post("/graphql").send({ query, operationName }).expect(200);
+    await until(async () => (await held()) === 0);
+    expect(sent.filter(isTransaction)).toHaveLength(transactions);
+  }
+});
+
+it.each(["pg_cancel_backend", "pg_terminate_backend"])(
+  "lets go where its statement ends by %s, and only that operation fails",
+  async (end) => {
+    await addTrades(10);
+    const { data, errors } = await whileItWaits(
+      () => ask(app, WAITS_FOR_HEAD),
+      async () => {
+        for (const pid of await waitingPids()) await locker.query(`select ${end}($1)`, [pid]);
+      },
+    );
+    expect(errors).not.toHaveLength(0);
+    expect(data?.allDexTrades ?? null).toBeNull();
+    await until(async () => (await held()) === 0);
+    const again = await dataOf(app, WAITS_FOR_HEAD);
+    expect(again.allDexTrades.totalCount).toBe(10);
+  },
+);
+
+it("lets go where its client has gone away", async () => {
+  await addTrades(10);
+  const { server, close } = await makeApp({ pool: database.reader });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const request = httpRequest({
+    port: (server.address() as AddressInfo).port,
+    path: "/graphql",
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  });
+  request.on("error", () => undefined);
+  const gone = new Promise((resolve) => request.on("close", resolve));
+  await whileItWaits(
+    () => Promise.resolve(request.end(JSON.stringify({ query: WAITS_FOR_HEAD }))),
+    async () => {
+      expect(await held()).toBeGreaterThan(0);
+      request.destroy();
+      await gone;
+    },
+  );
+  await until(async () => (await held()) === 0);
+  expect(sent).toContain("commit");
+  await close();
+});
+
+it("gives back more snapshots than the pool has connections", async () => {
+  await addTrades(10);
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => dataOf(app, "{ allDexTrades { nodes { id } totalCount } }")),
+  );
+  expect(answers.map(({ allDexTrades }) => allDexTrades.totalCount)).toEqual(Array(40).fill(10));
+  await until(async () => (await held()) === 0);
+});
