@@ -1,0 +1,224 @@
+// The requests that are measured, and the SQL behind those of REST.
+import type { Client, Database } from "../db/connect.ts";
+import { findMarket, findMarkets } from "../rest/queries/markets.ts";
+import { findPair, findPairs } from "../rest/queries/pairs.ts";
+import { findPrice, findPrices } from "../rest/queries/prices.ts";
+import { findTrades } from "../rest/queries/trades.ts";
+import { findVolume, findVolumes } from "../rest/queries/volumes.ts";
+import { BUSIEST } from "./data/registry.ts";
+import type { BoundStatement } from "./load/pgbench.ts";
+import type { BenchRequest } from "./load/request.ts";
+
+export interface Case {
+  name: string;
+  request: BenchRequest;
+}
+
+/** A case of REST, with its statement. */
+export interface RestCase extends Case {
+  statement: BoundStatement;
+}
+
+export interface GraphqlCase {
+  name: string;
+  operation: string;
+  query: string;
+  variables: Record<string, unknown>;
+  /** The page begins after the trade that so many precede, in the order of `cursorOrder`. */
+  cursorAfter?: number;
+}
+
+const PAIR = { base: BUSIEST.base.toLowerCase(), quote: BUSIEST.quote.toLowerCase() };
+const PAIR_PATH = `${PAIR.base}/${PAIR.quote}`;
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** The cases of REST that are compared with other servers. */
+export async function restCases(trades: number): Promise<RestCase[]> {
+  const deep = Math.floor(trades / 100);
+  return [
+    await restCase("/v1/markets/", (db) => findMarkets(db)),
+    await restCase(`/v1/prices/${PAIR_PATH}`, (db) => findPrice(db, PAIR)),
+    await restCase("/v2/volumes", (db) => findVolumes(db)),
+    await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
+      findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
+    ),
+    await restCase(`/v2/trades/${PAIR_PATH}?fromId=${deep}`, (db) =>
+      findTrades(db, PAIR, { limit: 100, fromId: deep }),
+    ),
+  ];
+}
+
+/** Every endpoint of REST, which are compared between a long and a short history. */
+export async function everyEndpoint(): Promise<RestCase[]> {
+  return [
+    await restCase("/v1/markets/", (db) => findMarkets(db)),
+    await restCase(`/v1/markets/${PAIR_PATH}`, (db) => findMarket(db, PAIR)),
+    await restCase("/v1/pairs/", (db) => findPairs(db)),
+    await restCase(`/v1/pairs/${PAIR_PATH}`, (db) => findPair(db, PAIR)),
+    await restCase("/v1/prices/", (db) => findPrices(db)),
+    await restCase(`/v1/prices/${PAIR_PATH}`, (db) => findPrice(db, PAIR)),
+    await restCase("/v2/volumes", (db) => findVolumes(db)),
+    await restCase(`/v2/volumes/${PAIR_PATH}`, (db) => findVolume(db, PAIR)),
+    await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
+      findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
+    ),
+  ];
+}
+
+async function restCase(path: string, find: (db: Database) => Promise<unknown>): Promise<RestCase> {
+  return { name: path, request: { method: "GET", path }, statement: await statementOf(find) };
+}
+
+/** What a query module sends. */
+async function statementOf(find: (db: Database) => Promise<unknown>): Promise<BoundStatement> {
+  let sent: BoundStatement | undefined;
+  const listener = {
+    query: ({ text, values }: Partial<BoundStatement> & { text: string }) => {
+      sent = { text, values: values ?? [] };
+      return Promise.resolve({ rows: [{ asOf: "", isHead: true, key: null }] });
+    },
+  };
+  await find(listener as unknown as Database);
+  if (sent === undefined) throw new Error("a query module sent nothing");
+  return sent;
+}
+
+/** What the cases of GraphQL ask for in this database. */
+export interface Facts {
+  taker: string;
+  wethGem: string;
+  daiGem: string;
+  /** The last day. */
+  since: string;
+  until: string;
+  /** How many trades the busiest market has. */
+  busiest: number;
+}
+
+export async function readFacts(client: Client): Promise<Facts> {
+  const { rows } = await client.query<Facts>(
+    `select
+      pair.base_gem as "wethGem",
+      pair.quote_gem as "daiGem",
+      to_json(head.time - interval '1 day') #>> '{}' as since,
+      to_json(head.time) #>> '{}' as until,
+      (select count(*)::integer from dex_trade where market = pair.market) as busiest,
+      (
+        select trade.taker
+        from dex_trade as trade
+        where trade.market = pair.market
+        group by trade.taker
+        order by count(*) desc
+        limit 1
+      ) as taker
+    from dex_pair as pair
+    cross join dex_head as head
+    where pair.market = $1`,
+    [BUSIEST.market],
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw new Error("the busiest market is missing");
+  return facts;
+}
+
+const FIELDS =
+  "offerId market act pair maker taker lotGem lotTkn lotAmt bidGem bidTkn bidAmt price block time tx";
+const PAGE = 100;
+
+/** The pages of 100 trades, newest first, with every field that the interface gives a trade. */
+export function graphqlCases(facts: Facts): GraphqlCase[] {
+  const { taker, wethGem, daiGem, since, until } = facts;
+  const market = BUSIEST.market;
+  const deep = Math.min(10_000, Math.floor(facts.busiest / PAGE));
+  const byMarket = "condition: {market: $market}";
+  const eitherWay = {
+    or: [
+      { lotGem: { equalTo: wethGem }, bidGem: { equalTo: daiGem } },
+      { lotGem: { equalTo: daiGem }, bidGem: { equalTo: wethGem } },
+    ],
+    time: { greaterThan: since, lessThanOrEqualTo: until },
+  };
+  const afterCursor = ["$market: String!, $after: Cursor!", `${byMarket}, after: $after`] as const;
+  return [
+    page("Page", "by market", "$market: String!", byMarket, { market }),
+    page(
+      "PageAndTotal",
+      "by market, with totalCount",
+      "$market: String!",
+      byMarket,
+      { market },
+      true,
+    ),
+    page(
+      "MarketAndTaker",
+      "by market and taker",
+      "$market: String!, $taker: String!",
+      "condition: {market: $market, taker: $taker}",
+      { market, taker },
+    ),
+    {
+      ...page("CursorPage2", "by market, page 2 by cursor", ...afterCursor, { market }),
+      cursorAfter: PAGE,
+    },
+    {
+      ...page(
+        "CursorPageDeep",
+        `by market, page ${deep.toLocaleString("en")} by cursor`,
+        ...afterCursor,
+        { market },
+      ),
+      cursorAfter: (deep - 1) * PAGE,
+    },
+    page(
+      "EitherWay",
+      "both tokens either way, a day",
+      "$filter: DexTradeFilter!",
+      "filter: $filter",
+      { filter: eitherWay },
+    ),
+  ];
+}
+
+function page(
+  operation: string,
+  name: string,
+  declared: string,
+  chosen: string,
+  variables: Record<string, unknown>,
+  counted = false,
+): GraphqlCase {
+  const query = `query ${operation}(${declared}) {
+    allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${chosen}) {
+      ${counted ? "totalCount " : ""}nodes { ${FIELDS} }
+    }
+  }`;
+  return { name: `GraphQL ${name}`, operation, query, variables };
+}
+
+/** The request of a case; with a cursor where it has one. */
+export function graphqlRequest(one: GraphqlCase, after?: string): BenchRequest {
+  return {
+    method: "POST",
+    path: "/graphql",
+    body: JSON.stringify({
+      query: one.query,
+      operationName: one.operation,
+      variables: after === undefined ? one.variables : { ...one.variables, after },
+    }),
+  };
+}
+
+/** Asks for the cursor of the so-manieth trade of the busiest market, newest first, from 1. */
+export const cursorRequest = (position: number): BenchRequest => ({
+  method: "POST",
+  path: "/graphql",
+  body: JSON.stringify({
+    query: `query Cursor($market: String!, $offset: Int!) {
+      allDexTrades(first: 1, offset: $offset, orderBy: BLOCK_DESC, condition: {market: $market}) {
+        edges { cursor }
+      }
+    }`,
+    operationName: "Cursor",
+    variables: { market: BUSIEST.market, offset: position - 1 },
+  }),
+});

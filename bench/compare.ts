@@ -1,0 +1,265 @@
+// Measures the cases of REST and GraphQL on every contender, after making sure that all say the same.
+import { isDeepStrictEqual } from "node:util";
+import { connect } from "../db/connect.ts";
+import {
+  cursorRequest,
+  everyEndpoint,
+  graphqlCases,
+  graphqlRequest,
+  readFacts,
+  restCases,
+  type Case,
+  type GraphqlCase,
+} from "./cases.ts";
+import {
+  CONTENDERS,
+  startAsking,
+  startSameBytes,
+  startService,
+  type Contender,
+  type KnownAnswer,
+} from "./contenders.ts";
+import { alternate, type Entry, type Measured } from "./load/alternate.ts";
+import { askFor, askOnce } from "./load/client.ts";
+import { runPgbench, type BoundStatement } from "./load/pgbench.ts";
+import type { BenchRequest } from "./load/request.ts";
+import { startWriter } from "./load/writer.ts";
+import type { BenchOptions, Part } from "./options.ts";
+import { recordPages, type NamedRequest } from "./servers/recorded-page.ts";
+import { PROGRAMS, startServer, type RunningServer } from "./servers/start.ts";
+
+export interface Comparison {
+  measured: Measured[];
+  /** Of the service's processes after all that load, in kilobytes; undefined where not told. */
+  memory: { contender: string; now: number; peak: number }[];
+  /** How many trades the writer made while it was measured. */
+  written: number;
+}
+
+export interface CompareOptions extends BenchOptions {
+  databaseUrl: string;
+  fewUrl: string;
+  hasPgbench: boolean;
+  log: (line: string) => void;
+}
+
+/** What each contender is asked in one case. */
+interface Contest {
+  name: string;
+  requests: Partial<Record<Contender, BenchRequest>>;
+  statement: BoundStatement | undefined;
+}
+
+type Servers = Partial<Record<Contender, RunningServer>>;
+
+/** Every part of `options.parts` that is about answers. */
+export async function compare(options: CompareOptions): Promise<Comparison> {
+  const { databaseUrl, log } = options;
+  const has = (part: Part): boolean => options.parts.includes(part);
+  await using stack = new AsyncDisposableStack();
+
+  const pages = await graphqlPages(databaseUrl);
+  log("Recording the SQL of PostGraphile");
+  const recorded = await recordPages(databaseUrl, await requestsToPlain(databaseUrl, pages));
+  const asking = await startAsking(databaseUrl, recorded, stack);
+  const rest = restContests(await restCases(options.trades));
+  const graphql = await graphqlContests(pages, asking, recorded);
+  const contests = [...(has("rest") ? rest : []), ...(has("graphql") ? graphql : [])];
+  const servers: Servers = {
+    ...asking,
+    sameBytes: await startSameBytes(await knownAnswers(contests, asking.service), stack),
+  };
+  await checkEqual(contests, servers);
+
+  const measured: Measured[] = [];
+  for (const [part, chosen] of [
+    ["REST", has("rest") ? rest : []],
+    ["GraphQL", has("graphql") ? graphql : []],
+  ] as const) {
+    if (chosen.length === 0) continue;
+    log(`${part}, side by side`);
+    measured.push(...(await alternate(entriesOf(chosen, servers, options), options, log)));
+  }
+
+  let written = 0;
+  if (has("writer")) {
+    log("GraphQL with a writer at work");
+    const counted = graphql.slice(0, 2).map(({ name, requests }) => ({
+      name: `${name}, a writer at work`,
+      requests,
+      statement: undefined,
+    }));
+    const writer = await startWriter(databaseUrl);
+    try {
+      measured.push(...(await alternate(entriesOf(counted, asking, options), options, log)));
+    } finally {
+      written = await writer.stop();
+    }
+  }
+
+  const memory = await memoryOf({ service: asking.service, cached: asking.cached });
+  if (has("growth")) measured.push(...(await compareGrowth(options, asking.service, stack)));
+  return { measured, memory, written };
+}
+
+/** The name that the case of an endpoint has on a history of so many trades. */
+export const growthCase = (path: string): string => `${path} by size`;
+
+async function compareGrowth(
+  options: CompareOptions,
+  many: RunningServer,
+  stack: AsyncDisposableStack,
+): Promise<Measured[]> {
+  options.log("Every endpoint of REST, on a long and a short history");
+  const few = await startService(options.fewUrl, "off");
+  stack.defer(() => few.stop());
+  const entries = (await everyEndpoint()).flatMap(({ name, request }) =>
+    [
+      { trades: options.trades, server: many },
+      { trades: options.fewTrades, server: few },
+    ].map(({ trades, server }) => ({
+      case: growthCase(name),
+      contender: sizeName(trades),
+      ask: (load: Parameters<Entry["ask"]>[0]) => askFor(server.url, request, load),
+    })),
+  );
+  return alternate(entries, options, options.log);
+}
+
+export const sizeName = (trades: number): string => `${trades.toLocaleString("en")} trades`;
+
+async function graphqlPages(databaseUrl: string): Promise<GraphqlCase[]> {
+  const client = await connect(databaseUrl, { role: "dex_reader" });
+  try {
+    return graphqlCases(await readFacts(client));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The requests as the plain PostGraphile takes them, whose SQL is then written by hand. */
+async function requestsToPlain(databaseUrl: string, pages: GraphqlCase[]): Promise<NamedRequest[]> {
+  const plain = await startServer(PROGRAMS.plainPostgraphile, { DATABASE_URL: databaseUrl });
+  try {
+    const requests: NamedRequest[] = [];
+    for (const page of pages) {
+      requests.push({ name: page.operation, request: await requestTo(plain, page) });
+    }
+    return requests;
+  } finally {
+    await plain.stop();
+  }
+}
+
+/** Each server gives its own cursors. */
+async function requestTo(server: RunningServer, page: GraphqlCase): Promise<BenchRequest> {
+  if (page.cursorAfter === undefined) return graphqlRequest(page);
+  const { body } = await askOnce(server.url, cursorRequest(page.cursorAfter));
+  const found = /"cursor":"([^"]+)"/.exec(body.toString())?.[1];
+  if (found === undefined) throw new Error(`no cursor for ${page.name}: ${body.toString()}`);
+  return graphqlRequest(page, found);
+}
+
+const restContests = (cases: (Case & { statement: BoundStatement })[]): Contest[] =>
+  cases.map(({ name, request, statement }) => ({
+    name,
+    requests: { service: request, cached: request, handWritten: request },
+    statement,
+  }));
+
+async function graphqlContests(
+  pages: GraphqlCase[],
+  asking: Record<"service" | "plain", RunningServer>,
+  recorded: { nodes: BoundStatement; count?: BoundStatement }[],
+): Promise<Contest[]> {
+  return Promise.all(
+    pages.map(async (page, at) => {
+      const own = await requestTo(asking.service, page);
+      const sent = recorded[at];
+      return {
+        name: page.name,
+        requests: {
+          service: own,
+          cached: own,
+          plain: await requestTo(asking.plain, page),
+          handWritten: graphqlRequest(page),
+        },
+        // pgbench runs one statement, and a page with its total is two.
+        statement: sent?.count === undefined ? sent?.nodes : undefined,
+      };
+    }),
+  );
+}
+
+/** The service's answers, for the one that only has the bytes; adds how it is asked for them. */
+async function knownAnswers(contests: Contest[], service: RunningServer): Promise<KnownAnswer[]> {
+  return Promise.all(
+    contests.map(async (contest, at) => {
+      const { service: request } = contest.requests;
+      if (request === undefined) throw new Error(`${contest.name} is not asked of the service`);
+      const path = `/answers/${at}`;
+      contest.requests.sameBytes = { ...request, path };
+      const { body } = await askOnce(service.url, request);
+      return { method: request.method, path, body: body.toString() };
+    }),
+  );
+}
+
+/** Throws where a contender answers otherwise than the service. */
+async function checkEqual(contests: Contest[], servers: Servers): Promise<void> {
+  for (const { name, requests } of contests) {
+    let expected: unknown;
+    for (const [contender, request] of Object.entries(requests)) {
+      const server = servers[contender as Contender];
+      if (server === undefined) continue;
+      const { status, body } = await askOnce(server.url, request);
+      const answer: unknown = JSON.parse(body.toString());
+      expected ??= answer;
+      if (status === 200 && isDeepStrictEqual(answer, expected)) continue;
+      throw new Error(
+        `${name}: ${contender} answers ${status} and ${body.toString().slice(0, 300)}, ` +
+          `not ${JSON.stringify(expected).slice(0, 300)}`,
+      );
+    }
+  }
+}
+
+function entriesOf(
+  contests: Contest[],
+  servers: Servers,
+  { databaseUrl, hasPgbench }: CompareOptions,
+): Entry[] {
+  return contests.flatMap(({ name, requests, statement }) => {
+    const entries: Entry[] = [];
+    for (const contender of Object.keys(CONTENDERS) as Contender[]) {
+      const server = servers[contender];
+      const request = requests[contender];
+      if (server === undefined || request === undefined) continue;
+      entries.push({
+        case: name,
+        contender: CONTENDERS[contender],
+        ask: (load) => askFor(server.url, request, load),
+      });
+    }
+    if (hasPgbench && statement !== undefined) {
+      entries.push({
+        case: name,
+        contender: CONTENDERS.pgbench,
+        ask: (load) => runPgbench(databaseUrl, statement, load),
+      });
+    }
+    return entries;
+  });
+}
+
+async function memoryOf(
+  servers: Record<"service" | "cached", RunningServer>,
+): Promise<Comparison["memory"]> {
+  const found = await Promise.all(
+    Object.entries(servers).map(async ([contender, server]) => {
+      const memory = await server.memory();
+      return memory && { contender: CONTENDERS[contender as Contender], ...memory };
+    }),
+  );
+  return found.filter((memory) => memory !== undefined);
+}

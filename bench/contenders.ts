@@ -1,0 +1,72 @@
+// The servers that are measured beside each other, all on one database.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROGRAMS, startServer, type RunningServer } from "./servers/start.ts";
+import type { RecordedPage } from "./servers/recorded-page.ts";
+
+export const CONTENDERS = {
+  service: "this service, CACHE=off",
+  cached: "this service, CACHE=on",
+  plain: "plain PostGraphile 5",
+  handWritten: "hand-written Express 5 + pg",
+  sameBytes: "bare Express 5, same bytes",
+  pgbench: "pgbench, same SQL",
+} as const;
+
+export type Contender = keyof typeof CONTENDERS;
+
+/** The service on a database, listening on a port of its own. */
+export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<RunningServer> =>
+  startServer(PROGRAMS.service, {
+    DATABASE_URL: databaseUrl,
+    DATABASE_OWNER_URL: databaseUrl,
+    CACHE: cache,
+  });
+
+/** Starts those that ask the database. The stack stops them. */
+export async function startAsking(
+  databaseUrl: string,
+  pages: RecordedPage[],
+  stack: AsyncDisposableStack,
+): Promise<Record<"service" | "cached" | "plain" | "handWritten", RunningServer>> {
+  const folder = await temporaryFolder(stack);
+  const file = join(folder, "pages.json");
+  await writeFile(file, JSON.stringify(pages));
+  const started = async (server: Promise<RunningServer>): Promise<RunningServer> => {
+    const running = await server;
+    stack.defer(() => running.stop());
+    return running;
+  };
+  const env = { DATABASE_URL: databaseUrl };
+  return {
+    service: await started(startService(databaseUrl, "off")),
+    cached: await started(startService(databaseUrl, "on")),
+    plain: await started(startServer(PROGRAMS.plainPostgraphile, env)),
+    handWritten: await started(startServer(PROGRAMS.handWritten, { ...env, PAGES: file })),
+  };
+}
+
+export interface KnownAnswer {
+  method: "GET" | "POST";
+  path: string;
+  body: string;
+}
+
+/** Starts the one that only has the bytes. */
+export async function startSameBytes(
+  answers: KnownAnswer[],
+  stack: AsyncDisposableStack,
+): Promise<RunningServer> {
+  const file = join(await temporaryFolder(stack), "answers.json");
+  await writeFile(file, JSON.stringify(answers));
+  const server = await startServer(PROGRAMS.sameBytes, { ANSWERS: file });
+  stack.defer(() => server.stop());
+  return server;
+}
+
+async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "dex-bench-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,110 @@
+// Makes a database with so many trades, in stages of minutes, and keeps it.
+import { connect, type Client } from "../../db/connect.ts";
+import {
+  DECLARE_HEAD,
+  FIGURES,
+  insertOffers,
+  insertTrades,
+  OFFERS_A_GROUP,
+  TRADES_A_GROUP,
+} from "./history.ts";
+import { dropIndexes, droppedIndexes } from "./indexes.ts";
+import { makeAccounts, makeRegistry } from "./registry.ts";
+import { openDatabase, type BenchServer } from "./server.ts";
+import { prepareStages, runStage, type Stage } from "./stages.ts";
+import { verify } from "./verify.ts";
+
+/** So many offers, with ten trades each, are made by one stage. */
+const OFFERS_A_STAGE = 100_000;
+
+/** How many trades a database can be made with: whole groups, in which its offers are taken. */
+export const isPossibleSize = (trades: number): boolean =>
+  Number.isInteger(trades) && trades >= 100_000 && trades % TRADES_A_GROUP === 0;
+
+/** The database with so many trades, made as far as it is not there. Resolves to its URL. */
+export async function makeData(
+  server: BenchServer,
+  trades: number,
+  log: (line: string) => void,
+): Promise<string> {
+  log(`The database of ${trades.toLocaleString("en")} trades`);
+  const url = await openDatabase(server, `bench_${trades}`);
+  const client = await connect(url, { role: "dex_owner", applicationName: "bench data" });
+  try {
+    await client.query("set synchronous_commit = off");
+    await client.query("set work_mem = '256MB'");
+    await prepareStages(client);
+    for (const stage of beforeIndexes(trades)) await runStage(client, stage, log);
+    for (const { name, sql } of await droppedIndexes(client)) {
+      await runStage(client, { name: `index ${name}`, run: all([sql]) }, log);
+    }
+    for (const stage of afterIndexes()) await runStage(client, stage, log);
+  } finally {
+    await client.end();
+  }
+  return url;
+}
+
+function beforeIndexes(trades: number): Stage[] {
+  const chunks = Array.from({ length: Math.ceil(trades / 10 / OFFERS_A_STAGE) }, (_, n) => [
+    n * OFFERS_A_STAGE,
+    Math.min((n + 1) * OFFERS_A_STAGE, (trades / TRADES_A_GROUP) * OFFERS_A_GROUP),
+  ]);
+  const chunked = (name: string, sql: string): Stage[] =>
+    chunks.map((chunk) => ({
+      name: `${name} ${chunk.join(" to ")}`,
+      run: async (client) => {
+        await client.query(sql, chunk);
+      },
+    }));
+  return [
+    { name: "markets", run: makeRegistry },
+    { name: "accounts", run: makeAccounts },
+    { name: "indexes off", run: stripTables },
+    ...chunked("trades of offers", insertTrades(trades)),
+    ...chunked("offers", insertOffers(trades)),
+    { name: "minutes", run: all([FIGURES.minutes]) },
+    { name: "hours", run: all([FIGURES.hours]) },
+    { name: "taken of offers", run: all([FIGURES.taken]) },
+  ];
+}
+
+const afterIndexes = (): Stage[] => [
+  {
+    name: "triggers on",
+    run: all([
+      "alter table dex_trade enable trigger user",
+      "alter table dex_offer enable trigger user",
+    ]),
+  },
+  { name: "head", run: all(DECLARE_HEAD) },
+  { name: "vacuum of trades", alone: true, run: all(["vacuum (analyze) dex_trade"]) },
+  {
+    name: "vacuum of the rest",
+    alone: true,
+    run: all([
+      "vacuum (analyze) dex_offer",
+      "vacuum (analyze) dex_private.minute_figure",
+      "vacuum (analyze) dex_private.hour_figure",
+      "vacuum (analyze) dex_private.offer_taken",
+      "analyze dex_pair",
+      "analyze dex_token",
+      "analyze dex_head",
+    ]),
+  },
+  { name: "verified", run: verify },
+];
+
+async function stripTables(client: Client): Promise<void> {
+  for (const table of ["dex_trade", "dex_offer"]) {
+    await client.query(`alter table ${table} disable trigger user`);
+    await dropIndexes(client, table);
+  }
+}
+
+/** What runs these statements one after another. */
+const all =
+  (statements: string[]) =>
+  async (client: Client): Promise<void> => {
+    for (const statement of statements) await client.query(statement);
+  };

@@ -1,0 +1,90 @@
+// `npm run bench`: makes the data, measures, writes the results.
+import { fileURLToPath } from "node:url";
+import { measureBulkLoad } from "./bulk-load.ts";
+import { measureColdStart } from "./cold-start.ts";
+import { compare, type Comparison } from "./compare.ts";
+import { makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import { pgbenchVersion } from "./load/pgbench.ts";
+import { readOptions, USAGE, type BenchOptions } from "./options.ts";
+import { describeMachine } from "./report/machine.ts";
+import { writeResults } from "./report/write.ts";
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+const log = (line: string): void => console.log(line);
+
+async function main(args: string[]): Promise<number> {
+  let options;
+  try {
+    options = readOptions(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    return EXIT_USAGE;
+  }
+  if (options === "help") {
+    console.log(USAGE);
+    return 0;
+  }
+  try {
+    await run(options, args);
+    return 0;
+  } catch (error) {
+    console.error(error);
+    return EXIT_FAILED;
+  }
+}
+
+async function run(options: BenchOptions, args: string[]): Promise<void> {
+  const server = await openServer(process.env, log);
+  try {
+    const databaseUrl = await makeData(server, options.trades, log);
+    const has = (...parts: BenchOptions["parts"]): boolean =>
+      parts.some((part) => options.parts.includes(part));
+    const fewUrl = has("growth") ? await makeData(server, options.fewTrades, log) : databaseUrl;
+    if (options.dataOnly) return;
+
+    const machine = await describeMachine(databaseUrl);
+    const pgbench = await pgbenchVersion();
+    if (pgbench === undefined) log("pgbench is not installed: it is left out");
+
+    let compared: Comparison = { measured: [], memory: [], written: 0 };
+    if (has("rest", "graphql", "writer", "growth")) {
+      const hasPgbench = pgbench !== undefined;
+      compared = await compare({ ...options, databaseUrl, fewUrl, hasPgbench, log });
+    }
+    if (has("cold")) log("Cold start");
+    const coldStart = has("cold") ? await measureColdStart(databaseUrl, 5) : undefined;
+    if (has("load")) log("Bulk load");
+    const { loadTrades } = options;
+    const bulkLoad = has("load")
+      ? await measureBulkLoad(server, { trades: loadTrades, rounds: options.quick ? 1 : 3, log })
+      : undefined;
+
+    log(
+      await writeResults(outFolder(options), {
+        at: new Date().toISOString(),
+        command: ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" "),
+        machine,
+        pgbench,
+        trades: options.trades,
+        fewTrades: options.fewTrades,
+        rounds: options.rounds,
+        seconds: options.seconds,
+        connections: options.connections,
+        ...compared,
+        coldStart,
+        bulkLoad,
+      }),
+    );
+  } finally {
+    await server.stop();
+  }
+}
+
+// What --quick measures is for trying, and must not replace what is published.
+const outFolder = ({ out, quick }: BenchOptions): string =>
+  out ?? fileURLToPath(new URL(quick ? "../.bench/results" : "results", import.meta.url));
+
+process.exitCode = await main(process.argv.slice(2));

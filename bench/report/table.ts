@@ -1,0 +1,86 @@
+// The results as Markdown.
+import { isReached, type Ratio } from "./goals.ts";
+import type { Results } from "./results.ts";
+
+export function resultsTable(results: Results, ratios: Ratio[]): string {
+  return [
+    "# Results of the benchmark",
+    facts(results),
+    "## What it is to reach",
+    table(["what", "case", "ratio", "bound", ""], ratios.map(ratioRow)),
+    "## What was measured",
+    "Answers a second are the median of the rounds; milliseconds are of all answers of all rounds.",
+    table(
+      ["case", "contender", "answers a second", "median ms", "p99 ms"],
+      results.measured.map(({ case: name, contender, rate, p50, p99 }) => [
+        code(name),
+        contender,
+        rate.toLocaleString("en", { maximumFractionDigits: rate < 100 ? 1 : 0 }),
+        p50.toFixed(2),
+        p99.toFixed(2),
+      ]),
+    ),
+    ...others(results),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+function facts(results: Results): string {
+  const { machine } = results;
+  const packages = Object.entries(machine.packages).map(([name, version]) => `${name} ${version}`);
+  return [
+    `- ${results.at}, by \`${results.command}\``,
+    `- ${results.trades.toLocaleString("en")} trades, ${results.connections} keep-alive connections, ` +
+      `${results.rounds} rounds of ${results.seconds} s in turns`,
+    `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
+      "servers, database and load generator share them",
+    `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
+      (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
+    `- Node ${machine.node}, PostgreSQL ${machine.postgresql}, ${packages.join(", ")}`,
+    `- ${results.pgbench ?? "pgbench is not installed: its rows are missing"}`,
+  ].join("\n");
+}
+
+const ratioRow = (one: Ratio): string[] => [
+  one.group,
+  code(one.name),
+  `${one.ratio.toFixed(2)} ×`,
+  "atLeast" in one.bound ? `≥ ${one.bound.atLeast} ×` : `≤ ${one.bound.atMost} ×`,
+  isReached(one) ? "reached" : "**missed**",
+];
+
+function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
+  const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });
+  const lines = [
+    ...memory.map(
+      ({ contender, now, peak }) =>
+        `- ${contender}: ${whole(now / 1024)} MB of memory after all cases, ${whole(peak / 1024)} MB at most`,
+    ),
+  ];
+  if (written > 0) lines.push(`- the writer made ${whole(written)} trades meanwhile`);
+  if (coldStart !== undefined) {
+    lines.push(
+      `- from the start of the process to the first answer: REST ${whole(coldStart.rest)} ms, ` +
+        `GraphQL ${whole(coldStart.graphql)} ms (medians of ${coldStart.starts})`,
+    );
+  }
+  if (bulkLoad !== undefined) {
+    const peak =
+      bulkLoad.peak === undefined ? "" : `, ${whole(bulkLoad.peak / 1024)} MB of memory at most`;
+    lines.push(
+      `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
+        `COPY of the file ${whole(bulkLoad.copy)}, of the same with its derived columns ` +
+        `${whole(bulkLoad.copyDerived)} (medians of ${bulkLoad.rounds})`,
+    );
+  }
+  return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+const code = (name: string): string => (name.startsWith("/") ? `\`${name}\`` : name);

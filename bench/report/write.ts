@@ -1,0 +1,22 @@
+// Writes a run's results as data, table and chart.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ratioChart } from "./chart.ts";
+import { isReached, ratiosOf } from "./goals.ts";
+import type { Results } from "./results.ts";
+import { resultsTable } from "./table.ts";
+
+/** Writes results.json, README.md and ratios.svg, and says how many bounds were reached. */
+export async function writeResults(folder: string, results: Results): Promise<string> {
+  const ratios = ratiosOf(results);
+  const title = `Ratios at ${results.trades.toLocaleString("en")} trades, with the bound of each as a line`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, "results.json"),
+    `${JSON.stringify({ ...results, ratios }, null, 2)}\n`,
+  );
+  await writeFile(join(folder, "README.md"), resultsTable(results, ratios));
+  await writeFile(join(folder, "ratios.svg"), ratioChart(title, ratios));
+  const reached = ratios.filter(isReached).length;
+  return `${reached} of ${ratios.length} bounds reached; see ${folder}`;
+}

@@ -1,0 +1,8 @@
+// The process of the plain PostGraphile.
+import { makePool } from "../../db/connect.ts";
+import { listenAndTell } from "./listen.ts";
+import { makePlainPostgraphile } from "./plain-postgraphile.ts";
+
+const pool = makePool(process.env["DATABASE_URL"] ?? "", { role: "dex_reader", poolSize: 10 });
+const { server } = await makePlainPostgraphile(pool);
+listenAndTell(server);

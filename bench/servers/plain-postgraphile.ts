@@ -1,0 +1,35 @@
+// PostGraphile 5 as its documentation sets it up, with the same two plugins over the same schema.
+import "../../server/graphql/production.ts";
+import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
+import express from "express";
+import { createServer, type Server } from "node:http";
+import { postgraphile } from "postgraphile";
+import { makePgService } from "postgraphile/adaptors/pg";
+import { grafserv } from "postgraphile/grafserv/express/v4";
+import { makeV4Preset } from "postgraphile/presets/v4";
+import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
+import type { Pool } from "../../db/connect.ts";
+
+/** Not listening yet. Whoever made the pool closes it, after `release`. */
+export async function makePlainPostgraphile(
+  pool: Pool,
+): Promise<{ server: Server; release: () => Promise<void> }> {
+  const instance = postgraphile({
+    extends: [
+      makeV4Preset({ graphqlRoute: "/graphql" }),
+      PgSimplifyInflectionPreset,
+      PostGraphileConnectionFilterPreset,
+    ],
+    pgServices: [makePgService({ pool, schemas: ["public"] })],
+    schema: { pgSimplifyAllRows: false },
+  });
+  const app = express();
+  const server = createServer(app);
+  await instance.createServ(grafserv).addTo(app, server);
+  return {
+    server,
+    release: async () => {
+      await instance.release();
+    },
+  };
+}

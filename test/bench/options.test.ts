@@ -1,0 +1,33 @@
+// The arguments of the benchmark.
+import { readOptions } from "../../bench/options.ts";
+
+test("Without arguments a million trades are measured in every part", () => {
+  expect(readOptions([])).toMatchObject({
+    trades: 1_000_000,
+    parts: ["rest", "graphql", "writer", "growth", "cold", "load"],
+    rounds: 5,
+    dataOnly: false,
+  });
+});
+
+test("--quick is small and short", () => {
+  expect(readOptions(["--quick"])).toMatchObject({ trades: 200_000, rounds: 2, seconds: 0.4 });
+});
+
+test("Parts are chosen by name", () => {
+  expect(readOptions(["--cases", "load,rest"])).toMatchObject({ parts: ["rest", "load"] });
+});
+
+test.each([
+  [["--trades", "5"], "--trades is a multiple of 1000 from 100000, not 5"],
+  [["--trades", "100500"], "--trades is a multiple of 1000"],
+  [["--cases", "rest,rset"], '--cases has "rset"'],
+  [["--rounds", "0"], '--rounds is a number above 0, not "0"'],
+  [["--fast"], "--fast"],
+])("%j is refused", (args, message) => {
+  expect(() => readOptions(args)).toThrow(message);
+});
+
+test("--help asks for help", () => {
+  expect(readOptions(["--help", "--trades", "5"])).toBe("help");
+});

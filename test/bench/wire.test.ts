@@ -1,0 +1,56 @@
+// The load generator's wire: requests out, whole answers back in; and the SQL as pgbench takes it.
+import { AnswerReader, wireBytes } from "../../bench/load/request.ts";
+import { pgbenchScript } from "../../bench/load/pgbench.ts";
+import { fieldsOf } from "../../bench/servers/recorded-page.ts";
+
+const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "x"\r\n\r\nhello');
+
+test("An answer is read whole however it is cut", () => {
+  for (let cut = 1; cut < ANSWER.length; cut += 1) {
+    const reader = new AnswerReader();
+    expect(reader.add(ANSWER.subarray(0, cut))).toBeUndefined();
+    const answer = reader.add(ANSWER.subarray(cut));
+    expect([answer?.status, answer?.body.toString()]).toEqual([200, "hello"]);
+  }
+});
+
+test("A connection's answers are read one after another", () => {
+  const reader = new AnswerReader();
+  expect(reader.add(ANSWER)?.body.toString()).toBe("hello");
+  const failed = Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+  expect(reader.add(failed)?.status).toBe(503);
+});
+
+test("An answer without a length is an error, not an endless wait", () => {
+  expect(() => new AnswerReader().add(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"))).toThrow(
+    "without Content-Length",
+  );
+});
+
+test("A POST carries the length of its body in bytes", () => {
+  const bytes = wireBytes({ method: "POST", path: "/graphql", body: '{"a":"é"}' }).toString();
+  expect(bytes).toContain("\r\nContent-Length: 10\r\n");
+  expect(bytes.endsWith('\r\n\r\n{"a":"é"}')).toBe(true);
+});
+
+test("pgbench finds its variables, and none in a literal or a cast", () => {
+  const text = "select to_char(t, 'HH24:MI'), $1::text\n-- as 'it'\nfrom x\nwhere y = $12;";
+  expect(pgbenchScript(text)).toBe(
+    "select to_char(t, E'HH24\\x3aMI'), :v1::text from x where y = :v12;\n",
+  );
+});
+
+test("The fields of a page are read back from PostGraphile's SQL", () => {
+  const select = [
+    "select",
+    '__dex_trade__."offer_id"::text as "0",',
+    '__dex_trade__."lot_gem" as "1",',
+    `to_char(__dex_trade__."time", 'YYYY"T"HH24'::text) as "2"`,
+    'from "public"."dex_trade" as __dex_trade__',
+  ].join("\n");
+  expect(fieldsOf(select)).toEqual([
+    { name: "offerId", column: 0, isInteger: true },
+    { name: "lotGem", column: 1, isInteger: false },
+    { name: "time", column: 2, isInteger: false },
+  ]);
+});
