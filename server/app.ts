@@ -8,6 +8,8 @@ import { answerFailures } from "../rest/failures.ts";
 import { LastHead } from "../rest/last-head.ts";
 import { v1Router } from "../rest/v1/router.ts";
 import { v2Router } from "../rest/v2/router.ts";
+import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory.ts";
+import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
 import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
@@ -18,6 +20,8 @@ export interface AppOptions {
   pool: Pool;
   /** Told of every fault that is not the client's, whole. By default it goes to standard error. */
   log?: (error: unknown) => void;
+  /** Answers repeated requests from memory; without it, each asks the database. */
+  cache?: CacheOptions | undefined;
 }
 
 export interface App {
@@ -28,9 +32,12 @@ export interface App {
 }
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
-export async function makeApp({ pool, log = console.error }: AppOptions): Promise<App> {
+export async function makeApp({ pool, log = console.error, cache }: AppOptions): Promise<App> {
   const app = express();
-  const server = createServer(app);
+  // Express itself costs more than an answer that is known: those are given in front of it.
+  const server = createServer(
+    cache ? answerFromMemory(app, { versionFrom: pool, log, ...cache }) : app,
+  );
   const head = new LastHead();
 
   app.disable("x-powered-by");
@@ -46,7 +53,11 @@ export async function makeApp({ pool, log = console.error }: AppOptions): Promis
   app.use("/v2", v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
-  const graphql = await addGraphql(app, server, { pool, log });
+  const graphql = await addGraphql(app, server, {
+    pool,
+    log,
+    plugins: cache ? [WholeAnswersPlugin] : [],
+  });
 
   app.use(refuseUnknownPath);
   app.use("/v1", answerFailures(v1Envelope, head, log));

@@ -21,6 +21,15 @@ export interface Config {
   simulateRate: number;
   /** POOL_SIZE: how many connections to the database the service holds at most. Default 10. */
   poolSize: number;
+  /** What CACHE=on keeps answers in; undefined for CACHE=off. Default on. */
+  cache: CacheConfig | undefined;
+}
+
+export interface CacheConfig {
+  /** CACHE_BYTES: how much memory the kept answers may take. Default 64 MiB. */
+  bytes: number;
+  /** CACHE_CHECK_MS: how old an answer may be, in milliseconds. Default 50. */
+  checkMs: number;
 }
 
 /** Some of the environment's values are wrong: one line for each, in `lines`. */
@@ -64,6 +73,13 @@ const variables = {
     .default(1)
     .describe("a number from 0 (off) to 100 trades a second"),
   POOL_SIZE: integer(1, 1000).default(10).describe("an integer from 1 to 1000"),
+  CACHE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
+  CACHE_BYTES: integer(1_000_000, 1_000_000_000_000)
+    .default(64 * 1024 * 1024)
+    .describe("an integer of bytes from 1000000 to 1000000000000"),
+  CACHE_CHECK_MS: integer(0, 60_000)
+    .default(50)
+    .describe("an integer of milliseconds from 0 (ask each time) to 60000"),
 };
 
 /**
@@ -96,6 +112,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     seedTrades: data.SEED_TRADES,
     simulateRate: data.SIMULATE_RATE,
     poolSize: data.POOL_SIZE,
+    cache:
+      data.CACHE === "on" ? { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS } : undefined,
   };
 }
 

@@ -29,7 +29,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const log = console.log;
 
   await using stack = new AsyncDisposableStack();
-  const { pool, embeddedUrl } = await openDatabase({
+  const { pool, watch, embeddedUrl } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
@@ -49,7 +49,8 @@ async function run(signal: AbortSignal): Promise<void> {
   }
   signal.throwIfAborted();
 
-  const app = await makeApp({ pool });
+  const cache = config.cache && { ...config.cache, versionFrom: watch };
+  const app = await makeApp({ pool, cache });
   stack.defer(() => finishAnswers(app.server, () => app.close()));
   const url = await listen(app.server, config.host, config.port);
   log(`REST      ${url}/v1/markets/`);

@@ -13,6 +13,8 @@ export class CannotServe extends Error {
 export interface ServedDatabase {
   /** Reads as dex_reader. */
   pool: Pool;
+  /** One more connection of the same kind, for what must not wait for the pool's queries. */
+  watch: Pool;
   /** The embedded database's superuser, which may fill it; undefined for any other. */
   embeddedUrl: string | undefined;
 }
@@ -37,10 +39,13 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const pool = makePool(url, { role: "dex_reader", poolSize: config.poolSize });
   stack.defer(() => pool.end());
+  // It connects when it is first asked.
+  const watch = makePool(url, { role: "dex_reader", poolSize: 1 });
+  stack.defer(() => watch.end());
   await checkReader(pool, url);
   await checkMigrated(pool);
   if (embeddedUrl === undefined) options.log(`Serving the database ${shownUrl(url)}.`);
-  return { pool, embeddedUrl };
+  return { pool, watch, embeddedUrl };
 }
 
 async function startEmbedded({ config, stack, log }: OpenOptions): Promise<string> {

@@ -1,20 +1,35 @@
 // The one helper that makes the service over a test database, listening where supertest asks it.
+import type { AddressInfo } from "node:net";
 import supertest from "supertest";
 import type { Pool } from "../db/connect.ts";
 import { makeApp } from "../server/app.ts";
+import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
 
 export interface TestApp {
   /** Asks the service; one server answers all requests of a file. */
   request: ReturnType<typeof supertest>;
+  /** Where it listens, for what supertest cannot say. */
+  url: string;
   /** What the service has logged, oldest first. */
   logged: unknown[];
   close: () => Promise<void>;
 }
 
+/** Answers from memory, and yet sees each write at once. */
+export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
+
 /** Makes the service on this pool, which stays its maker's to end. */
-export async function makeTestApp(pool: Pool): Promise<TestApp> {
+export async function makeTestApp(
+  pool: Pool,
+  { cache = CHECKED_EACH_TIME }: { cache?: CacheOptions | "off" } = {},
+): Promise<TestApp> {
   const logged: unknown[] = [];
-  const { server, close } = await makeApp({ pool, log: (error) => logged.push(error) });
+  const { server, close } = await makeApp({
+    pool,
+    log: (error) => logged.push(error),
+    cache: cache === "off" ? undefined : cache,
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { request: supertest(server), logged, close };
+  const { port } = server.address() as AddressInfo;
+  return { request: supertest(server), url: `http://127.0.0.1:${port}`, logged, close };
 }

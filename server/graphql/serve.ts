@@ -15,6 +15,11 @@ export interface GraphqlHandle {
   release: () => Promise<void>;
 }
 
+export interface GraphqlOptions extends PresetOptions {
+  /** What the rest of the service adds to PostGraphile. */
+  plugins?: GraphileConfig.Plugin[];
+}
+
 /**
  * Serves POST /graphql, and GraphiQL at /graphiql. The schema is read from the database meanwhile,
  * and again every second as long as that fails; what is asked before waits for it.
@@ -22,11 +27,12 @@ export interface GraphqlHandle {
 export async function addGraphql(
   app: Express,
   server: Server,
-  options: PresetOptions,
+  { plugins = [], ...options }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
   const preset: GraphileConfig.Preset = {
     extends: [makePreset(options)],
+    plugins,
     schema: {
       retryOnInitFail: async () => {
         await sleep(RETRY_MS, undefined, { signal: released.signal }).catch(() => undefined);

@@ -1,0 +1,81 @@
+// Has a request answered into memory instead of to its client.
+import { ServerResponse, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
+import type { Answer } from "./answer-store.ts";
+import { isWhole } from "./whole-answers.ts";
+
+/** The rest of the service, for instance Express; `next` is for what it could not answer. */
+export type Service = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
+
+export interface Captured {
+  answer: Answer;
+  /** Whether GraphQL has declared it the result of an operation without errors. */
+  isWhole: boolean;
+}
+
+/**
+ * The service's answer to this request as a GET or POST without conditions, whatever becomes of the
+ * client meanwhile. The request is changed to that. Rejects where the service breaks its answer off.
+ */
+export function captureAnswer(service: Service, req: IncomingMessage): Promise<Captured> {
+  // What HEAD and conditional requests are answered follows from the answer to GET.
+  if (req.method === "HEAD") req.method = "GET";
+  const { "if-none-match": _condition, ...headers } = req.headers;
+  req.headers = headers;
+  return new Promise((resolve, reject) => {
+    const response = new ServerResponse(req);
+    const chunks: Buffer[] = [];
+    let ended = false;
+    // Express replaces the prototype, so a class of our own would not last.
+    Object.assign(response, {
+      write(chunk: unknown, encoding?: unknown): boolean {
+        chunks.push(asBuffer(chunk, encoding));
+        return true;
+      },
+      end(chunk?: unknown, encoding?: unknown): ServerResponse {
+        if (ended) return response;
+        ended = true;
+        if (chunk !== undefined && chunk !== null && typeof chunk !== "function") {
+          chunks.push(asBuffer(chunk, encoding));
+        }
+        if (!response.headersSent) response.writeHead(response.statusCode);
+        resolve({ answer: finished(response, chunks), isWhole: isWhole(response) });
+        response.emit("close");
+        return response;
+      },
+    });
+    service(req, response, (error) => {
+      reject(error instanceof Error ? error : new Error("Nothing has answered", { cause: error }));
+    });
+  });
+}
+
+function asBuffer(chunk: unknown, encoding: unknown): Buffer {
+  if (typeof chunk === "string") {
+    return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
+  }
+  const bytes = chunk as Uint8Array<ArrayBuffer>;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+// Every outgoing message has it; the types tell of one kind only.
+type WithRawNames = ServerResponse & { getRawHeaderNames(): string[] };
+
+function finished(response: ServerResponse, chunks: Buffer[]): Answer {
+  const headers: OutgoingHttpHeader[] = [];
+  // With its letters as they were given. It has them all, also those given to `writeHead`, since
+  // at least one was given before.
+  for (const name of (response as WithRawNames).getRawHeaderNames()) {
+    headers.push(name, response.getHeader(name) ?? "");
+  }
+  const etag = response.getHeader("etag");
+  return {
+    status: response.statusCode,
+    headers,
+    body: Buffer.concat(chunks),
+    etag: typeof etag === "string" ? etag : undefined,
+  };
+}

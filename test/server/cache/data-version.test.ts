@@ -1,0 +1,168 @@
+// How the service learns that the data have changed.
+import type { Database } from "../../../db/connect.ts";
+import { VersionWatch, type DataVersion } from "../../../server/cache/data-version.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { aTrade, insert, registerMarkets, setHead } from "../../factories.ts";
+
+/** A database that answers the question for the version when it is told to. */
+function aDatabase() {
+  const waiting: PromiseWithResolvers<{ rows: DataVersion[] }>[] = [];
+  const query = (): Promise<{ rows: DataVersion[] }> => {
+    const asked = Promise.withResolvers<{ rows: DataVersion[] }>();
+    waiting.push(asked);
+    return asked.promise;
+  };
+  return {
+    db: { query } as unknown as Database,
+    /** How many questions wait for an answer. */
+    asked: () => waiting.length,
+    answer: (text: string) => waiting.shift()?.resolve({ rows: [{ text, hasHead: true }] }),
+    fail: (error: unknown) => waiting.shift()?.reject(error),
+  };
+}
+
+const logged: unknown[] = [];
+const log = (error: unknown): number => logged.push(error);
+beforeEach(() => (logged.length = 0));
+
+/** Lets everything that waits for an answer go on. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("the version", () => {
+  it("is asked for once within its time, however many ask", async () => {
+    const { db, asked, answer } = aDatabase();
+    let clock = 0;
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+
+    expect(watch.known()).toBeUndefined();
+    const all = Array.from({ length: 200 }, () => watch.ask());
+    expect(asked()).toBe(1);
+    answer("A");
+
+    for (const version of await Promise.all(all)) expect(version?.text).toBe("A");
+    clock = 49.9;
+    expect(watch.known()?.text).toBe("A");
+    clock = 50;
+    expect(watch.known()).toBeUndefined();
+  });
+
+  it("counts from when it was asked for, not from when it was answered", async () => {
+    const { db, answer } = aDatabase();
+    let clock = 0;
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const version = watch.ask();
+    clock = 60;
+    answer("A");
+    await version;
+    expect(watch.known()).toBeUndefined();
+  });
+
+  it("is asked for once more for all who come when the question is too old for them", async () => {
+    const { db, asked, answer } = aDatabase();
+    let clock = 0;
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const first = watch.ask();
+    clock = 50;
+    const later = [watch.ask(), watch.ask()];
+    expect(asked()).toBe(1);
+    answer("A");
+    expect((await first)?.text).toBe("A");
+    await settle();
+    expect(asked()).toBe(1);
+    answer("B");
+    for (const version of await Promise.all(later)) expect(version?.text).toBe("B");
+  });
+
+  it("is never known without asking where no time is given to it", async () => {
+    const { db, asked, answer } = aDatabase();
+    const watch = new VersionWatch({ db, checkMs: 0, log, now: () => 0 });
+    const first = watch.ask();
+    answer("A");
+    await first;
+    expect(watch.known()).toBeUndefined();
+    void watch.ask();
+    expect(asked()).toBe(1);
+  });
+
+  it("is not known while it cannot be read, and nobody waits for it twice", async () => {
+    const { db, asked, answer, fail } = aDatabase();
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => 0 });
+    const first = watch.ask();
+    fail(new Error("no such function"));
+    expect(await first).toBeUndefined();
+
+    expect(await watch.ask()).toBeUndefined();
+    expect(await watch.ask()).toBeUndefined();
+    expect(asked()).toBe(1);
+    fail(new Error("no such function"));
+    await settle();
+    expect(logged).toEqual([new Error("no such function")]);
+
+    expect(await watch.ask()).toBeUndefined();
+    answer("A");
+    await settle();
+    expect(watch.known()?.text).toBe("A");
+  });
+
+  it("leaves it to others to say that the database cannot be reached", async () => {
+    const { db, fail } = aDatabase();
+    const watch = new VersionWatch({ db, checkMs: 50, log });
+    const version = watch.ask();
+    fail(Object.assign(new Error("refused"), { syscall: "connect" }));
+    expect(await version).toBeUndefined();
+    expect(logged).toEqual([]);
+  });
+});
+
+describe("on a real database", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await makeDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const version = async (): Promise<DataVersion | undefined> =>
+    new VersionWatch({ db: database.reader, checkMs: 0, log }).ask();
+
+  it("is another one after each committed write, whatever it wrote", async () => {
+    const seen = [await version()];
+    const writes = [
+      () => registerMarkets(database.writer),
+      () => insert(database.writer, "dex_trade", aTrade({ hour: 1 })),
+      () => setHead(database.writer, 2),
+      () => database.writer.query("delete from dex_head"),
+      () => database.owner.query("comment on table dex_trade is 'Trades.'"),
+      () => database.owner.query("truncate dex_trade"),
+    ];
+    for (const write of writes) {
+      await write();
+      seen.push(await version());
+    }
+    expect(new Set(seen.map((each) => each?.text)).size).toBe(writes.length + 1);
+    expect(seen.map((each) => each?.hasHead)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(logged).toEqual([]);
+  });
+
+  it("is another one when a transaction ends that is not the oldest still open", async () => {
+    const older = await database.writer.connect();
+    const newer = await database.writer.connect();
+    for (const client of [older, newer]) {
+      await client.query("begin");
+      await client.query("select pg_current_xact_id()");
+    }
+    const before = await version();
+    await newer.query("commit");
+    const after = await version();
+    await older.query("rollback");
+    for (const client of [older, newer]) client.release();
+    expect(after?.text).not.toBe(before?.text);
+  });
+});
