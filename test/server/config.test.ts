@@ -25,6 +25,7 @@ it("has a default for everything", () => {
     seedTrades: 20_000,
     simulateRate: 1,
     poolSize: 10,
+    cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
 });
@@ -42,6 +43,8 @@ it("takes what is given", () => {
       SEED_TRADES: "1000",
       SIMULATE_RATE: "0.25",
       POOL_SIZE: "3",
+      CACHE_BYTES: "1000000",
+      CACHE_CHECK_MS: "0",
     }),
   ).toEqual({
     host: "::1",
@@ -54,7 +57,13 @@ it("takes what is given", () => {
     seedTrades: 1000,
     simulateRate: 0.25,
     poolSize: 3,
+    cache: { bytes: 1_000_000, checkMs: 0 },
   });
+});
+
+it("keeps no answers where CACHE is off", () => {
+  expect(readConfig({ CACHE: "off" }).cache).toBeUndefined();
+  expect(readConfig({ CACHE: "on" }).cache).toEqual(readConfig({}).cache);
 });
 
 it("takes an empty variable as one that is not given", () => {
@@ -82,6 +91,9 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
       SEED_TRADES: "none",
       SIMULATE_RATE: "-1",
       POOL_SIZE: "0",
+      CACHE: "yes",
+      CACHE_BYTES: "64MB",
+      CACHE_CHECK_MS: "-1",
     }),
   ).toEqual([
     'HOST: "here and there" is not an IP address or a host name, such as 127.0.0.1 or 0.0.0.0.',
@@ -90,6 +102,9 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
     'SEED_TRADES: "none" is not an integer from 1 to 5000000.',
     'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
     'POOL_SIZE: "0" is not an integer from 1 to 1000.',
+    'CACHE: "yes" is not `on` or `off`.',
+    'CACHE_BYTES: "64MB" is not an integer of bytes from 1000000 to 1000000000000.',
+    'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',
   ]);
 });
 
