@@ -3,7 +3,7 @@
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import { explain, type Explained, type Statement } from "./explain.ts";
-import { DAI, registerMarkets, WETH } from "./factories.ts";
+import { aTrade, DAI, insert, registerMarkets, WETH } from "./factories.ts";
 import { dataOf } from "./graphql.ts";
 
 const TRADES = 200_000;
@@ -72,7 +72,7 @@ beforeAll(async () => {
     };
     client.query = recording as typeof client.query;
   });
-  app = await makeTestApp(database.reader);
+  app = await makeTestApp(database.reader, { cache: "off" });
   await dataOf(app, "{ __typename }");
 });
 afterAll(async () => {
@@ -155,6 +155,58 @@ it("both tokens either way in a time range read at most the range", async () => 
   // 6 hours are 1,800 blocks of 12 seconds with 3 trades each.
   expect(rowsRead).toBeLessThanOrEqual(5400);
 });
+
+const NEWER = 30;
+
+it.each([
+  ["all trades", "", "true"],
+  ["a market", 'condition: { market: "WETHDAI" }', "market = 'WETHDAI'"],
+  ["a taker", `condition: { taker: "${taker}" }`, `taker = '${taker}'`],
+  ["a maker", `condition: { maker: "${taker}" }`, `maker = '${taker}'`],
+  [
+    "a market and taker",
+    `condition: { market: "WETHDAI", taker: "${taker}" }`,
+    `market = 'WETHDAI' and taker = '${taker}'`,
+  ],
+  [
+    "both tokens either way",
+    `filter: { or: [
+      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
+      { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
+    ] }`,
+    `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
+  ],
+  [
+    "a market's time range",
+    'condition: { market: "WETHDAI" }, filter: { time: { lessThan: "2026-01-05T00:00:00Z" } }',
+    "market = 'WETHDAI' and time < '2026-01-05'",
+  ],
+])(
+  "a page with totalCount of %s, asked again, reads only newer trades",
+  async (_name, args, where) => {
+    const query = `{ allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${args}) { totalCount nodes { id } } }`;
+    await dataOf(app, query);
+    await insert(
+      database.writer,
+      "dex_trade",
+      Array.from({ length: NEWER }, () => aTrade({ taker, maker: taker })),
+    );
+    sent.length = 0;
+    const { allDexTrades } = await dataOf(app, query);
+    const { rows } = await database.owner.query<{ count: number }>(
+      `select count(*)::integer as count from dex_trade where ${where}`,
+    );
+    expect(allDexTrades.totalCount).toBe(rows[0]!.count);
+
+    const counting = sent.filter(({ text }) => text.includes("count(*)"));
+    expect(counting).toHaveLength(1);
+    const { rowsRead, wholeTable } = await explain(database.reader, counting[0]!, "dex_trade");
+    expect(wholeTable).toBe(false);
+    // The newer ones, and the newest for its id.
+    expect(rowsRead).toBeGreaterThanOrEqual(NEWER);
+    expect(rowsRead).toBeLessThanOrEqual(NEWER + 1);
+  },
+);
 
 it("v2 trades read the page, the newest and at any fromId", async () => {
   for (const fromId of ["", `&fromId=${TRADES / 2}`, `&fromId=${TRADES / 10}`]) {
