@@ -1,5 +1,5 @@
 // The one helper that asks over HTTP and gives what came as it came: header lines, and bytes.
-import type { Agent} from "node:http";
+import type { Agent } from "node:http";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 
