@@ -65,7 +65,7 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
     log(
       await writeResults(outFolder(options), {
         at: new Date().toISOString(),
-        command: ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" "),
+        command: commandOf(args),
         machine,
         pgbench,
         trades: options.trades,
@@ -81,6 +81,13 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
   } finally {
     await server.stop();
   }
+}
+
+/** As it would be typed again; where its results went says nothing of them. */
+function commandOf(args: string[]): string {
+  const at = args.indexOf("--out");
+  const shown = at < 0 ? args : args.toSpliced(at, 2);
+  return ["npm run bench", ...(shown.length > 0 ? ["--", ...shown] : [])].join(" ");
 }
 
 // What --quick measures is for trying, and must not replace what is published.
