@@ -30,7 +30,14 @@ function sessionSettings(role: Role | undefined): Record<string, string> {
     // The service's queries are short: compiling one takes longer than running it.
     jit: "off",
     ...(role === undefined ? {} : { role }),
-    ...(role === "dex_reader" ? { default_transaction_read_only: "on" } : {}),
+    ...(role === "dex_reader"
+      ? {
+          default_transaction_read_only: "on",
+          // One plan for a statement, whatever its values: a plan made for few rows of a small market
+          // would be kept for the large one's, and planning takes longer than reading a figure.
+          plan_cache_mode: "force_generic_plan",
+        }
+      : {}),
   };
 }
 

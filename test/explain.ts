@@ -1,5 +1,5 @@
 // What PostgreSQL does for a query: which rows it reads, and by which index.
-import type { Database } from "../db/connect.ts";
+import type { Pool } from "../db/connect.ts";
 
 export interface Statement {
   text: string;
@@ -26,17 +26,41 @@ export interface Explained {
   wholeTable: boolean;
 }
 
-/** Runs the statement and tells what it read of the table. */
+/**
+ * Runs the statement, prepared as the service has it and on a connection with the service's settings,
+ * and tells what it read of the table.
+ */
 export async function explain(
-  db: Database,
+  pool: Pool,
   { text, values = [] }: Statement,
   table: string,
 ): Promise<Explained> {
-  const { rows } = await db.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
-    `explain (analyze, format json) ${text}`,
-    values,
-  );
-  const nodes = flatten(rows[0]!["QUERY PLAN"][0].Plan);
+  const client = await pool.connect();
+  try {
+    await client.query(`prepare explained as ${text}`);
+    const literals = values.map((value) =>
+      value === null || value === undefined ? "null" : client.escapeLiteral(asText(value)),
+    );
+    const given = literals.length === 0 ? "" : `(${literals.join(", ")})`;
+    const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+      `explain (analyze, format json) execute explained${given}`,
+    );
+    return summary(rows[0]!["QUERY PLAN"][0].Plan, table);
+  } finally {
+    await client.query("deallocate explained");
+    client.release();
+  }
+}
+
+/** A value as the driver would send it; the service's statements have no others. */
+function asText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  throw new Error(`a value that this cannot quote: ${JSON.stringify(value)}`);
+}
+
+function summary(plan: PlanNode, table: string): Explained {
+  const nodes = flatten(plan);
   const scans = nodes.filter((node) => node["Relation Name"] === table);
   const rowsOf = (node: PlanNode): number =>
     (node["Actual Rows"] +
