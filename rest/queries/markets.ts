@@ -1,7 +1,7 @@
 // The overview of each market, from dex_market.
 import type { Database } from "../../db/connect.ts";
 import type { PairName } from "../params.ts";
-import { readSnapshot, type Snapshot } from "./snapshot.ts";
+import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** Decimals are "0" where the figure does not exist. */
 export interface MarketRow {
@@ -19,11 +19,7 @@ export interface MarketRow {
 
 const SELECT_MARKETS = `
   select
-    to_char(
-      date_trunc('milliseconds', as_of.time) at time zone 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-    ) as "asOf",
-    as_of.block is not null as "isHead",
+    ${MOMENT},
     market.pair as key,
     market.pair,
     trim_scale(coalesce(market.price, 0))::text as price,

@@ -1,7 +1,7 @@
 // The registered pairs, from dex_pair.
 import type { Database } from "../../db/connect.ts";
 import type { PairName } from "../params.ts";
-import { readSnapshot, type Snapshot } from "./snapshot.ts";
+import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** Precisions are integers in a string. */
 export interface PairRow {
@@ -15,11 +15,7 @@ export interface PairRow {
 
 const SELECT_PAIRS = `
   select
-    to_char(
-      date_trunc('milliseconds', as_of.time) at time zone 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-    ) as "asOf",
-    as_of.block is not null as "isHead",
+    ${MOMENT},
     pair.base || '/' || pair.quote as key,
     pair.base,
     pair.quote,

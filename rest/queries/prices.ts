@@ -1,7 +1,7 @@
 // The price statistics of each market, from dex_price.
 import type { Database } from "../../db/connect.ts";
 import type { PairName } from "../params.ts";
-import { readSnapshot, type Snapshot } from "./snapshot.ts";
+import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** Decimals are "0" where the figure does not exist. */
 export interface PriceRow {
@@ -15,11 +15,7 @@ export interface PriceRow {
 
 const SELECT_PRICES = `
   select
-    to_char(
-      date_trunc('milliseconds', as_of.time) at time zone 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-    ) as "asOf",
-    as_of.block is not null as "isHead",
+    ${MOMENT},
     price.pair as key,
     trim_scale(coalesce(price.vwap24h, 0))::text as "24hrvwap",
     trim_scale(coalesce(price.vwap12h, 0))::text as "12hrvwap",

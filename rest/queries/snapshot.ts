@@ -1,6 +1,14 @@
 // One statement, so that its figures and the moment they describe are of one snapshot.
 import type { Database } from "../../db/connect.ts";
 
+/** SQL for a column's time in ISO 8601 UTC with milliseconds, truncated. */
+export const isoTime = (column: string): string =>
+  `to_char(date_trunc('milliseconds', ${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** SQL for the columns of the moment, with which the statements of `readSnapshot` begin. */
+export const MOMENT = `${isoTime("as_of.time")} as "asOf",
+    as_of.block is not null as "isHead"`;
+
 /** What was found, and the moment it describes. */
 export interface Snapshot<Row> {
   /** ISO 8601 UTC with milliseconds, truncated. */

@@ -1,7 +1,7 @@
 // The trades of one market up to the head.
 import type { Database } from "../../db/connect.ts";
 import type { Page, PairName } from "../params.ts";
-import { readSnapshot, type Snapshot } from "./snapshot.ts";
+import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** A trade; where the market has none on this page, one row whose id is null. */
 export interface TradeRow {
@@ -26,19 +26,12 @@ export async function findTrades(
     name: "rest_trades",
     text: `
       select
-        to_char(
-          date_trunc('milliseconds', as_of.time) at time zone 'UTC',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-        ) as "asOf",
-        as_of.block is not null as "isHead",
+        ${MOMENT},
         pair.base || '/' || pair.quote as key,
         trade.id,
         trim_scale(coalesce(trade.price, 0))::text as price,
         trim_scale(trade.base_amt)::text as volume,
-        to_char(
-          date_trunc('milliseconds', trade.time) at time zone 'UTC',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-        ) as time
+        ${isoTime("trade.time")} as time
       from dex_private.as_of
       left join dex_pair as pair
         on pair.base = upper($1)

@@ -1,7 +1,7 @@
 // The volume of each market, from dex_volume.
 import type { Database } from "../../db/connect.ts";
 import type { PairName } from "../params.ts";
-import { readSnapshot, type Snapshot } from "./snapshot.ts";
+import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** The volume of 24 hours in base units; "0" without a trade in them. */
 export interface VolumeRow {
@@ -11,11 +11,7 @@ export interface VolumeRow {
 
 const SELECT_VOLUMES = `
   select
-    to_char(
-      date_trunc('milliseconds', as_of.time) at time zone 'UTC',
-      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
-    ) as "asOf",
-    as_of.block is not null as "isHead",
+    ${MOMENT},
     volume.pair as key,
     trim_scale(coalesce(volume.vol, 0))::text as vol
   from dex_private.as_of
