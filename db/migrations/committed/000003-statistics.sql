@@ -1,5 +1,5 @@
 --! Previous: sha1:6b0560f7258cd0410532f4d46f9689e4c467d5ee
---! Hash: sha1:120033bd6e24f168499ca754931f9956da6ef00b
+--! Hash: sha1:2da67de94d7b700a004e3bdd2f0bc53ce34fd088
 --! Message: statistics
 
 -- Sums of trades by minute and hour, so that a figure over a window need not read the window's
@@ -49,14 +49,35 @@ $$;
 comment on function dex_private.hour_of(timestamptz) is
   'The start of the hour that the moment is in.';
 
+-- A trade's two amounts by base and quote, from the maker's side of the base token.
+create function dex_private.base_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case act when 'sell' then lot_amt else bid_amt end
+$$;
+comment on function dex_private.base_of(text, numeric, numeric) is
+  'The amount of the base token: the lot of a maker who sells, the bid of one who buys.';
+revoke all on function dex_private.base_of(text, numeric, numeric) from public;
+grant execute on function dex_private.base_of(text, numeric, numeric) to dex_reader, dex_writer;
+
+create function dex_private.quote_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case act when 'sell' then bid_amt else lot_amt end
+$$;
+comment on function dex_private.quote_of(text, numeric, numeric) is
+  'The amount of the quote token: the bid of a maker who sells, the lot of one who buys.';
+revoke all on function dex_private.quote_of(text, numeric, numeric) from public;
+grant execute on function dex_private.quote_of(text, numeric, numeric) to dex_reader, dex_writer;
+
 -- The trades of registered markets, with base and quote in place of lot and bid.
 create view dex_private.market_row as
 select
   trade.id,
   trade.market_id,
   trade.price,
-  case trade.act when 'sell' then trade.lot_amt else trade.bid_amt end as base_amt,
-  case trade.act when 'sell' then trade.bid_amt else trade.lot_amt end as quote_amt,
+  dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+  dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt,
   trade.block,
   trade.idx,
   trade.time
@@ -76,8 +97,8 @@ begin
   select
     added.market_id,
     dex_private.minute_of(added.time),
-    sum(case added.act when 'sell' then added.lot_amt else added.bid_amt end),
-    sum(case added.act when 'sell' then added.bid_amt else added.lot_amt end),
+    sum(dex_private.base_of(added.act, added.lot_amt, added.bid_amt)),
+    sum(dex_private.quote_of(added.act, added.lot_amt, added.bid_amt)),
     min(added.price),
     max(added.price),
     max(added.block)
@@ -100,8 +121,8 @@ begin
   select
     added.market_id,
     dex_private.hour_of(added.time),
-    sum(case added.act when 'sell' then added.lot_amt else added.bid_amt end),
-    sum(case added.act when 'sell' then added.bid_amt else added.lot_amt end),
+    sum(dex_private.base_of(added.act, added.lot_amt, added.bid_amt)),
+    sum(dex_private.quote_of(added.act, added.lot_amt, added.bid_amt)),
     min(added.price),
     max(added.price),
     max(added.block)

@@ -1,5 +1,5 @@
---! Previous: sha1:120033bd6e24f168499ca754931f9956da6ef00b
---! Hash: sha1:fa1afa214d3a7ce8ff6351987973f8fdb9095635
+--! Previous: sha1:2da67de94d7b700a004e3bdd2f0bc53ce34fd088
+--! Hash: sha1:9b4720a1d6b16afbb0fb68def460e40692f96c42
 --! Message: figures
 
 -- The head, and every market figure as of it. REST and GraphQL read these views; neither computes
