@@ -301,9 +301,10 @@ describe("what is not kept", () => {
     // Long enough to be compressed, and its data stand before its error.
     const query = "{ allDexTrades(first: 40) { nodes { id price } } dexHead { time block } }";
     const asked = graphql({ query }, { "Accept-Encoding": encoding });
-    await database.owner.query("alter table dex_head rename column block to height");
+    // A renamed column would not do: a statement that is prepared already may go on with it.
+    await database.owner.query("revoke select on dex_head from dex_reader");
     const broken = await exchange(app.url, asked);
-    await database.owner.query("alter table dex_head rename column height to block");
+    await database.owner.query("grant select on dex_head to dex_reader");
     const sound = await exchange(app.url, asked);
     const again = await exchange(app.url, asked);
     expect(broken.status).toBe(200);
