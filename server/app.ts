@@ -11,9 +11,11 @@ import { v2Router } from "../rest/v2/router.ts";
 import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
+import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
@@ -45,6 +47,7 @@ export async function makeApp({ pool, log = console.error, cache }: AppOptions):
   // rest/answer.ts gives each encoding of an answer its own.
   app.disable("etag");
 
+  app.use(securityHeaders);
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
 
@@ -53,6 +56,7 @@ export async function makeApp({ pool, log = console.error, cache }: AppOptions):
   app.use("/v2", v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
+  app.all(/^\/graphql$/, onlyJsonPosts);
   const graphql = await addGraphql(app, server, {
     pool,
     log,

@@ -9,6 +9,7 @@ import { CursorsPlugin } from "./cursors.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
 import { makeMaskError } from "./mask-error.ts";
 import { PageInfoPlugin } from "./page-info.ts";
+import { PagePolicyPlugin } from "./page-policy.ts";
 import { PagingArgumentsPlugin } from "./paging-arguments.ts";
 import { ServedOrdersPlugin } from "./served-orders.ts";
 import { SnapshotPlugin } from "./snapshot.ts";
@@ -49,6 +50,7 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       SnapshotPlugin,
+      PagePolicyPlugin,
     ],
     disablePlugins: [
       // Filters through relations join at a client's will. `connectionFilterRelations: false` does
@@ -82,7 +84,13 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       connectionFilterComputedColumns: false,
       connectionFilterSetofFunctions: false,
     },
+    grafast: {
+      // No client is told the plan of its query, nor the SQL, however it asks.
+      explain: false,
+    },
     grafserv: {
+      // The preset for version 4 takes forms too.
+      allowedRequestContentTypes: ["application/json"],
       maskError: makeMaskError(log),
     },
   };
