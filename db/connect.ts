@@ -1,6 +1,12 @@
 // Connections to PostgreSQL: the only importer of `pg`.
 import pg from "pg";
 import { parse } from "pg-connection-string";
+import {
+  boundPool,
+  followConnections,
+  forgetStaleConnections,
+  type PoolBounds,
+} from "./bounded-pool.ts";
 
 /** What a connection may do: migrate, fill, or read. Made by db/roles.sql. */
 export type Role = "dex_owner" | "dex_writer" | "dex_reader";
@@ -8,6 +14,7 @@ export type Role = "dex_owner" | "dex_writer" | "dex_reader";
 /** Whatever answers a query: a pool, or one connection of it. */
 export type Database = Pick<pg.Pool, "query">;
 export type Pool = pg.Pool;
+export type PooledClient = pg.PoolClient;
 export type Client = pg.Client;
 
 export interface ConnectionOptions {
@@ -15,6 +22,13 @@ export interface ConnectionOptions {
   role?: Role;
   /** How many connections a pool holds at most. */
   poolSize?: number;
+  /**
+   * For how long a connection is waited for, in milliseconds: for a free one of the pool, and for
+   * the server to open one. Default 5000.
+   */
+  waitMs?: number;
+  /** What a pool may keep waiting, and for how long it lends a connection; without it, no bound. */
+  bounds?: PoolBounds;
   /** What the server's list of connections shows. */
   applicationName?: string;
 }
@@ -50,7 +64,7 @@ function clientConfig(url: string, options: ConnectionOptions): pg.ClientConfig 
   return {
     connectionString: withOptions(url, [given, ...settings].filter(Boolean).join(" ")),
     application_name: options.applicationName ?? "dex-market-data",
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: options.waitMs ?? 5000,
     keepAlive: true,
   };
 }
@@ -79,7 +93,9 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
       // Lost while in use: its query hears of it, or the next. Without a listener the process ends.
     });
   });
-  return pool;
+  followConnections(pool);
+  forgetStaleConnections(pool);
+  return options.bounds === undefined ? pool : boundPool(pool, options.bounds);
 }
 
 /** One connection, for what needs a session of its own. */

@@ -1,7 +1,7 @@
 // Turns whatever was thrown into a status and an envelope.
 import type { ErrorRequestHandler } from "express";
-import { ClientFacingError, DatabaseUnreachable, InternalError } from "../server/errors.ts";
-import { isUnreachable } from "../server/unreachable.ts";
+import { databaseFailure } from "../server/database-failure.ts";
+import { ClientFacingError, InternalError } from "../server/errors.ts";
 import type { Envelope } from "./envelope.ts";
 import type { LastHead } from "./last-head.ts";
 
@@ -32,5 +32,5 @@ export function answerFailures(
 
 function clientFacing(error: unknown): ClientFacingError {
   if (error instanceof ClientFacingError) return error;
-  return isUnreachable(error) ? new DatabaseUnreachable() : new InternalError();
+  return databaseFailure(error) ?? new InternalError();
 }

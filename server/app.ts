@@ -1,7 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import compression from "compression";
 import express from "express";
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import { answerFailures } from "../rest/failures.ts";
@@ -12,18 +12,26 @@ import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
+import { DatabaseGate } from "./database-gate.ts";
+import { answerGraphqlFailures } from "./graphql/failures.ts";
 import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
+import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http-server.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { refusalBody } from "./refusal-body.ts";
 
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
   pool: Pool;
+  /** Opens when the database can be served; without it, that is taken for granted. */
+  gate?: DatabaseGate;
   /** Told of every fault that is not the client's, whole. By default it goes to standard error. */
   log?: (error: unknown) => void;
   /** Answers repeated requests from memory; without it, each asks the database. */
   cache?: CacheOptions | undefined;
+  /** What a client may take of the server; without it, what `HTTP_BOUNDS` gives. */
+  http?: HttpBounds;
 }
 
 export interface App {
@@ -34,13 +42,21 @@ export interface App {
 }
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
-export async function makeApp({ pool, log = console.error, cache }: AppOptions): Promise<App> {
+export async function makeApp({
+  pool,
+  gate = new DatabaseGate(),
+  log = console.error,
+  cache,
+  http = HTTP_BOUNDS,
+}: AppOptions): Promise<App> {
   const app = express();
-  // Express itself costs more than an answer that is known: those are given in front of it.
-  const server = createServer(
-    cache ? answerFromMemory(app, { versionFrom: pool, log, ...cache }) : app,
-  );
   const head = new LastHead();
+  const server = makeServer(
+    // Express itself costs more than an answer that is known: those are given in front of it.
+    cache ? answerFromMemory(app, { versionFrom: pool, log, ...cache }) : app,
+    http,
+    refusalBody(head),
+  );
 
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
@@ -51,19 +67,21 @@ export async function makeApp({ pool, log = console.error, cache }: AppOptions):
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
 
-  app.use(healthRouter(pool, log));
-  app.use("/v1", v1Router(pool, head));
-  app.use("/v2", v2Router(pool, head));
+  app.use(healthRouter(pool, gate, log));
+  app.use("/v1", gate.refuseUntilOpen, v1Router(pool, head));
+  app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
   app.all(/^\/graphql$/, onlyJsonPosts);
   const graphql = await addGraphql(app, server, {
     pool,
+    gate,
     log,
     plugins: cache ? [WholeAnswersPlugin] : [],
   });
 
   app.use(refuseUnknownPath);
+  app.use("/graphql", answerGraphqlFailures(log));
   app.use("/v1", answerFailures(v1Envelope, head, log));
   app.use(answerFailures(v2Envelope, head, log));
 

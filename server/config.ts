@@ -1,6 +1,7 @@
 // The environment, checked, as one typed object.
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
+import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
 
 export interface Config {
   /** HOST: the address to listen on. Default 127.0.0.1, this machine alone. */
@@ -21,6 +22,14 @@ export interface Config {
   simulateRate: number;
   /** POOL_SIZE: how many connections to the database the service holds at most. Default 10. */
   poolSize: number;
+  /** POOL_QUEUE: how many requests may wait for a connection; then 503 at once. Default 200. */
+  poolQueue: number;
+  /** POOL_WAIT_MS: for how long one may wait for it; then 503. Default 5000. */
+  poolWaitMs: number;
+  /** POOL_HOLD_MS: for how long one may hold it; then it is broken off, and 503. Default 30000. */
+  poolHoldMs: number;
+  /** HEADERS_TIMEOUT_MS and its like: what a client may take of the HTTP server. */
+  http: HttpBounds;
   /** What CACHE=on keeps answers in; undefined for CACHE=off. Default on. */
   cache: CacheConfig | undefined;
 }
@@ -51,6 +60,8 @@ const number = z
   .regex(/^-?\d+(\.\d+)?$/)
   .transform(Number);
 const integer = (least: number, most: number) => number.pipe(z.int().min(least).max(most));
+const milliseconds = (usual: number) =>
+  integer(1, 3_600_000).default(usual).describe("an integer of milliseconds from 1 to 3600000");
 const postgresUrl = z.string().refine(isPostgresUrl);
 
 const variables = {
@@ -73,6 +84,21 @@ const variables = {
     .default(1)
     .describe("a number from 0 (off) to 100 trades a second"),
   POOL_SIZE: integer(1, 1000).default(10).describe("an integer from 1 to 1000"),
+  POOL_QUEUE: integer(0, 100_000)
+    .default(200)
+    .describe("an integer from 0 (nobody waits) to 100000"),
+  POOL_WAIT_MS: milliseconds(5000),
+  POOL_HOLD_MS: milliseconds(30_000),
+  HEADERS_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.headersTimeoutMs),
+  REQUEST_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.requestTimeoutMs),
+  KEEP_ALIVE_MS: milliseconds(HTTP_BOUNDS.keepAliveMs),
+  IDLE_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.idleMs),
+  MAX_HEADER_BYTES: integer(1024, 1_000_000)
+    .default(HTTP_BOUNDS.maxHeaderBytes)
+    .describe("an integer of bytes from 1024 to 1000000"),
+  MAX_CONNECTIONS: integer(1, 1_000_000)
+    .default(HTTP_BOUNDS.maxConnections)
+    .describe("an integer from 1 to 1000000"),
   CACHE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
   CACHE_BYTES: integer(1_000_000, 1_000_000_000_000)
     .default(64 * 1024 * 1024)
@@ -101,6 +127,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
         "DATABASE_URL, or neither to serve an embedded one.",
     );
   }
+  if (data !== undefined && data.REQUEST_TIMEOUT_MS < data.HEADERS_TIMEOUT_MS) {
+    lines.push(
+      `REQUEST_TIMEOUT_MS: ${data.REQUEST_TIMEOUT_MS} is less than HEADERS_TIMEOUT_MS, ` +
+        `${data.HEADERS_TIMEOUT_MS}, which is a part of it.`,
+    );
+  }
   if (data === undefined || lines.length > 0) throw new ConfigError([...new Set(lines)]);
   return {
     host: data.HOST,
@@ -112,6 +144,17 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     seedTrades: data.SEED_TRADES,
     simulateRate: data.SIMULATE_RATE,
     poolSize: data.POOL_SIZE,
+    poolQueue: data.POOL_QUEUE,
+    poolWaitMs: data.POOL_WAIT_MS,
+    poolHoldMs: data.POOL_HOLD_MS,
+    http: {
+      headersTimeoutMs: data.HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+      keepAliveMs: data.KEEP_ALIVE_MS,
+      idleMs: data.IDLE_TIMEOUT_MS,
+      maxHeaderBytes: data.MAX_HEADER_BYTES,
+      maxConnections: data.MAX_CONNECTIONS,
+    },
     cache:
       data.CACHE === "on" ? { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS } : undefined,
   };

@@ -74,6 +74,29 @@ export class DatabaseUnreachable extends ClientFacingError {
   }
 }
 
+/** Every connection to the database is in use, and has been for longer than a request may wait. */
+export class ServiceBusy extends ClientFacingError {
+  override readonly name = "ServiceBusy";
+  readonly status = 503;
+  // What takes the connections is over in a moment, as a rule.
+  override readonly headers = { "Retry-After": "1" };
+
+  constructor() {
+    super("The service is busy: ask again in a moment");
+  }
+}
+
+/** The database's schema is not the one that the service reads. */
+export class DatabaseNotReady extends ClientFacingError {
+  override readonly name = "DatabaseNotReady";
+  readonly status = 503;
+  override readonly headers = { "Retry-After": "5" };
+
+  constructor() {
+    super("The database is not ready to be served");
+  }
+}
+
 /** A fault of the service's own. What went wrong is for its log alone. */
 export class InternalError extends ClientFacingError {
   override readonly name = "InternalError";

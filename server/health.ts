@@ -2,21 +2,30 @@
 import { Router, type Response } from "express";
 import type { Database } from "../db/connect.ts";
 import { pendingMigrations } from "../db/migrations.ts";
-import { DatabaseUnreachable } from "./errors.ts";
+import type { DatabaseGate } from "./database-gate.ts";
+import { databaseFailure } from "./database-failure.ts";
+import { DatabaseNotReady, DatabaseUnreachable } from "./errors.ts";
 import { readOnlyRoute } from "./read-only-route.ts";
-import { isUnreachable } from "./unreachable.ts";
 
 /**
  * `/health`: 200 while the process lives, whatever the database does. `/ready`: 200 when the
  * database answers and has every migration, else 503 with the reasons.
  */
-export function healthRouter(db: Database, log: (error: unknown) => void): Router {
+export function healthRouter(
+  db: Database,
+  gate: DatabaseGate,
+  log: (error: unknown) => void,
+): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/health", (_req, res) => {
     uncached(res).json({ status: "ok" });
   });
   readOnlyRoute(router, "/ready", async (_req, res) => {
     const reasons = await reasonsNotReady(db, log);
+    // The gate opens a moment after the database does, or not, where it is read as somebody else.
+    if (reasons.length === 0 && gate.obstacle !== undefined) {
+      reasons.push(new DatabaseNotReady().message);
+    }
     if (reasons.length === 0) uncached(res).json({ status: "ready" });
     else
       uncached(res)
@@ -34,7 +43,8 @@ async function reasonsNotReady(db: Database, log: (error: unknown) => void): Pro
     const pending = await pendingMigrations(db);
     return pending.map((name) => `The database lacks the migration ${name}`);
   } catch (error) {
-    if (isUnreachable(error)) return [new DatabaseUnreachable().message];
+    const failure = databaseFailure(error);
+    if (failure !== undefined) return [failure.message];
     log(error);
     return ["The database answers with an error"];
   }

@@ -41,11 +41,17 @@ function urlOf(server: Server): string {
 
 /**
  * Waits for `close`, which ends when the server's last connection does: connections that are kept
- * alive are closed as soon as nothing is being answered on them, and all of them after a while.
+ * alive are closed as soon as nothing is being answered on them, and all of them after a while, or
+ * when it is to hurry.
  */
-export async function finishAnswers(server: Server, close: () => Promise<void>): Promise<void> {
+export async function finishAnswers(
+  server: Server,
+  close: () => Promise<void>,
+  hurry: AbortSignal,
+): Promise<void> {
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  hurry.addEventListener("abort", () => server.closeAllConnections(), { once: true });
   try {
     await close();
   } finally {

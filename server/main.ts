@@ -6,33 +6,36 @@ import { readConfig } from "./config.ts";
 import { finishAnswers, listen } from "./listen.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
+import { stopSignals, unlessAborted } from "./stopping.ts";
 
-const stopping = new AbortController();
-// Asked again while it stops, it goes on stopping: nothing is left behind.
-for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-  process.on(signal, () => stopping.abort());
-}
+const { stop, hurry } = stopSignals(process);
 
 try {
-  await run(stopping.signal);
+  await run(stop, hurry);
 } catch (error) {
-  if (!stopping.signal.aborted) {
+  if (!stop.aborted) {
     console.error(forUser(error));
     process.exitCode = 1;
   }
 }
+// What was given up holds the process no longer.
+if (hurry.aborted) process.exit();
 
-/** Serves until it is asked to stop; whatever was opened by then is closed, the last first. */
-async function run(signal: AbortSignal): Promise<void> {
+/**
+ * Serves until it is asked to stop; whatever was opened by then is closed, the last first. Asked to
+ * hurry, it gives up what has not ended, all but the embedded database, which it stops.
+ */
+async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const { values } = parseArgs({ options: { migrate: { type: "boolean", default: false } } });
   const config = readConfig(process.env);
   const log = console.log;
 
   await using stack = new AsyncDisposableStack();
-  const { pool, watch, embeddedUrl } = await openDatabase({
+  const { pool, watch, gate, embeddedUrl } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
+    hurry,
     log,
   });
   signal.throwIfAborted();
@@ -45,13 +48,18 @@ async function run(signal: AbortSignal): Promise<void> {
       rate: config.simulateRate,
       onError: (error) => console.error(`The simulated exchange rests: ${error.message}`),
     });
-    stack.defer(() => live.stop());
+    stack.defer(() => unlessAborted(hurry, live.stop()));
   }
   signal.throwIfAborted();
 
   const cache = config.cache && { ...config.cache, versionFrom: watch };
-  const app = await makeApp({ pool, cache });
-  stack.defer(() => finishAnswers(app.server, () => app.close()));
+  const app = await makeApp({ pool, gate, cache, http: config.http });
+  stack.defer(() =>
+    unlessAborted(
+      hurry,
+      finishAnswers(app.server, () => app.close(), hurry),
+    ),
+  );
   const url = await listen(app.server, config.host, config.port);
   log(`REST      ${url}/v1/markets/`);
   log(`GraphQL   ${url}/graphql`);
@@ -59,6 +67,7 @@ async function run(signal: AbortSignal): Promise<void> {
 
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   log("Stopping …");
+  hurry.addEventListener("abort", () => log("Stopping at once …"), { once: true });
 }
 
 /** What the user can mend is a line that says how; a defect of the service's own comes whole. */

@@ -1,9 +1,14 @@
 // Opens the database that the service reads, and makes sure that it can be served.
+import { setTimeout as sleep } from "node:timers/promises";
+import { abandonPool } from "../db/bounded-pool.ts";
 import { openEmbedded } from "../db/embedded/open.ts";
 import { makePool, type Pool } from "../db/connect.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
+import { DatabaseGate, type Obstacle } from "./database-gate.ts";
+import { unlessAborted } from "./stopping.ts";
+import { isUnreachable } from "./unreachable.ts";
 
 /** The database cannot be served as it is; the message says what to do. */
 export class CannotServe extends Error {
@@ -15,6 +20,8 @@ export interface ServedDatabase {
   pool: Pool;
   /** One more connection of the same kind, for what must not wait for the pool's queries. */
   watch: Pool;
+  /** Open once the database can be served. */
+  gate: DatabaseGate;
   /** The embedded database's superuser, which may fill it; undefined for any other. */
   embeddedUrl: string | undefined;
 }
@@ -25,27 +32,51 @@ export interface OpenOptions {
   migrate: boolean;
   /** Takes what is to be let go when the service ends, the last opened first. */
   stack: AsyncDisposableStack;
+  /** Aborted when whatever still runs is to be given up. */
+  hurry: AbortSignal;
   log: (line: string) => void;
 }
 
 /**
- * Opens DATABASE_URL, or the embedded database without one. Throws where the database does not
- * answer, cannot be read as dex_reader, or lacks migrations.
+ * Opens DATABASE_URL, or the embedded database without one. Throws where the database cannot be read
+ * as dex_reader. One that does not answer yet, or lacks migrations, is waited for behind the gate.
  */
 export async function openDatabase(options: OpenOptions): Promise<ServedDatabase> {
-  const { config, stack } = options;
+  const { config, stack, hurry, log } = options;
   const embeddedUrl = config.databaseUrl === undefined ? await startEmbedded(options) : undefined;
   const url = embeddedUrl ?? config.databaseUrl ?? "";
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
-  const pool = makePool(url, { role: "dex_reader", poolSize: config.poolSize });
-  stack.defer(() => pool.end());
+  const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
+  const pool = makePool(url, { role: "dex_reader", poolSize, waitMs, bounds: { queue, holdMs } });
+  stack.defer(() => endPool(pool, hurry));
   // It connects when it is first asked.
-  const watch = makePool(url, { role: "dex_reader", poolSize: 1 });
-  stack.defer(() => watch.end());
-  await checkReader(pool, url);
-  await checkMigrated(pool);
-  if (embeddedUrl === undefined) options.log(`Serving the database ${shownUrl(url)}.`);
-  return { pool, watch, embeddedUrl };
+  const watch = makePool(url, { role: "dex_reader", poolSize: 1, waitMs });
+  stack.defer(() => endPool(watch, hurry));
+
+  const gate = new DatabaseGate(await findObstacle(pool, url));
+  if (gate.obstacle === undefined) {
+    if (embeddedUrl === undefined) log(`Serving the database ${shownUrl(url)}.`);
+  } else {
+    log(`${gate.obstacle.line} It is looked at every second; until then, answers are 503.`);
+    const stopped = new AbortController();
+    stack.defer(() => stopped.abort());
+    const look = (): Promise<Obstacle | undefined> => findObstacle(pool, url).catch(notServable);
+    void gate.openWhenClear(look, stopped.signal, log);
+  }
+  return { pool, watch, gate, embeddedUrl };
+}
+
+/** What a database that came later lacks, that one of the start would have been refused for. */
+const notServable = (error: unknown): Obstacle => ({ kind: "not ready", line: reason(error) });
+
+/** What is given up has a moment to end by itself. */
+const END_MS = 1000;
+
+async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
+  const ended = pool.end();
+  await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
+  abandonPool(pool);
+  await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
 }
 
 async function startEmbedded({ config, stack, log }: OpenOptions): Promise<string> {
@@ -68,6 +99,25 @@ async function migrate(url: string): Promise<void> {
   }
 }
 
+/**
+ * What stands in the way of serving this database now, and may pass. Throws where it cannot be read
+ * as dex_reader, which somebody has to change.
+ */
+async function findObstacle(pool: Pool, url: string): Promise<Obstacle | undefined> {
+  try {
+    await checkReader(pool, url);
+    const pending = await pendingMigrations(pool);
+    if (pending.length === 0) return undefined;
+    const line =
+      `The database lacks ${pending.length} migration(s): ${pending.join(", ")}. Apply them by ` +
+      "`npm run db:migrate`, or start with `npm start -- --migrate`.";
+    return { kind: "not ready", line };
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+    return { kind: "unreachable", line: `${shownUrl(url)} does not answer: ${reason(error)}.` };
+  }
+}
+
 async function checkReader(pool: Pool, url: string): Promise<void> {
   const role = await roleOf(pool, url);
   if (role === "dex_reader") return;
@@ -82,26 +132,14 @@ async function roleOf(pool: Pool, url: string): Promise<string> {
     const { rows } = await pool.query<{ role: string }>("select current_user as role");
     return rows[0]?.role ?? "nobody";
   } catch (error) {
-    const { code } = error as { code?: string };
-    const mayNot = code === "42501" || code === "22023";
+    if (isUnreachable(error)) throw error;
     throw new CannotServe(
-      mayNot
-        ? `${shownUrl(url)} cannot become dex_reader: ${reason(error)}. Make the roles by ` +
-            "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
-            "login of DATABASE_URL."
-        : `${shownUrl(url)} does not answer: ${reason(error)}.`,
+      `${shownUrl(url)} cannot become dex_reader: ${reason(error)}. Make the roles by ` +
+        "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
+        "login of DATABASE_URL.",
       { cause: error },
     );
   }
-}
-
-async function checkMigrated(pool: Pool): Promise<void> {
-  const pending = await pendingMigrations(pool);
-  if (pending.length === 0) return;
-  throw new CannotServe(
-    `The database lacks ${pending.length} migration(s): ${pending.join(", ")}. Apply them by ` +
-      "`npm run db:migrate`, or start with `npm start -- --migrate`.",
-  );
 }
 
 /** What went wrong, in the words of whoever said it; of several refusals the first. */

@@ -1,8 +1,9 @@
 // Tells a database that cannot be reached from every other fault of a query.
 
 // Connections refused, lost or turned away, by PostgreSQL itself: class 08, shutting down or
-// starting up, and no connection left.
-const UNREACHABLE_SQLSTATE = /^(08...|57P0[1235]|53300)$/;
+// starting up, no connection, memory or disk left, no such login or database, and a standby that
+// had to cancel what stood in the way of its replay.
+const UNREACHABLE_SQLSTATE = /^(08...|57P0[12345]|53...|28...|3D000|40001)$/;
 
 // What the driver says of a connection that it could not make or that broke, without any code.
 const UNREACHABLE_MESSAGE =

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import supertest from "supertest";
 import type { Pool } from "../db/connect.ts";
 import { makeApp } from "../server/app.ts";
+import type { DatabaseGate } from "../server/database-gate.ts";
+import type { HttpBounds } from "../server/http-server.ts";
 import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
 
 export interface TestApp {
@@ -21,13 +23,17 @@ export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 }
 /** Makes the service on this pool, which stays its maker's to end. */
 export async function makeTestApp(
   pool: Pool,
-  { cache = CHECKED_EACH_TIME }: { cache?: CacheOptions | "off" } = {},
+  {
+    cache = CHECKED_EACH_TIME,
+    ...options
+  }: { cache?: CacheOptions | "off"; http?: HttpBounds; gate?: DatabaseGate } = {},
 ): Promise<TestApp> {
   const logged: unknown[] = [];
   const { server, close } = await makeApp({
     pool,
     log: (error) => logged.push(error),
     cache: cache === "off" ? undefined : cache,
+    ...options,
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,7 +1,7 @@
 // Which state of the data the database shows, asked rarely and remembered in between.
 import { performance } from "node:perf_hooks";
 import type { Database } from "../../db/connect.ts";
-import { isUnreachable } from "../unreachable.ts";
+import { databaseFailure } from "../database-failure.ts";
 
 /** A state of the data: under two equal ones every query gives the same. */
 export interface DataVersion {
@@ -110,7 +110,7 @@ export class VersionWatch {
       this.#failing = false;
     } catch (error) {
       // Who asks the database next says that it cannot be reached.
-      if (!this.#failing && !isUnreachable(error)) this.#log(error);
+      if (!this.#failing && databaseFailure(error) === undefined) this.#log(error);
       this.#failing = true;
     }
     this.#asking = undefined;

@@ -1,7 +1,7 @@
 // What a client is told of an error: its own mistakes in full, everything else without the insides.
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
-import { isUnreachable } from "../unreachable.ts";
+import { databaseFailure } from "../database-failure.ts";
 
 /** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
 const isDataException = (code: unknown): boolean =>
@@ -36,8 +36,9 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
       return shown(error, originalError.message, { code: "BAD_USER_INPUT" });
     }
     log(originalError);
-    return isUnreachable(originalError)
-      ? shown(error, "The database cannot be reached at the moment.", { code: "UNAVAILABLE" })
+    const unavailable = databaseFailure(originalError);
+    return unavailable !== undefined
+      ? shown(error, unavailable.message, { code: "UNAVAILABLE" })
       : shown(error, "The service has failed to answer this.", { code: "INTERNAL_SERVER_ERROR" });
   };
 }

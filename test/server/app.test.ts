@@ -202,17 +202,51 @@ async function shutWaitingConnection(): Promise<void> {
   await admin.end();
 }
 
+describe("a database whose schema is another one", () => {
+  it("is 503 until it is mended, and logged whole", async () => {
+    await registerMarkets(database.writer);
+    await database.owner.query("alter view dex_volume rename to dex_volume_away");
+    const broken = await app.request.get("/v2/volumes/weth/dai");
+    await database.owner.query("alter view dex_volume_away rename to dex_volume");
+    const mended = await app.request.get("/v2/volumes/weth/dai");
+
+    expect(broken.status).toBe(503);
+    expect(broken.headers["retry-after"]).toBe("5");
+    expect(broken.body).toEqual({
+      time: expect.stringMatching(ISO),
+      message: "The database is not ready to be served",
+    });
+    expect(app.logged.map((error) => (error as Error).message)).toEqual([
+      'relation "dex_volume" does not exist',
+    ]);
+    expect(mended.status).toBe(200);
+  });
+});
+
 describe("a fault of the service's own", () => {
   it("is 500 with nothing of its insides, and logged whole; then all is well again", async () => {
     await registerMarkets(database.writer);
     await setHead(database.writer, 24);
     const before = await app.request.get("/v2/volumes");
-    await database.owner.query("alter view dex_volume rename to dex_volume_away");
+    await database.owner.query(`
+      alter view dex_volume rename to dex_volume_away;
+      create function fail_inside() returns boolean language plpgsql as
+        $$ begin raise 'the insides of dex_volume'; end $$;
+      create view dex_volume as
+      select *
+      from dex_volume_away
+      where fail_inside();
+      grant select on dex_volume to dex_reader;
+    `);
 
     const first = await app.request.get("/v1/volumes/weth/dai");
     const second = await app.request.get("/v2/volumes");
 
-    await database.owner.query("alter view dex_volume_away rename to dex_volume");
+    await database.owner.query(`
+      drop view dex_volume;
+      drop function fail_inside;
+      alter view dex_volume_away rename to dex_volume;
+    `);
     const after = await app.request.get("/v2/volumes");
 
     expect(first.status).toBe(500);
@@ -224,8 +258,8 @@ describe("a fault of the service's own", () => {
       JSON.stringify({ time: "2026-01-02T00:00:00.000Z", message: "Internal error" }),
     );
     expect(app.logged.map((error) => (error as Error).message)).toEqual([
-      'relation "dex_volume" does not exist',
-      'relation "dex_volume" does not exist',
+      "the insides of dex_volume",
+      "the insides of dex_volume",
     ]);
     expect(after.status).toBe(200);
     expect(after.text).toBe(before.text);

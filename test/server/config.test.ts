@@ -1,6 +1,7 @@
 // The environment, as the service reads it.
 import { basename, resolve } from "node:path";
 import { ConfigError, readConfig } from "../../server/config.ts";
+import { HTTP_BOUNDS } from "../../server/http-server.ts";
 
 /** The lines that say what is wrong with this environment. */
 function complaints(env: Record<string, string>): string[] {
@@ -25,6 +26,10 @@ it("has a default for everything", () => {
     seedTrades: 20_000,
     simulateRate: 1,
     poolSize: 10,
+    poolQueue: 200,
+    poolWaitMs: 5000,
+    poolHoldMs: 30_000,
+    http: HTTP_BOUNDS,
     cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
@@ -43,6 +48,15 @@ it("takes what is given", () => {
       SEED_TRADES: "1000",
       SIMULATE_RATE: "0.25",
       POOL_SIZE: "3",
+      POOL_QUEUE: "0",
+      POOL_WAIT_MS: "100",
+      POOL_HOLD_MS: "2000",
+      HEADERS_TIMEOUT_MS: "1000",
+      REQUEST_TIMEOUT_MS: "2000",
+      KEEP_ALIVE_MS: "3000",
+      IDLE_TIMEOUT_MS: "4000",
+      MAX_HEADER_BYTES: "8192",
+      MAX_CONNECTIONS: "50",
       CACHE_BYTES: "1000000",
       CACHE_CHECK_MS: "0",
     }),
@@ -57,6 +71,17 @@ it("takes what is given", () => {
     seedTrades: 1000,
     simulateRate: 0.25,
     poolSize: 3,
+    poolQueue: 0,
+    poolWaitMs: 100,
+    poolHoldMs: 2000,
+    http: {
+      headersTimeoutMs: 1000,
+      requestTimeoutMs: 2000,
+      keepAliveMs: 3000,
+      idleMs: 4000,
+      maxHeaderBytes: 8192,
+      maxConnections: 50,
+    },
     cache: { bytes: 1_000_000, checkMs: 0 },
   });
 });

@@ -1,7 +1,9 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
 import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
+import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, insert } from "../factories.ts";
@@ -187,6 +189,30 @@ describe("without DATABASE_URL", () => {
     },
   );
 
+  it("gives up at a second signal what it has begun, and leaves nothing running", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const url = await service.url;
+    const server = await serverPid(dataDir);
+    const client = await connect(await embeddedUrl(dataDir));
+    // Its server will be stopped.
+    client.on("error", () => undefined);
+    await client.query("begin");
+    await client.query("lock table dex_pair in access exclusive mode");
+    const begun = fetch(`${url}/v1/markets/`).catch((error: unknown) => error);
+    await untilSomebodyWaits(client);
+    service.signal("SIGTERM");
+    await service.printed(/Stopping …/);
+    // One Ctrl-C may come twice at once; this is another.
+    await sleep(300);
+    service.signal("SIGTERM");
+
+    // While the lock is still held.
+    expect(await service.ended).toMatchObject({ code: 0 });
+    expect(await begun).toBeInstanceOf(Error);
+    expect(await isAlive(server!)).toBe(false);
+  });
+
   it("stops by npm's SIGTERM, as where npm is what a container runs", async () => {
     const dataDir = await dataDirs.make();
     const npm = runScript("start", {
@@ -273,16 +299,30 @@ describe("with DATABASE_URL", () => {
     );
   });
 
-  it("refuses a database that is behind, names what it lacks, and migrates it when asked", async () => {
+  it("waits for a database that is behind, names what it lacks, and serves it once it has", async () => {
     database = await makeDatabase({ migrated: false });
 
-    const refused = await start({ DATABASE_URL: database.url }).ended;
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(
-      /^The database lacks \d+ migration\(s\): 000001-registry\.sql, /,
+    const waiting = start({ DATABASE_URL: database.url });
+    await waiting.printed(
+      /The database lacks \d+ migration\(s\): 000001-registry\.sql, .*npm start -- --migrate/,
     );
-    expect(refused.stderr).toContain("npm start -- --migrate");
+    const before = await get(waiting, "/v1/markets/");
+    const ready = await get(waiting, "/ready");
+    await makeRoles(database.url);
+    await applyMigrations(database.url);
+    await waiting.printed(/it is served from now on/);
 
+    expect(before.status).toBe(503);
+    expect(before.body.message).toBe("The database is not ready to be served");
+    expect(ready.status).toBe(503);
+    expect(ready.body.reasons).toContain("The database lacks the migration 000001-registry.sql");
+    expect((await get(waiting, "/v1/markets/")).status).toBe(200);
+    expect((await get(waiting, "/ready")).status).toBe(200);
+    expect(await stop(waiting)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("migrates a database that is behind when asked", async () => {
+    database = await makeDatabase({ migrated: false });
     await makeRoles(database.url);
     const migrated = start({ DATABASE_URL: database.url }, ["--migrate"]);
     expect((await get(migrated, "/ready")).status).toBe(200);
@@ -314,14 +354,18 @@ describe("with DATABASE_URL", () => {
     }
   });
 
-  it("says in a line that nobody answers", async () => {
-    const { code, stderr } = await start({
-      DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market",
-    }).ended;
+  it("says in a line that nobody answers, and answers 503 until somebody does", async () => {
+    const service = start({ DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market" });
+    const markets = await get(service, "/v1/markets/");
+    const ready = await get(service, "/ready");
+    const { code, stdout, stderr } = await stop(service);
 
-    expect(code).toBe(1);
-    expect(stderr).toBe(
-      "postgres://app@127.0.0.1:1/market does not answer: connect ECONNREFUSED 127.0.0.1:1.\n",
+    expect(markets.status).toBe(503);
+    expect(ready.body.reasons).toEqual(["The database cannot be reached"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(
+      "postgres://app@127.0.0.1:1/market does not answer: connect ECONNREFUSED 127.0.0.1:1.",
     );
+    expect(stdout).not.toContain("secret");
   });
 });

@@ -123,9 +123,22 @@ it("serves GraphiQL with files of its own", async () => {
 
 describe("a fault of the service's own", () => {
   it("is told without its insides, and logged with them", async () => {
-    await database.owner.query("revoke select on dex_head from dex_reader");
+    await database.owner.query(`
+      alter table dex_head rename to dex_head_away;
+      create function fail_inside() returns boolean language plpgsql as
+        $$ begin raise 'the insides of dex_head'; end $$;
+      create view dex_head as
+      select *
+      from dex_head_away
+      where fail_inside();
+      grant select on dex_head to dex_reader;
+    `);
     const { errors } = await ask(app, "{ dexHead { time block } }");
-    await database.owner.query("grant select on dex_head to dex_reader");
+    await database.owner.query(`
+      drop view dex_head;
+      drop function fail_inside;
+      alter table dex_head_away rename to dex_head;
+    `);
     expect(errors).toEqual([
       {
         message: "The service has failed to answer this.",
@@ -133,6 +146,19 @@ describe("a fault of the service's own", () => {
         locations: expect.any(Array),
         extensions: { code: "INTERNAL_SERVER_ERROR" },
       },
+    ]);
+    expect(String(app.logged.at(-1))).toMatch(/dex_head/);
+  });
+
+  it("is told apart from a database whose schema is another one", async () => {
+    await database.owner.query("revoke select on dex_head from dex_reader");
+    const { errors } = await ask(app, "{ dexHead { time block } }");
+    await database.owner.query("grant select on dex_head to dex_reader");
+    expect(errors).toEqual([
+      expect.objectContaining({
+        message: "The database is not ready to be served",
+        extensions: { code: "UNAVAILABLE" },
+      }),
     ]);
     expect(String(app.logged.at(-1))).toMatch(/dex_head/);
   });
@@ -145,7 +171,7 @@ describe("a fault of the service's own", () => {
     const { errors } = await ask(lone, "{ dexHead { block } }");
     expect(errors).toEqual([
       expect.objectContaining({
-        message: "The database cannot be reached at the moment.",
+        message: "The database cannot be reached",
         extensions: { code: "UNAVAILABLE" },
       }),
     ]);

@@ -1,0 +1,33 @@
+// Answers in GraphQL's form what fails before GraphQL has the request, or around it.
+import type { ErrorRequestHandler } from "express";
+import { databaseFailure } from "../database-failure.ts";
+import { ClientFacingError, InternalError, UnknownPath } from "../errors.ts";
+
+/** An Express error handler for /graphql: `errors`, with a code, and the error's status. */
+export function answerGraphqlFailures(log: (error: unknown) => void): ErrorRequestHandler {
+  return (error: unknown, _req, res, next) => {
+    const told =
+      error instanceof ClientFacingError ? error : (databaseFailure(error) ?? new InternalError());
+    // A path below, or another method: that is not GraphQL's to say.
+    if (told instanceof UnknownPath) {
+      next(told);
+      return;
+    }
+    if (told !== error) log(error);
+    if (res.headersSent) {
+      next(told);
+      return;
+    }
+    const code = CODES.get(told.status);
+    res
+      .status(told.status)
+      .set(told.headers)
+      .set("Cache-Control", "no-store")
+      .json({ errors: [{ message: told.message, ...(code && { extensions: { code } }) }] });
+  };
+}
+
+const CODES = new Map([
+  [500, "INTERNAL_SERVER_ERROR"],
+  [503, "UNAVAILABLE"],
+]);
