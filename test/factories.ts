@@ -136,8 +136,10 @@ export async function registerMarkets(db: Database): Promise<void> {
   ]);
 }
 
-/** Declares the head so many hours after genesis. */
+/** Declares the head so many hours after genesis, or moves it there. */
 export async function setHead(db: Database, hour: number): Promise<void> {
-  await db.query("delete from dex_head");
-  await insert(db, "dex_head", { block: blockAt(hour), time: hours(hour) });
+  const head = [blockAt(hour), hours(hour)];
+  const moved = await db.query("update dex_head set block = $1, time = $2", head);
+  if (moved.rowCount === 1) return;
+  await db.query("insert into dex_head (block, time) values ($1, $2)", head);
 }

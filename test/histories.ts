@@ -297,15 +297,23 @@ async function play(client: Client, exchange: Exchange, next: Step): Promise<voi
         next.at === null
           ? null
           : { block: exchange.blockOf(next.at), time: exchange.timeOf(next.at) };
-      await client.query("delete from dex_head");
-      if (exchange.head !== null) {
-        await client.query("insert into dex_head (block, time) values ($1, $2)", [
-          exchange.head.block,
-          new Date(exchange.head.time),
-        ]);
-      }
+      if (exchange.head === null) await client.query("delete from dex_head");
+      else await moveHead(client, exchange.head);
     }
   }
+}
+
+/** Moves the head as an indexer does: kept figures go along with it. */
+async function moveHead(
+  client: Client,
+  { block, time }: { block: number; time: number },
+): Promise<void> {
+  const moved = await client.query("update dex_head set block = $1, time = $2", [
+    block,
+    new Date(time),
+  ]);
+  if (moved.rowCount === 1) return;
+  await client.query("insert into dex_head (block, time) values ($1, $2)", [block, new Date(time)]);
 }
 
 async function compare(client: Client, exchange: Exchange, now: number): Promise<void> {
