@@ -1,7 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import compression from "compression";
-import express from "express";
-import type { Server } from "node:http";
+import express, { type Express } from "express";
+import type { RequestListener, Server } from "node:http";
 import type { Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import { answerFailures } from "../rest/failures.ts";
@@ -17,6 +17,10 @@ import { answerGraphqlFailures } from "./graphql/failures.ts";
 import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http-server.ts";
+import { asCurrentRequest, currentRequest } from "./observe/current-request.ts";
+import { noteRoute } from "./observe/note-route.ts";
+import { ObservedGraphqlPlugin } from "./observe/observed-graphql.ts";
+import { observe, type OnOver } from "./observe/observe.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { refusalBody } from "./refusal-body.ts";
@@ -26,8 +30,13 @@ export interface AppOptions {
   pool: Pool;
   /** Opens when the database can be served; without it, that is taken for granted. */
   gate?: DatabaseGate;
-  /** Told of every fault that is not the client's, whole. By default it goes to standard error. */
-  log?: (error: unknown) => void;
+  /**
+   * Told of every fault that is not the client's, whole, with the id of the request that it befell.
+   * By default it goes to standard error.
+   */
+  log?: (error: unknown, requestId?: string) => void;
+  /** Told of every request once it is over. */
+  onOver?: OnOver;
   /** Answers repeated requests from memory; without it, each asks the database. */
   cache?: CacheOptions | undefined;
   /** What a client may take of the server; without it, what `HTTP_BOUNDS` gives. */
@@ -42,20 +51,14 @@ export interface App {
 }
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
-export async function makeApp({
-  pool,
-  gate = new DatabaseGate(),
-  log = console.error,
-  cache,
-  http = HTTP_BOUNDS,
-}: AppOptions): Promise<App> {
+export async function makeApp(options: AppOptions): Promise<App> {
+  const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
+  const { onOver = () => undefined } = options;
+  const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
-  const server = makeServer(
-    // Express itself costs more than an answer that is known: those are given in front of it.
-    cache ? answerFromMemory(app, { versionFrom: pool, log, ...cache }) : app,
-    http,
-    refusalBody(head),
+  const server = makeServer(beforeExpress(app, options, log), http, refusalBody(head), (listener) =>
+    observe(listener, onOver),
   );
 
   app.disable("x-powered-by");
@@ -72,12 +75,12 @@ export async function makeApp({
   app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
-  app.all(/^\/graphql$/, onlyJsonPosts);
+  app.all(/^\/graphql$/, noteRoute("/graphql"), onlyJsonPosts);
   const graphql = await addGraphql(app, server, {
     pool,
     gate,
     log,
-    plugins: cache ? [WholeAnswersPlugin] : [],
+    plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
   });
 
   app.use(refuseUnknownPath);
@@ -92,6 +95,21 @@ export async function makeApp({
       await graphql.release();
     },
   };
+}
+
+/**
+ * What a request meets before Express, the first last. Express itself costs more than an answer that
+ * is known, so what every request goes through is not in it.
+ */
+function beforeExpress(app: Express, { pool, cache }: AppOptions, log: LogError): RequestListener {
+  const service = asCurrentRequest(app);
+  return cache ? answerFromMemory(service, { versionFrom: pool, log, ...cache }) : service;
+}
+
+type LogError = (error: unknown) => void;
+
+function underItsRequest(log: (error: unknown, requestId?: string) => void): LogError {
+  return (error) => log(error, currentRequest()?.id);
 }
 
 async function stopListening(server: Server): Promise<void> {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
+import { LOG_LEVELS, type LogLevel } from "./observe/log.ts";
 
 export interface Config {
   /** HOST: the address to listen on. Default 127.0.0.1, this machine alone. */
@@ -30,6 +31,8 @@ export interface Config {
   poolHoldMs: number;
   /** HEADERS_TIMEOUT_MS and its like: what a client may take of the HTTP server. */
   http: HttpBounds;
+  /** LOG_LEVEL: from which level on lines are logged; one a request is `info`. Default info. */
+  logLevel: LogLevel;
   /** What CACHE=on keeps answers in; undefined for CACHE=off. Default on. */
   cache: CacheConfig | undefined;
 }
@@ -99,6 +102,10 @@ const variables = {
   MAX_CONNECTIONS: integer(1, 1_000_000)
     .default(HTTP_BOUNDS.maxConnections)
     .describe("an integer from 1 to 1000000"),
+  LOG_LEVEL: z
+    .enum(LOG_LEVELS)
+    .default("info")
+    .describe("`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`"),
   CACHE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
   CACHE_BYTES: integer(1_000_000, 1_000_000_000_000)
     .default(64 * 1024 * 1024)
@@ -155,6 +162,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       maxHeaderBytes: data.MAX_HEADER_BYTES,
       maxConnections: data.MAX_CONNECTIONS,
     },
+    logLevel: data.LOG_LEVEL,
     cache:
       data.CACHE === "on" ? { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS } : undefined,
   };

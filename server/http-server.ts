@@ -2,7 +2,6 @@
 import {
   createServer,
   STATUS_CODES,
-  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerResponse,
@@ -44,11 +43,12 @@ const CHECK_MS = 1000;
 /** What a refused request is told: an envelope's body, by the path as far as it is known. */
 export type RefusalBody = (path: string, message: string) => object;
 
-/** Makes the server; it does not listen yet. */
+/** Makes the server; it does not listen yet. `observed` sees every request that is one. */
 export function makeServer(
   listener: RequestListener,
   bounds: HttpBounds,
   bodyOf: RefusalBody,
+  observed: (listener: RequestListener) => RequestListener,
 ): Server {
   const server = createServer(
     {
@@ -60,19 +60,22 @@ export function makeServer(
       // Refused below, in words.
       requireHostHeader: false,
     },
-    (req, res) => {
+    observed((req, res) => {
       if (req.headers.host === undefined && req.httpVersionMinor === 1) {
         refuse(res, 400, bodyOf(req.url ?? "", "The request has no Host header"));
         return;
       }
       listener(req, res);
-    },
+    }),
   );
   server.timeout = bounds.idleMs;
   server.maxConnections = bounds.maxConnections;
-  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
-    refuse(res, 417, bodyOf(req.url ?? "", "Nothing but 100-continue is accepted in Expect"));
-  });
+  server.on(
+    "checkExpectation",
+    observed((req, res) => {
+      refuse(res, 417, bodyOf(req.url ?? "", "Nothing but 100-continue is accepted in Expect"));
+    }),
+  );
   server.on("clientError", (error: ParserError, socket) => {
     refuseUnparsed(error, socket, bounds, bodyOf);
   });

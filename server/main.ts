@@ -2,11 +2,15 @@
 import { parseArgs } from "node:util";
 import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./app.ts";
+import { isatty } from "node:tty";
 import { readConfig } from "./config.ts";
 import { finishAnswers, listen } from "./listen.ts";
+import { openLog } from "./observe/log.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
+
+const STDOUT = 1;
 
 const { stop, hurry } = stopSignals(process);
 
@@ -28,32 +32,40 @@ if (hurry.aborted) process.exit();
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const { values } = parseArgs({ options: { migrate: { type: "boolean", default: false } } });
   const config = readConfig(process.env);
-  const log = console.log;
+  const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
   await using stack = new AsyncDisposableStack();
+  stack.defer(() => log.flush());
   const { pool, watch, gate, embeddedUrl } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
     hurry,
-    log,
+    log: log.info,
   });
   signal.throwIfAborted();
   if (
     embeddedUrl !== undefined &&
-    (await seedEmbedded({ url: embeddedUrl, config, signal, log }))
+    (await seedEmbedded({ url: embeddedUrl, config, signal, log: log.info }))
   ) {
     const live = startLive(embeddedUrl, {
       seed: SEED,
       rate: config.simulateRate,
-      onError: (error) => console.error(`The simulated exchange rests: ${error.message}`),
+      onError: (error) => log.warn(`The simulated exchange rests: ${error.message}`),
     });
     stack.defer(() => unlessAborted(hurry, live.stop()));
   }
   signal.throwIfAborted();
 
   const cache = config.cache && { ...config.cache, versionFrom: watch };
-  const app = await makeApp({ pool, gate, cache, http: config.http });
+  const app = await makeApp({
+    pool,
+    gate,
+    cache,
+    http: config.http,
+    log: log.error,
+    onOver: log.request,
+  });
   stack.defer(() =>
     unlessAborted(
       hurry,
@@ -61,13 +73,14 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     ),
   );
   const url = await listen(app.server, config.host, config.port);
-  log(`REST      ${url}/v1/markets/`);
-  log(`GraphQL   ${url}/graphql`);
-  log(`GraphiQL  ${url}/graphiql`);
+  log.info(`REST      ${url}/v1/markets/`);
+  log.info(`GraphQL   ${url}/graphql`);
+  log.info(`GraphiQL  ${url}/graphiql`);
 
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  log("Stopping …");
-  hurry.addEventListener("abort", () => log("Stopping at once …"), { once: true });
+  log.info("Stopping …");
+  log.flush();
+  hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
 }
 
 /** What the user can mend is a line that says how; a defect of the service's own comes whole. */

@@ -1,6 +1,7 @@
 // A path that can only be read.
 import type { Request, RequestHandler, Response, Router } from "express";
 import { MethodNotAllowed } from "./errors.ts";
+import { noteRoute } from "./observe/note-route.ts";
 
 const ALLOWED = "GET, HEAD, OPTIONS";
 
@@ -9,7 +10,7 @@ const ALLOWED = "GET, HEAD, OPTIONS";
  * MethodNotAllowed.
  */
 export function readOnlyRoute(router: Router, path: string, handler: RequestHandler): void {
-  router.route(path).get(handler).options(tellMethods).all(refuseMethod);
+  router.route(path).all(noteRoute(path)).get(handler).options(tellMethods).all(refuseMethod);
 }
 
 function tellMethods(_req: Request, res: Response): void {

@@ -6,6 +6,7 @@ import { makeApp } from "../server/app.ts";
 import type { DatabaseGate } from "../server/database-gate.ts";
 import type { HttpBounds } from "../server/http-server.ts";
 import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
+import type { Observation } from "../server/observe/observation.ts";
 
 export interface TestApp {
   /** Asks the service; one server answers all requests of a file. */
@@ -14,6 +15,10 @@ export interface TestApp {
   url: string;
   /** What the service has logged, oldest first. */
   logged: unknown[];
+  /** The ids of the requests that it was logged under, in the same order. */
+  loggedUnder: (string | undefined)[];
+  /** The requests that are over, oldest first. */
+  over: Observation[];
   close: () => Promise<void>;
 }
 
@@ -29,13 +34,20 @@ export async function makeTestApp(
   }: { cache?: CacheOptions | "off"; http?: HttpBounds; gate?: DatabaseGate } = {},
 ): Promise<TestApp> {
   const logged: unknown[] = [];
+  const loggedUnder: (string | undefined)[] = [];
+  const over: Observation[] = [];
   const { server, close } = await makeApp({
     pool,
-    log: (error) => logged.push(error),
+    log: (error, requestId) => {
+      logged.push(error);
+      loggedUnder.push(requestId);
+    },
+    onOver: (observation) => over.push(observation),
     cache: cache === "off" ? undefined : cache,
     ...options,
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { request: supertest(server), url: `http://127.0.0.1:${port}`, logged, close };
+  const url = `http://127.0.0.1:${port}`;
+  return { request: supertest(server), url, logged, loggedUnder, over, close };
 }

@@ -12,10 +12,13 @@ export interface Asked {
 
 export interface Received {
   status: number;
-  /** Name and value of each header but Date, in their order. */
+  /** Name and value of each header but those of the one request, in their order. */
   headers: string[];
   body: Buffer;
 }
+
+/** When it was asked, under which id, and how long it took: never the same for two requests. */
+const OF_THE_REQUEST = new Set(["Date", "X-Request-Id", "Server-Timing"]);
 
 /** Asks a service at this URL. Each request has a connection of its own, unless an agent is given. */
 export function exchange(
@@ -39,7 +42,7 @@ export function exchange(
         const lines = response.rawHeaders;
         resolve({
           status: response.statusCode ?? 0,
-          headers: lines.filter((_, n) => lines[n - (n % 2)] !== "Date"),
+          headers: lines.filter((_, n) => !OF_THE_REQUEST.has(lines[n - (n % 2)] ?? "")),
           body: bytes,
         });
       }, reject);

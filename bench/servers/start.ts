@@ -33,11 +33,16 @@ export async function startServer(
   const url = await new Promise<string>((resolve, reject) => {
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const look = (text: string): void => {
       said += text;
-      const found = /^(?:LISTENS +|GraphQL +)(http:\/\/[^/\s]+)/m.exec(said)?.[1];
-      if (found !== undefined) resolve(found);
-    });
+      // The service says it in a line of its log.
+      const found = /(?:LISTENS +|GraphQL +)(http:\/\/[^/\s"]+)/.exec(said)?.[1];
+      if (found === undefined) return;
+      // What it logs from now on is taken from it, as a collector would, and left aside.
+      child.stdout.off("data", look).resume();
+      resolve(found);
+    };
+    child.stdout.setEncoding("utf8").on("data", look);
     child.once("error", reject);
     void ended.then(() => reject(new Error(`${program} ended before it listened: ${said}`)));
   });

@@ -1,5 +1,6 @@
 // Finished answers, in bounded memory: the ones that nobody asked for longest make room.
 import type { OutgoingHttpHeader } from "node:http";
+import type { Observation } from "../observe/observation.ts";
 
 /** A finished HTTP answer. */
 export interface Answer {
@@ -8,6 +9,8 @@ export interface Answer {
   headers: OutgoingHttpHeader[];
   body: Buffer;
   etag: string | undefined;
+  /** The request that it was made for, where requests are observed. */
+  madeFor?: Observation | undefined;
 }
 
 export interface KeptAnswer {

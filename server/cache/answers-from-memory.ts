@@ -12,6 +12,7 @@ import { performance } from "node:perf_hooks";
 import type { Database } from "../../db/connect.ts";
 import { AnswerStore, type Answer } from "./answer-store.ts";
 import { captureAnswer, type Captured, type Service } from "./captured-response.ts";
+import { observationOf } from "../observe/observation.ts";
 import { VersionWatch, type DataVersion } from "./data-version.ts";
 import {
   isShortJson,
@@ -124,6 +125,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     }
     const known = kept.get(key);
     if (known !== undefined && now() < known.until) {
+      noteAnswer(req, "hit", known.answer);
       send(known.answer, req.headers, res);
       return;
     }
@@ -140,7 +142,10 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     const others = coming.get(key);
     if (others !== undefined && now() < others.until) {
       others.captured.then(
-        (captured) => send(captured.answer, headers, res),
+        ({ answer }) => {
+          noteAnswer(req, "shared", answer);
+          send(answer, headers, res);
+        },
         () => service(req, res),
       );
       return;
@@ -153,6 +158,8 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
   }
 
   function makeAnswer(version: DataVersion, key: string, req: IncomingMessage): Promise<Captured> {
+    const observation = observationOf(req);
+    if (observation !== undefined) observation.cache = "miss";
     const captured = captureAnswer(service, req);
     const ofItsVersion = coming;
     const made = { captured, until: version.hasHead ? Infinity : now() + CLOCK_MS };
@@ -174,6 +181,16 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
 // of them get the same form.
 function encoding({ headers }: IncomingMessage): string {
   return headers["accept-encoding"] ?? "";
+}
+
+/** Has it known where the answer to this request came from, and what was asked. */
+function noteAnswer(req: IncomingMessage, cache: "hit" | "shared", { madeFor }: Answer): void {
+  const observation = observationOf(req);
+  if (observation === undefined) return;
+  observation.cache = cache;
+  observation.route = madeFor?.route;
+  observation.operation = madeFor?.operation;
+  if (cache === "shared") observation.answeredAs = madeFor?.id;
 }
 
 /** Sends an answer; 304 to a client that has it. HEAD's body is left out by Node. */

@@ -1,6 +1,7 @@
 // Has a request answered into memory instead of to its client.
 import { ServerResponse, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
 import type { Answer } from "./answer-store.ts";
+import { observationOf } from "../observe/observation.ts";
 import { isWhole } from "./whole-answers.ts";
 
 /** The rest of the service, for instance Express; `next` is for what it could not answer. */
@@ -42,7 +43,7 @@ export function captureAnswer(service: Service, req: IncomingMessage): Promise<C
           chunks.push(asBuffer(chunk, encoding));
         }
         if (!response.headersSent) response.writeHead(response.statusCode);
-        resolve({ answer: finished(response, chunks), isWhole: isWhole(response) });
+        resolve({ answer: finished(req, response, chunks), isWhole: isWhole(response) });
         response.emit("close");
         return response;
       },
@@ -64,7 +65,7 @@ function asBuffer(chunk: unknown, encoding: unknown): Buffer {
 // Every outgoing message has it; the types tell of one kind only.
 type WithRawNames = ServerResponse & { getRawHeaderNames(): string[] };
 
-function finished(response: ServerResponse, chunks: Buffer[]): Answer {
+function finished(req: IncomingMessage, response: ServerResponse, chunks: Buffer[]): Answer {
   const headers: OutgoingHttpHeader[] = [];
   // With its letters as they were given. It has them all, also those given to `writeHead`, since
   // at least one was given before.
@@ -77,5 +78,6 @@ function finished(response: ServerResponse, chunks: Buffer[]): Answer {
     headers,
     body: Buffer.concat(chunks),
     etag: typeof etag === "string" ? etag : undefined,
+    madeFor: observationOf(req),
   };
 }

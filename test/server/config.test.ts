@@ -30,6 +30,7 @@ it("has a default for everything", () => {
     poolWaitMs: 5000,
     poolHoldMs: 30_000,
     http: HTTP_BOUNDS,
+    logLevel: "info",
     cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
@@ -57,6 +58,7 @@ it("takes what is given", () => {
       IDLE_TIMEOUT_MS: "4000",
       MAX_HEADER_BYTES: "8192",
       MAX_CONNECTIONS: "50",
+      LOG_LEVEL: "warn",
       CACHE_BYTES: "1000000",
       CACHE_CHECK_MS: "0",
     }),
@@ -82,6 +84,7 @@ it("takes what is given", () => {
       maxHeaderBytes: 8192,
       maxConnections: 50,
     },
+    logLevel: "warn",
     cache: { bytes: 1_000_000, checkMs: 0 },
   });
 });
@@ -116,6 +119,7 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
       SEED_TRADES: "none",
       SIMULATE_RATE: "-1",
       POOL_SIZE: "0",
+      LOG_LEVEL: "loud",
       CACHE: "yes",
       CACHE_BYTES: "64MB",
       CACHE_CHECK_MS: "-1",
@@ -127,6 +131,7 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
     'SEED_TRADES: "none" is not an integer from 1 to 5000000.',
     'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
     'POOL_SIZE: "0" is not an integer from 1 to 1000.',
+    'LOG_LEVEL: "loud" is not `silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`.',
     'CACHE: "yes" is not `on` or `off`.',
     'CACHE_BYTES: "64MB" is not an integer of bytes from 1000000 to 1000000000000.',
     'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',
