@@ -26,6 +26,18 @@ begin
     execute format('grant dex_owner, dex_writer, dex_reader to %I', current_user);
   end if;
 
+  -- Whatever a role is granted, it may make large objects. Nobody has a use for them here, and a
+  -- reader who could would fill the disk. Only a superuser can forbid it.
+  if (
+    select rolsuper
+    from pg_roles
+    where rolname = current_user
+  ) then
+    revoke execute on function lo_creat(integer) from public;
+    revoke execute on function lo_create(oid) from public;
+    revoke execute on function lo_from_bytea(oid, bytea) from public;
+  end if;
+
   -- dex_owner makes the objects, dex_writer needs temporary tables to load through.
   execute format('revoke all on database %I from public', current_database());
   execute format(

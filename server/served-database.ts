@@ -1,7 +1,7 @@
 // Opens the database that the service reads, and makes sure that it can be served.
 import { setTimeout as sleep } from "node:timers/promises";
 import { abandonPool } from "../db/bounded-pool.ts";
-import { openEmbedded } from "../db/embedded/open.ts";
+import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, type Pool } from "../db/connect.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
@@ -43,8 +43,9 @@ export interface OpenOptions {
  */
 export async function openDatabase(options: OpenOptions): Promise<ServedDatabase> {
   const { config, stack, hurry, log } = options;
-  const embeddedUrl = config.databaseUrl === undefined ? await startEmbedded(options) : undefined;
-  const url = embeddedUrl ?? config.databaseUrl ?? "";
+  const embedded = config.databaseUrl === undefined ? await startEmbedded(options) : undefined;
+  const embeddedUrl = embedded?.url;
+  const url = embedded?.readerUrl ?? config.databaseUrl ?? "";
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
   const pool = makePool(url, { role: "dex_reader", poolSize, waitMs, bounds: { queue, holdMs } });
@@ -56,12 +57,13 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const gate = new DatabaseGate(await findObstacle(pool, url));
   if (gate.obstacle === undefined) {
     if (embeddedUrl === undefined) log(`Serving the database ${shownUrl(url)}.`);
+    await tellOfRights(pool, log);
   } else {
     log(`${gate.obstacle.line} It is looked at every second; until then, answers are 503.`);
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
     const look = (): Promise<Obstacle | undefined> => findObstacle(pool, url).catch(notServable);
-    void gate.openWhenClear(look, stopped.signal, log);
+    void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(pool, log));
   }
   return { pool, watch, gate, embeddedUrl };
 }
@@ -79,12 +81,12 @@ async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
   await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
 }
 
-async function startEmbedded({ config, stack, log }: OpenOptions): Promise<string> {
+async function startEmbedded({ config, stack, log }: OpenOptions): Promise<Embedded> {
   const embedded = await openEmbedded({ dataDir: config.dataDir, log });
   stack.defer(() => embedded.stop());
   const found = embedded.adopted ? ", which an earlier service had left running" : "";
   log(`Serving the embedded database${found}; its data are in ${embedded.clusterDir}.`);
-  return embedded.url;
+  return embedded;
 }
 
 async function migrate(url: string): Promise<void> {
@@ -141,6 +143,35 @@ async function roleOf(pool: Pool, url: string): Promise<string> {
     );
   }
 }
+
+/**
+ * Tells the operator where the login could be more than dex_reader. No client can make the service
+ * change its role; a login that has nothing to change to needs no such promise.
+ */
+async function tellOfRights(pool: Pool, log: (line: string) => void): Promise<void> {
+  const row = await pool.query<{ login: string; rights: string | null }>(LOGIN_AND_RIGHTS).then(
+    ({ rows }) => rows[0],
+    // Nothing depends on it.
+    () => undefined,
+  );
+  if (row === undefined || row.rights === null) return;
+  log(
+    `The login ${row.login} ${row.rights}. Give the service a DATABASE_URL whose login may become ` +
+      "dex_reader and nothing else, and a DATABASE_OWNER_URL for the rest.",
+  );
+}
+
+const LOGIN_AND_RIGHTS = `
+  select
+    session_user as login,
+    case
+      when login.rolsuper then 'is a superuser'
+      when pg_has_role(login.oid, 'dex_owner', 'member') then 'may become dex_owner'
+      when pg_has_role(login.oid, 'dex_writer', 'member') then 'may become dex_writer'
+    end as rights
+  from pg_roles as login
+  where login.rolname = session_user
+`;
 
 /** What went wrong, in the words of whoever said it; of several refusals the first. */
 function reason(error: unknown): string {

@@ -29,6 +29,8 @@ import { takeLock } from "./lock.ts";
 export interface Embedded {
   /** The superuser's URL of the exchange's database. */
   url: string;
+  /** The URL of a login that can become dex_reader, and nothing else. Its password is of this start. */
+  readerUrl: string;
   /** Where PostgreSQL keeps the data: in DATA_DIR, or where its account can reach. */
   clusterDir: string;
   /** Whether a server was found running that an earlier service had left, and taken over. */
@@ -59,11 +61,18 @@ export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<E
     const stop = (): Promise<void> => (stopped ??= stopServer(cluster).then(unlock));
     try {
       await prepareDatabases(connection);
+      const readerUrl = await makeReaderLogin(connection);
+      return {
+        url: connectionUrl(connection),
+        readerUrl,
+        clusterDir: cluster.dataDir,
+        adopted,
+        stop,
+      };
     } catch (error) {
       await stopServer(cluster);
       throw error;
     }
-    return { url: connectionUrl(connection), clusterDir: cluster.dataDir, adopted, stop };
   } catch (error) {
     await unlock();
     throw error;
@@ -209,6 +218,30 @@ async function migrate(url: string): Promise<void> {
     await client.end();
   }
   await applyMigrations(url);
+}
+
+const READER_LOGIN = "dex_service";
+
+/**
+ * A login for who only reads. A superuser who has become dex_reader is one `set role none` away from
+ * being superuser again; this one is nobody.
+ */
+async function makeReaderLogin(connection: EmbeddedConnection): Promise<string> {
+  const password = randomBytes(24).toString("base64url");
+  const client = await connect(connectionUrl(connection));
+  try {
+    const { rowCount } = await client.query("select from pg_roles where rolname = $1", [
+      READER_LOGIN,
+    ]);
+    if (rowCount === 0) await client.query(`create role ${READER_LOGIN}`);
+    await client.query(
+      `alter role ${READER_LOGIN} login password ${client.escapeLiteral(password)}`,
+    );
+  } finally {
+    await client.end();
+  }
+  await makeRoles(connectionUrl(connection), READER_LOGIN);
+  return connectionUrl({ ...connection, user: READER_LOGIN, password });
 }
 
 async function makeDatabase(connection: EmbeddedConnection, name: string): Promise<void> {

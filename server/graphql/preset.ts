@@ -13,6 +13,7 @@ import { PagePolicyPlugin } from "./page-policy.ts";
 import { PagingArgumentsPlugin } from "./paging-arguments.ts";
 import { ServedOrdersPlugin } from "./served-orders.ts";
 import { SnapshotPlugin } from "./snapshot.ts";
+import { StorableTextPlugin } from "./storable-text.ts";
 import { StrictScalarsPlugin } from "./strict-scalars.ts";
 import { makeTotalCountPlugin } from "./total-count.ts";
 
@@ -47,6 +48,7 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       CursorsPlugin,
       PageInfoPlugin,
       StrictScalarsPlugin,
+      StorableTextPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       SnapshotPlugin,

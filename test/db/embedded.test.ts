@@ -113,6 +113,23 @@ it("begins anew where its making was interrupted", async () => {
   ]);
 });
 
+it("has a login for reading that can become nobody else, with a password of this start", async () => {
+  const dataDir = await dataDirs.make();
+  const first = await open(dataDir);
+  await first.stop();
+  const { readerUrl } = await open(dataDir);
+
+  const client = await connect(readerUrl, { role: "dex_reader" });
+  await client.query("select from dex_trade");
+  await client.query("set role none");
+  for (const role of ["postgres", "dex_owner", "dex_writer"]) {
+    await expect(client.query(`set role ${role}`)).rejects.toThrow(/permission denied/);
+  }
+  await client.end();
+  expect(new URL(readerUrl).password).not.toBe(new URL(first.readerUrl).password);
+  expect(said).toEqual([]);
+});
+
 it("refuses data of another major version, and leaves them as they are", async () => {
   const dataDir = await dataDirs.make();
   await mkdir(join(dataDir, "postgres"), { recursive: true });

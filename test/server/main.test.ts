@@ -293,7 +293,10 @@ describe("with DATABASE_URL", () => {
       "select distinct usename from pg_stat_activity where datname = current_database() and application_name = 'dex-market-data'",
     );
     expect(rows.length).toBeGreaterThan(0);
-    expect((await stop(service)).code).toBe(0);
+    const { code, stdout } = await stop(service);
+    expect(code).toBe(0);
+    // The tests' own login is one.
+    expect(stdout).toMatch(/The login \w+ is a superuser\. Give the service a DATABASE_URL whose/);
     await expect(insert(database.reader, "dex_trade", aTrade())).rejects.toThrow(
       /permission denied|read-only transaction/,
     );
