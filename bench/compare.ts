@@ -14,7 +14,7 @@ import {
 import {
   CONTENDERS,
   startAsking,
-  startSameBytes,
+  startKnowing,
   startService,
   type Contender,
   type KnownAnswer,
@@ -64,11 +64,12 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
   const asking = await startAsking(databaseUrl, recorded, stack);
   const rest = restContests(await restCases(options.trades));
   const graphql = await graphqlContests(pages, asking, recorded);
-  const contests = [...(has("rest") ? rest : []), ...(has("graphql") ? graphql : [])];
-  const servers: Servers = {
-    ...asking,
-    sameBytes: await startSameBytes(await knownAnswers(contests, asking.service), stack),
-  };
+  const contests = [
+    ...(has("rest") || has("cached") ? rest : []),
+    ...(has("graphql") || has("cached") ? graphql : []),
+  ];
+  const knowing = await startKnowing(await knownAnswers(contests, asking.service), stack);
+  const servers: Servers = { ...asking, ...knowing };
   await checkEqual(contests, servers);
 
   const measured: Measured[] = [];
@@ -79,6 +80,14 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
     if (chosen.length === 0) continue;
     log(`${part}, side by side`);
     measured.push(...(await alternate(entriesOf(chosen, servers, options), options, log)));
+  }
+  if (has("cached")) {
+    // What was measured above already is not measured again.
+    const chosen = [...(has("rest") ? [] : rest), ...(has("graphql") ? [] : graphql)];
+    log("Answers from memory, side by side");
+    const fromMemory = { cached: asking.cached, ...knowing };
+    const entries = entriesOf(chosen, fromMemory, { ...options, hasPgbench: false });
+    measured.push(...(await alternate(entries, options, log)));
   }
 
   let written = 0;
@@ -199,6 +208,7 @@ async function knownAnswers(contests: Contest[], service: RunningServer): Promis
       if (request === undefined) throw new Error(`${contest.name} is not asked of the service`);
       const path = `/answers/${at}`;
       contest.requests.sameBytes = { ...request, path };
+      contest.requests.bareNode = { ...request, path };
       const { body } = await askOnce(service.url, request);
       return { method: request.method, path, body: body.toString() };
     }),
@@ -239,6 +249,7 @@ function entriesOf(
         case: name,
         contender: CONTENDERS[contender],
         ask: (load) => askFor(server.url, request, load),
+        processorTime: () => server.processorTime(),
       });
     }
     if (hasPgbench && statement !== undefined) {

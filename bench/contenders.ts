@@ -11,6 +11,7 @@ export const CONTENDERS = {
   plain: "plain PostGraphile 5",
   handWritten: "hand-written Express 5 + pg",
   sameBytes: "bare Express 5, same bytes",
+  bareNode: "bare node:http, same bytes",
   pgbench: "pgbench, same SQL",
 } as const;
 
@@ -53,16 +54,18 @@ export interface KnownAnswer {
   body: string;
 }
 
-/** Starts the one that only has the bytes. */
-export async function startSameBytes(
+/** Starts those that only have the bytes. */
+export async function startKnowing(
   answers: KnownAnswer[],
   stack: AsyncDisposableStack,
-): Promise<RunningServer> {
+): Promise<Record<"sameBytes" | "bareNode", RunningServer>> {
   const file = join(await temporaryFolder(stack), "answers.json");
   await writeFile(file, JSON.stringify(answers));
-  const server = await startServer(PROGRAMS.sameBytes, { ANSWERS: file });
-  stack.defer(() => server.stop());
-  return server;
+  const sameBytes = await startServer(PROGRAMS.sameBytes, { ANSWERS: file });
+  stack.defer(() => sameBytes.stop());
+  const bareNode = await startServer(PROGRAMS.bareNode, { ANSWERS: file });
+  stack.defer(() => bareNode.stop());
+  return { sameBytes, bareNode };
 }
 
 async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {

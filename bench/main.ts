@@ -50,7 +50,7 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
     if (pgbench === undefined) log("pgbench is not installed: it is left out");
 
     let compared: Comparison = { measured: [], memory: [], written: 0 };
-    if (has("rest", "graphql", "writer", "growth")) {
+    if (has("rest", "graphql", "writer", "growth", "cached")) {
       const hasPgbench = pgbench !== undefined;
       compared = await compare({ ...options, databaseUrl, fewUrl, hasPgbench, log });
     }

@@ -11,6 +11,7 @@ import { v2Router } from "../rest/v2/router.ts";
 import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
+import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./database-gate.ts";
 import { answerGraphqlFailures } from "./graphql/failures.ts";
@@ -75,7 +76,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
-  app.all(/^\/graphql$/, noteRoute("/graphql"), onlyJsonPosts);
+  app.all(/^\/graphql$/, noteRoute("/graphql"), onlyJsonPosts, readEmptyBody);
   const graphql = await addGraphql(app, server, {
     pool,
     gate,

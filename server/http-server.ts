@@ -59,6 +59,8 @@ export function makeServer(
       maxHeaderSize: bounds.maxHeaderBytes,
       // Refused below, in words.
       requireHostHeader: false,
+      // No stream is made of a body that a request does not have, as most do not.
+      optimizeEmptyRequests: true,
     },
     observed((req, res) => {
       if (req.headers.host === undefined && req.httpVersionMinor === 1) {

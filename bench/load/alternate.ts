@@ -7,6 +7,8 @@ export interface Entry {
   case: string;
   contender: string;
   ask: (load: Load) => Promise<Burst>;
+  /** Microseconds of processor time that the server has used until now; undefined off Linux. */
+  processorTime?: () => Promise<number | undefined>;
 }
 
 export interface Measured {
@@ -19,6 +21,15 @@ export interface Measured {
   p50: number;
   p99: number;
   answers: number;
+  /**
+   * Microseconds of the server's processor time an answer, the median of the rounds: what is left
+   * when others use the machine too. Undefined where the system, or the contender, does not tell.
+   */
+  cpu?: number | undefined;
+}
+
+interface Round extends Burst {
+  cpu: number | undefined;
 }
 
 export async function alternate(
@@ -27,29 +38,39 @@ export async function alternate(
   log: (line: string) => void,
 ): Promise<Measured[]> {
   const warmUp = { ...load, seconds: Math.min(0.5, load.seconds / 2) };
-  const bursts = new Map<Entry, Burst[]>();
+  const bursts = new Map<Entry, Round[]>();
   for (const entry of entries) {
     await entry.ask(warmUp);
     bursts.set(entry, []);
   }
   for (let round = 0; round < rounds; round += 1) {
     for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
-      bursts.get(entry)?.push(await entry.ask(load));
+      bursts.get(entry)?.push(await timed(entry, load));
     }
   }
   return entries.map((entry) => {
     const measured = summarise(entry, bursts.get(entry) ?? []);
     log(
       `  ${measured.case} · ${measured.contender}: ${measured.rate.toFixed(0)}/s, ` +
-        `p50 ${measured.p50.toFixed(2)} ms, p99 ${measured.p99.toFixed(2)} ms`,
+        `p50 ${measured.p50.toFixed(2)} ms, p99 ${measured.p99.toFixed(2)} ms` +
+        (measured.cpu === undefined ? "" : `, ${measured.cpu.toFixed(1)} µs of processor time`),
     );
     return measured;
   });
 }
 
-function summarise(entry: Entry, bursts: Burst[]): Measured {
+async function timed(entry: Entry, load: Load): Promise<Round> {
+  const before = await entry.processorTime?.();
+  const burst = await entry.ask(load);
+  const after = await entry.processorTime?.();
+  const used = before === undefined || after === undefined ? undefined : after - before;
+  return { ...burst, cpu: used === undefined ? undefined : used / burst.latencies.length };
+}
+
+function summarise(entry: Entry, bursts: Round[]): Measured {
   const rates = bursts.map(({ rate }) => rate);
   const latencies = bursts.flatMap((burst) => burst.latencies);
+  const cpus = bursts.map(({ cpu }) => cpu).filter((cpu) => cpu !== undefined);
   return {
     case: entry.case,
     contender: entry.contender,
@@ -58,5 +79,6 @@ function summarise(entry: Entry, bursts: Burst[]): Measured {
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
     answers: latencies.length,
+    cpu: cpus.length === 0 ? undefined : median(cpus),
   };
 }

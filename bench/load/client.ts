@@ -3,7 +3,7 @@
 // Of the benchmark's own, since what it measures beside it on the same cores answers up to tens of
 // thousands of requests a second: a general HTTP client would be most of what is measured.
 import { connect, type Socket } from "node:net";
-import { AnswerReader, wireBytes, type Answer, type BenchRequest } from "./request.ts";
+import { AnswerMeter, AnswerReader, wireBytes, type Answer, type BenchRequest } from "./request.ts";
 
 export interface Load {
   connections: number;
@@ -17,21 +17,23 @@ export interface Burst {
   latencies: number[];
 }
 
+/** As much as is taken from a connection at once. */
+const PIECE_BYTES = 256 * 1024;
+
 /** Asks again and again; throws where an answer is not 200 or a connection is lost. */
 export async function askFor(url: string, request: BenchRequest, load: Load): Promise<Burst> {
   const bytes = wireBytes(request);
   const latencies: number[] = [];
-  const sockets = await Promise.all(
-    Array.from({ length: load.connections }, () => openSocket(url)),
-  );
-  const started = performance.now();
-  const until = started + load.seconds * 1000;
+  const askers = Array.from({ length: load.connections }, () => new Asker(bytes, latencies));
   try {
-    await Promise.all(sockets.map((socket) => keepAsking(socket, bytes, until, latencies)));
+    await Promise.all(askers.map((asker) => asker.open(url)));
+    const started = performance.now();
+    const until = started + load.seconds * 1000;
+    await Promise.all(askers.map((asker) => asker.askUntil(until)));
+    return { rate: (latencies.length * 1000) / (performance.now() - started), latencies };
   } finally {
-    for (const socket of sockets) socket.destroy();
+    for (const asker of askers) asker.close();
   }
-  return { rate: (latencies.length * 1000) / (performance.now() - started), latencies };
 }
 
 /** One answer, whatever its status. */
@@ -59,8 +61,11 @@ export async function askOnce(url: string, request: BenchRequest): Promise<Answe
 
 function openSocket(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
+  return connected(connect({ host: hostname, port: Number(port), noDelay: true }));
+}
+
+function connected(socket: Socket): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.once("connect", () => {
       socket.off("error", reject);
       resolve(socket);
@@ -69,37 +74,68 @@ function openSocket(url: string): Promise<Socket> {
   });
 }
 
-function keepAsking(
-  socket: Socket,
-  bytes: Buffer,
-  until: number,
-  latencies: number[],
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new AnswerReader();
-    let asked = performance.now();
-    socket.on("data", (piece: Buffer) => {
-      try {
-        const answer = reader.add(piece);
-        if (answer === undefined) return;
-        if (answer.status !== 200)
-          throw new Error(`status ${answer.status}: ${String(answer.body)}`);
-        const now = performance.now();
-        latencies.push(now - asked);
-        if (now >= until) {
-          resolve();
-          return;
-        }
-        asked = now;
-        socket.write(bytes);
-      } catch (error) {
-        reject(asError(error));
-      }
-    });
-    socket.once("error", reject);
-    socket.once("close", () => reject(new Error("the server closed a connection under load")));
-    socket.write(bytes);
-  });
+/** One connection. What it reads is counted where it lies: no memory is taken for an answer. */
+class Asker {
+  readonly #bytes: Buffer;
+  readonly #latencies: number[];
+  readonly #meter = new AnswerMeter();
+  #socket: Socket | undefined;
+  #asked = 0;
+  #until = 0;
+  #done: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  constructor(bytes: Buffer, latencies: number[]) {
+    this.#bytes = bytes;
+    this.#latencies = latencies;
+  }
+
+  async open(url: string): Promise<void> {
+    const { hostname, port } = new URL(url);
+    const onread = {
+      buffer: Buffer.allocUnsafe(PIECE_BYTES),
+      callback: (length: number, buffer: Uint8Array) => {
+        this.#read(buffer as Buffer, length);
+        return true;
+      },
+    };
+    this.#socket = await connected(
+      connect({ host: hostname, port: Number(port), noDelay: true, onread }),
+    );
+  }
+
+  askUntil(until: number): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined) throw new Error("the connection is not open");
+    this.#until = until;
+    socket.once("error", (error) => this.#done.reject(error));
+    socket.once("close", () =>
+      this.#done.reject(new Error("the server closed a connection under load")),
+    );
+    this.#ask();
+    return this.#done.promise;
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #ask(): void {
+    this.#asked = performance.now();
+    this.#socket?.write(this.#bytes);
+  }
+
+  #read(buffer: Buffer, length: number): void {
+    try {
+      if (!this.#meter.add(buffer, length)) return;
+    } catch (error) {
+      this.#done.reject(asError(error));
+      return;
+    }
+    const now = performance.now();
+    this.#latencies.push(now - this.#asked);
+    if (now >= this.#until) this.#done.resolve();
+    else this.#ask();
+  }
 }
 
 const asError = (thrown: unknown): Error =>

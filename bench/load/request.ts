@@ -31,20 +31,60 @@ export class AnswerReader {
     const bytes = this.#held === undefined ? piece : Buffer.concat([this.#held, piece]);
     this.#held = bytes;
     if (bytes.length < this.#wanted) return undefined;
-    const end = bytes.indexOf("\r\n\r\n");
+    const end = bytes.indexOf(END);
     if (end < 0) return undefined;
-    const head = bytes.toString("latin1", 0, end);
-    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    // Servers of this benchmark are not asked for what they would have to send in chunks.
-    if (length === undefined) throw new Error(`an answer without Content-Length: ${head}`);
-    this.#wanted = end + 4 + Number(length);
+    const { status, length } = readHead(bytes, end);
+    this.#wanted = end + END.length + length;
     if (bytes.length < this.#wanted) return undefined;
-    const answer = {
-      status: Number(head.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length)),
-      body: bytes.subarray(end + 4, this.#wanted),
-    };
+    const answer = { status, body: bytes.subarray(end + END.length, this.#wanted) };
     this.#held = undefined;
     this.#wanted = 0;
     return answer;
   }
+}
+
+/** Finds where an answer ends, and keeps nothing of it: for those who only wait for that. */
+export class AnswerMeter {
+  /** How many bytes of the answer are still to come, once its head is read. */
+  #left = 0;
+  #head: Buffer | undefined;
+
+  /** Takes the first `length` bytes; true where they end an answer. Throws where it is not 200. */
+  add(buffer: Buffer, length: number): boolean {
+    if (this.#left > 0) {
+      this.#left -= length;
+      return this.#isWhole();
+    }
+    const piece = buffer.subarray(0, length);
+    const bytes = this.#head === undefined ? piece : Buffer.concat([this.#head, piece]);
+    const end = bytes.indexOf(END);
+    if (end < 0) {
+      this.#head = Buffer.from(bytes);
+      return false;
+    }
+    this.#head = undefined;
+    const head = readHead(bytes, end);
+    if (head.status !== 200) throw new Error(`status ${head.status}: ${bytes.toString("utf8")}`);
+    this.#left = end + END.length + head.length - bytes.length;
+    return this.#isWhole();
+  }
+
+  #isWhole(): boolean {
+    if (this.#left < 0) throw new Error("an answer is longer than its Content-Length");
+    return this.#left === 0;
+  }
+}
+
+const END = "\r\n\r\n";
+
+/** The status and the length of the body, from a head that ends there. */
+function readHead(bytes: Buffer, end: number): { status: number; length: number } {
+  const head = bytes.toString("latin1", 0, end);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  // Servers of this benchmark are not asked for what they would have to send in chunks.
+  if (length === undefined) throw new Error(`an answer without Content-Length: ${head}`);
+  return {
+    status: Number(head.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length)),
+    length: Number(length),
+  };
 }

@@ -9,15 +9,18 @@ export function resultsTable(results: Results, ratios: Ratio[]): string {
     "## What it is to reach",
     table(["what", "case", "ratio", "bound", ""], ratios.map(ratioRow)),
     "## What was measured",
-    "Answers a second are the median of the rounds; milliseconds are of all answers of all rounds.",
+    "Answers a second are the median of the rounds; milliseconds are of all answers of all rounds. " +
+      "The last column is the processor time of the server alone, for an answer: the median of the " +
+      "rounds, without the database and the load.",
     table(
-      ["case", "contender", "answers a second", "median ms", "p99 ms"],
-      results.measured.map(({ case: name, contender, rate, p50, p99 }) => [
+      ["case", "contender", "answers a second", "median ms", "p99 ms", "µs of processor"],
+      results.measured.map(({ case: name, contender, rate, p50, p99, cpu }) => [
         code(name),
         contender,
         rate.toLocaleString("en", { maximumFractionDigits: rate < 100 ? 1 : 0 }),
         p50.toFixed(2),
         p99.toFixed(2),
+        cpu?.toFixed(1) ?? "",
       ]),
     ),
     ...others(results),

@@ -1,6 +1,6 @@
 // Starts what is measured, each server in a process of its own.
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 export interface RunningServer {
@@ -8,6 +8,8 @@ export interface RunningServer {
   pid: number;
   /** Kilobytes of memory that the process has, and that it has had at most; undefined off Linux. */
   memory(): Promise<{ now: number; peak: number } | undefined>;
+  /** Microseconds of processor time that all its threads have used; undefined off Linux. */
+  processorTime(): Promise<number | undefined>;
   stop(): Promise<void>;
 }
 
@@ -18,6 +20,7 @@ export const PROGRAMS = {
   plainPostgraphile: pathOf("plain-postgraphile-process.ts"),
   handWritten: pathOf("hand-written.ts"),
   sameBytes: pathOf("same-bytes.ts"),
+  bareNode: pathOf("bare-node.ts"),
 };
 
 /** Starts one of the programs, and resolves once it says where it listens. */
@@ -51,6 +54,7 @@ export async function startServer(
     url,
     pid,
     memory: () => memoryOf(pid),
+    processorTime: () => processorTimeOf(pid),
     async stop() {
       child.kill("SIGTERM");
       // The servers that are only compared have nothing to finish.
@@ -69,4 +73,17 @@ export async function memoryOf(pid: number): Promise<{ now: number; peak: number
   return status.includes("VmRSS")
     ? { now: kilobytes("VmRSS"), peak: kilobytes("VmHWM") }
     : undefined;
+}
+
+async function processorTimeOf(pid: number): Promise<number | undefined> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const nanoseconds = await Promise.all(
+    threads.map(async (thread) => {
+      // "508395 337191 3": on a processor, waiting for one, and how often.
+      const said = await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8").catch(() => "");
+      return Number(said.split(" ")[0]);
+    }),
+  );
+  const total = nanoseconds.reduce((sum, each) => sum + each, 0);
+  return total > 0 ? total / 1000 : undefined;
 }

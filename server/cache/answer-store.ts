@@ -1,4 +1,4 @@
-// Finished answers, in bounded memory: the ones that nobody asked for longest make room.
+// Finished answers, in bounded memory: those that nobody has asked for of late make room.
 import type { OutgoingHttpHeader } from "node:http";
 import type { Observation } from "../observe/observation.ts";
 
@@ -7,7 +7,8 @@ export interface Answer {
   status: number;
   /** Name, value, name, value: as they were given, and as `writeHead` takes them. */
   headers: OutgoingHttpHeader[];
-  body: Buffer;
+  /** As a string it has a character a byte: Node sends a short one so with its head as one piece. */
+  body: Buffer | string;
   etag: string | undefined;
   /** The request that it was made for, where requests are observed. */
   madeFor?: Observation | undefined;
@@ -21,6 +22,8 @@ export interface KeptAnswer {
 
 interface Entry extends KeptAnswer {
   bytes: number;
+  /** Whether it was asked for since it was last passed over. */
+  isAsked: boolean;
 }
 
 /** What an entry takes beside its texts and its body, by measurement roughly. */
@@ -31,7 +34,8 @@ const LARGEST_SHARE = 1 / 8;
 
 export class AnswerStore {
   readonly #maxBytes: number;
-  /** The least recently used first. */
+  // To put an entry last each time it is asked for would cost more than to find it. So it is only
+  // marked, and put last once when its turn to make room comes: what is asked for again stays.
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
@@ -46,9 +50,7 @@ export class AnswerStore {
 
   get(key: string): KeptAnswer | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    if (entry !== undefined) entry.isAsked = true;
     return entry;
   }
 
@@ -57,14 +59,23 @@ export class AnswerStore {
     const bytes = sizeOf(key, answer);
     if (bytes > this.#maxBytes * LARGEST_SHARE) return;
     this.#remove(key);
-    // A small buffer may be a piece of a larger one, which would be kept with it.
-    const body = Buffer.allocUnsafeSlow(answer.body.length);
-    answer.body.copy(body);
-    this.#entries.set(key, { answer: { ...answer, body }, until, bytes });
+    this.#makeRoom(bytes);
+    const kept = { ...answer, body: ownBytes(answer.body) };
+    this.#entries.set(key, { answer: kept, until, bytes, isAsked: false });
     this.#bytes += bytes;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= this.#maxBytes) break;
-      this.#remove(oldest);
+  }
+
+  #makeRoom(bytes: number): void {
+    // What is put last is met again, and then without its mark: this comes to an end.
+    for (const [key, entry] of this.#entries) {
+      if (this.#bytes + bytes <= this.#maxBytes) return;
+      if (!entry.isAsked) {
+        this.#remove(key);
+        continue;
+      }
+      entry.isAsked = false;
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
     }
   }
 
@@ -79,6 +90,14 @@ export class AnswerStore {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
+}
+
+/** A small buffer may be a piece of a larger one, which would be kept with it. */
+function ownBytes(body: Buffer | string): Buffer | string {
+  if (typeof body === "string") return body;
+  const own = Buffer.allocUnsafeSlow(body.length);
+  body.copy(own);
+  return own;
 }
 
 function sizeOf(key: string, { headers, body }: Answer): number {

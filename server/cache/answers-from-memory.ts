@@ -21,6 +21,7 @@ import {
   readBody,
   type ReadRequest,
 } from "./graphql-request.ts";
+import { KnownKeys } from "./known-keys.ts";
 
 export interface CacheOptions {
   /** How much memory the answers may take, in bytes. */
@@ -53,6 +54,9 @@ interface Coming {
   until: number;
 }
 
+/** The keys of GraphQL requests that came before take this share of the memory at most. */
+const KEYS_SHARE = 1 / 16;
+
 /** Of a GraphQL request's key and a REST path only the former starts so. */
 const GRAPHQL_KEY = "POST\n";
 
@@ -68,7 +72,8 @@ const GRAPHQL_KEY = "POST\n";
 export function answerFromMemory(service: Service, options: FrontOptions): RequestListener {
   const { versionFrom, checkMs, log, now = () => performance.now() } = options;
   const versions = new VersionWatch({ db: versionFrom, checkMs, log, now });
-  const kept = new AnswerStore(options.bytes);
+  const kept = new AnswerStore(options.bytes * (1 - KEYS_SHARE));
+  const keys = new KnownKeys(options.bytes * KEYS_SHARE);
   let coming = new Map<string, Coming>();
   /** The version of everything in `kept` and `coming`. */
   let text = "";
@@ -91,14 +96,23 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
   };
 
   function answerGraphql(body: Buffer, req: ReadRequest, res: ServerResponse): void {
+    req.body = body;
+    const asked = `${GRAPHQL_KEY}${req.headers.accept ?? ""}\n${encoding(req)}\n`;
+    // To find the key anew, a body is parsed and put in order, which costs more than all the rest.
+    const given = asked + body.toString("latin1");
+    const known = keys.get(given);
+    if (known !== undefined) {
+      answer(known, req, res);
+      return;
+    }
     const request = parseGraphqlBody(body);
-    req.body = request?.parsed ?? body;
-    if (request === undefined || !onlyReads(request.parsed.query)) {
+    if (request === undefined || !onlyReads(request.query)) {
       service(req, res);
       return;
     }
-    const { accept = "" } = req.headers;
-    answer(`${GRAPHQL_KEY}${accept}\n${encoding(req)}\n${request.key}`, req, res);
+    const key = asked + request.key;
+    keys.keep(given, key);
+    answer(key, req, res);
   }
 
   function answer(key: string, req: IncomingMessage, res: ServerResponse): void {
@@ -201,7 +215,7 @@ function send(answer: Answer, asked: IncomingHttpHeaders, res: ServerResponse): 
     res.writeHead(304, withoutBody(headers)).end();
     return;
   }
-  res.writeHead(status, headers).end(body);
+  res.writeHead(status, headers).end(body, "latin1");
 }
 
 function withoutBody(headers: OutgoingHttpHeader[]): OutgoingHttpHeader[] {

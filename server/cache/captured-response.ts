@@ -65,6 +65,14 @@ function asBuffer(chunk: unknown, encoding: unknown): Buffer {
 // Every outgoing message has it; the types tell of one kind only.
 type WithRawNames = ServerResponse & { getRawHeaderNames(): string[] };
 
+/** Longer bodies are sent with less work as they are. */
+const SHORT_BYTES = 8192;
+
+function asBody(chunks: Buffer[]): Buffer | string {
+  const whole = Buffer.concat(chunks);
+  return whole.length <= SHORT_BYTES ? whole.toString("latin1") : whole;
+}
+
 function finished(req: IncomingMessage, response: ServerResponse, chunks: Buffer[]): Answer {
   const headers: OutgoingHttpHeader[] = [];
   // With its letters as they were given. It has them all, also those given to `writeHead`, since
@@ -76,7 +84,7 @@ function finished(req: IncomingMessage, response: ServerResponse, chunks: Buffer
   return {
     status: response.statusCode,
     headers,
-    body: Buffer.concat(chunks),
+    body: asBody(chunks),
     etag: typeof etag === "string" ? etag : undefined,
     madeFor: observationOf(req),
   };

@@ -11,23 +11,44 @@ export type ReadRequest = IncomingMessage & { body?: unknown };
 export interface GraphqlBody {
   /** Equal for bodies that ask for the same. */
   key: string;
-  parsed: { query: string };
+  query: string;
 }
 
-/** Whether this is a JSON body that says how long it is. All others are read by GraphQL itself. */
+/** Whether this is plain JSON that says how long it is. All others are read by GraphQL itself. */
 export function isShortJson({ headers }: IncomingMessage): boolean {
-  const [type = ""] = (headers["content-type"] ?? "").split(";", 1);
-  return type.trim() === "application/json" && Number(headers["content-length"]) <= MAX_BODY_BYTES;
+  return (
+    isJson(headers["content-type"]) &&
+    headers["content-encoding"] === undefined &&
+    Number(headers["content-length"]) <= MAX_BODY_BYTES
+  );
 }
+
+function isJson(type = ""): boolean {
+  if (type === JSON_TYPE) return true;
+  const [essence = ""] = type.split(";", 1);
+  return essence.trim() === JSON_TYPE;
+}
+
+const JSON_TYPE = "application/json";
 
 /**
- * Reads a body whole, and then calls `done` with it. Where the client goes away before, nothing is
- * called, and what was read goes with the request.
+ * Reads the body of a request that says how long it is, and calls `done` with the whole of it as soon
+ * as that is there. Where the client goes away before, nothing is called, and what was read goes with
+ * the request.
  */
 export function readBody(req: IncomingMessage, done: (body: Buffer) => void): void {
+  let missing = Number(req.headers["content-length"]);
+  if (missing === 0) {
+    done(Buffer.alloc(0));
+    return;
+  }
   const chunks: Buffer[] = [];
-  req.on("data", (chunk: Buffer) => chunks.push(chunk));
-  req.on("end", () => done(Buffer.concat(chunks)));
+  req.on("data", (chunk: Buffer) => {
+    missing -= chunk.length;
+    // Most come in one piece.
+    if (missing === 0) done(chunks.length === 0 ? chunk : Buffer.concat([...chunks, chunk]));
+    else chunks.push(chunk);
+  });
 }
 
 /**
@@ -37,7 +58,7 @@ export function readBody(req: IncomingMessage, done: (body: Buffer) => void): vo
 export function parseGraphqlBody(body: Buffer): GraphqlBody | undefined {
   try {
     const parsed: unknown = JSON.parse(body.toString("utf8"));
-    return isRequest(parsed) ? { key: inOneOrder(parsed), parsed } : undefined;
+    return isRequest(parsed) ? { key: inOneOrder(parsed), query: parsed.query } : undefined;
   } catch {
     // No JSON, or nested so deeply that the stack does not hold it.
     return undefined;

@@ -18,6 +18,13 @@ test("Parts are chosen by name", () => {
   expect(readOptions(["--cases", "load,rest"])).toMatchObject({ parts: ["rest", "load"] });
 });
 
+test("Answers from memory alone are measured only where that is asked for", () => {
+  expect(readOptions(["--cases", "cached"])).toMatchObject({ parts: ["cached"] });
+  expect(readOptions([])).not.toMatchObject({
+    parts: expect.arrayContaining(["cached"]) as object,
+  });
+});
+
 test.each([
   [["--trades", "5"], "--trades is a multiple of 1000 from 100000, not 5"],
   [["--trades", "100500"], "--trades is a multiple of 1000"],

@@ -1,5 +1,5 @@
 // The load generator's wire: requests out, whole answers back in; and the SQL as pgbench takes it.
-import { AnswerReader, wireBytes } from "../../bench/load/request.ts";
+import { AnswerMeter, AnswerReader, wireBytes } from "../../bench/load/request.ts";
 import { pgbenchScript } from "../../bench/load/pgbench.ts";
 import { fieldsOf } from "../../bench/servers/recorded-page.ts";
 
@@ -19,6 +19,27 @@ test("A connection's answers are read one after another", () => {
   expect(reader.add(ANSWER)?.body.toString()).toBe("hello");
   const failed = Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
   expect(reader.add(failed)?.status).toBe(503);
+});
+
+test("The end of an answer is found however it is cut, and of the next as well", () => {
+  for (let cut = 1; cut < ANSWER.length; cut += 1) {
+    const meter = new AnswerMeter();
+    for (let answers = 0; answers < 2; answers += 1) {
+      const [first, rest] = [Buffer.from(ANSWER.subarray(0, cut)), ANSWER.subarray(cut)];
+      expect(meter.add(first, first.length)).toBe(false);
+      // The buffer that was read into is read into again.
+      first.fill(0);
+      expect(meter.add(rest, rest.length)).toBe(true);
+    }
+  }
+});
+
+test("Only the bytes that were read count, and an answer that failed is told", () => {
+  const padded = Buffer.concat([ANSWER, Buffer.from("old bytes")]);
+  expect(new AnswerMeter().add(padded, ANSWER.length)).toBe(true);
+  expect(() => new AnswerMeter().add(padded, padded.length)).toThrow("longer");
+  const failed = Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+  expect(() => new AnswerMeter().add(failed, failed.length)).toThrow("status 503");
 });
 
 test("An answer without a length is an error, not an endless wait", () => {

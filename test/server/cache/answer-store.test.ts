@@ -29,6 +29,17 @@ it("stays within its memory, and forgets what was not asked for longest", () => 
   expect(found).toEqual([0, 992, 993, 994, 995, 996, 997, 998, 999]);
 });
 
+it("makes room for a new answer even where every other was asked for again", () => {
+  const store = new AnswerStore(100_000);
+  for (let n = 0; n < 20; n += 1) {
+    keep(store, `answer ${n}`);
+    // From oldest to newest: the oldest of them makes room.
+    for (let asked = 0; asked <= n; asked += 1) store.get(`answer ${asked}`);
+  }
+  const found = Array.from({ length: 20 }, (_, n) => n).filter((n) => store.get(`answer ${n}`));
+  expect(found).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19]);
+});
+
 it("counts short answers by what they really take", () => {
   const store = new AnswerStore(100_000);
   for (let n = 0; n < 1000; n += 1) keep(store, `${n}`, 1);
@@ -56,7 +67,8 @@ it("is not held to the larger buffer that a body is a piece of", () => {
   const store = new AnswerStore(100_000);
   const body = Buffer.alloc(1_000_000).subarray(0, 5);
   store.keep("a", { answer: { ...anAnswer(0), body }, until: Infinity });
-  expect(store.get("a")?.answer.body.buffer.byteLength).toBe(5);
+  const kept = store.get("a")?.answer.body as Buffer;
+  expect(kept.buffer.byteLength).toBe(5);
 });
 
 it("is empty when it was cleared", () => {

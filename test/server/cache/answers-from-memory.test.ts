@@ -1,5 +1,6 @@
 // Answers from memory: the same to the byte, asked for once, never older than they may be.
 import { createConnection } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { connect, makePool, type Database, type Pool } from "../../../db/connect.ts";
 import type { CacheOptions } from "../../../server/cache/answers-from-memory.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
@@ -366,6 +367,42 @@ describe("a GraphQL body", () => {
     };
     expect(await chunked("{ __typename }")).toBe(200);
     expect(await chunked(`{ __typename } #${"x".repeat(100_000)}`)).toBe(413);
+  });
+
+  /** Sends a request as it is given, byte by byte, and gives the body of its answer. */
+  const sendSlowly = async (url: string, lines: string[], body = ""): Promise<string> => {
+    const { hostname, port } = new URL(url);
+    const socket = createConnection(Number(port), hostname);
+    socket.setNoDelay(true);
+    const head = ["POST /graphql HTTP/1.1", "Host: x", "Connection: close", ...lines];
+    for (const byte of Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`)) {
+      socket.write(Buffer.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return (await buffer(socket)).toString().split("\r\n\r\n")[1] ?? "";
+  };
+  const JSON_HEADERS = ["Accept: application/json", "Content-Type: application/json"];
+
+  it("that is not announced is an empty one, with and without the cache", async () => {
+    for (const { url } of [app, uncached]) {
+      const expected = await exchange(url, graphql(""));
+      expect(await sendSlowly(url, JSON_HEADERS)).toBe(expected.body.toString());
+    }
+  });
+
+  it("that comes in pieces is the same as in one", async () => {
+    const { body = "", ...whole } = graphql({ query: "{ dexHead { block time } }" });
+    const expected = await exchange(app.url, { ...whole, body });
+    const lines = [...JSON_HEADERS, `Content-Length: ${body.length}`];
+    expect(await sendSlowly(app.url, lines, body)).toBe(expected.body.toString());
+    expect(questions).toBe(1);
+  });
+
+  it("that is said to be compressed is refused, though the same was answered plain", async () => {
+    const plain = graphql({ query: "{ dexHead { block } }" });
+    expect((await exchange(app.url, plain)).status).toBe(200);
+    const compressed = { ...plain, headers: { ...plain.headers, "Content-Encoding": "gzip" } };
+    expect((await exchange(app.url, compressed)).status).toBe(415);
   });
 
   it("that is broken off leaves nothing behind", async () => {
