@@ -93,13 +93,18 @@ async function loadInTransaction(
   // Merging takes out of the staging tables what is there already.
   const lastBlock = await lastStagedBlock(client);
 
+  const mergedTokens = tokens && (await mergeTokens(client, tokens));
+  const mergedPairs = pairs && (await mergePairs(client, pairs));
+  // Trades first: an offer is then written once, with what its trades have taken, rather than again
+  // when they have taken all of it.
+  const mergedTrades = trades && (await mergeTrades(client, trades, hear("writing", "trades")));
+  const mergedOffers = offers && (await mergeOffers(client, offers, hear("writing", "offers")));
+
   const summary: LoadSummary = {
-    tokens: tokens && summarise(tokens, await mergeTokens(client, tokens)),
-    pairs: pairs && summarise(pairs, await mergePairs(client, pairs)),
-    offers:
-      offers && summarise(offers, await mergeOffers(client, offers, hear("writing", "offers"))),
-    trades:
-      trades && summarise(trades, await mergeTrades(client, trades, hear("writing", "trades"))),
+    tokens: tokens && summarise(tokens, mergedTokens),
+    pairs: pairs && summarise(pairs, mergedPairs),
+    offers: offers && summarise(offers, mergedOffers),
+    trades: trades && summarise(trades, mergedTrades),
     lastBlock,
     headMoved: false,
   };
@@ -114,7 +119,10 @@ async function takeTurn(client: Client): Promise<void> {
   await client.query("select pg_advisory_xact_lock(hashtext('dex_load'))");
 }
 
-const summarise = ({ rows }: Staged, { added, changed }: Merged): TableSummary => ({
+const summarise = (
+  { rows }: Staged,
+  { added, changed }: Merged = { added: 0, changed: 0 },
+): TableSummary => ({
   rows,
   added,
   changed,

@@ -1,0 +1,68 @@
+// What writes ask of the tables, in a session that began when they were empty: its plans are made then,
+// and kept while the tables grow.
+import { connect, type Client } from "../../db/connect.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { anOffer, aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  client = await connect(database.url, { role: "dex_writer" });
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const OFFERS = 500;
+const TRADES = 2 * OFFERS;
+
+/** How many rows this transaction has read by going through whole tables, for each of them. */
+async function readWhole(): Promise<Record<string, number>> {
+  const { rows } = await client.query<{ name: string; rows: number }>(
+    `select
+      relname as name,
+      seq_tup_read::integer as rows
+    from pg_stat_xact_user_tables
+    where relname in ('dex_trade', 'dex_offer', 'minute_figure', 'hour_figure', 'offer_taken')`,
+  );
+  return Object.fromEntries(rows.map(({ name, rows: count }) => [name, count]));
+}
+
+it("reads no table whole", async () => {
+  await client.query("begin");
+  for (let id = 1; id <= 7; id += 1) {
+    await insert(client, "dex_offer", anOffer({ id }));
+    await insert(client, "dex_trade", aTrade({ offer_id: id, base: "10", hour: id }));
+    await setHead(client, id);
+  }
+  const before = await readWhole();
+
+  const ids = Array.from({ length: OFFERS }, (_, n) => 100 + n);
+  await insert(
+    client,
+    "dex_offer",
+    ids.map((id) => anOffer({ id })),
+  );
+  // Two trades take each offer whole.
+  await insert(
+    client,
+    "dex_trade",
+    Array.from({ length: TRADES }, (_, n) =>
+      aTrade({ offer_id: ids[n % OFFERS]!, base: "5", hour: 8 + n / TRADES }),
+    ),
+  );
+  await setHead(client, 9);
+  const { rows } = await client.query("select from dex_offer where id >= 100 and filled");
+  expect(rows).toHaveLength(OFFERS);
+
+  const after = await readWhole();
+  for (const [table, count] of Object.entries(after)) {
+    // The statement above may read dex_offer whole, once.
+    const once = table === "dex_offer" ? OFFERS + 7 : 0;
+    expect([table, count - before[table]! <= once]).toEqual([table, true]);
+  }
+  await client.query("rollback");
+});
