@@ -1,12 +1,13 @@
-// Bulk load: `npm run load` of a simulated history, against a bare COPY of the same file.
+// Bulk load: `npm run load` of a simulated history, against a bare COPY of the same files.
 import { spawn } from "node:child_process";
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
-import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { from as copyFrom } from "pg-copy-streams";
 import { connect } from "../db/connect.ts";
 import { writeHistoryCsv } from "../db/simulate/csv.ts";
 import { openDatabase, type BenchServer } from "./data/server.ts";
@@ -15,7 +16,10 @@ import { memoryOf } from "./servers/start.ts";
 
 export interface BulkLoad {
   trades: number;
-  /** Trades a second, medians: of `npm run load`, of COPY, of COPY with the derived columns too. */
+  /**
+   * Trades a second, offers included, medians: of `npm run load`; of COPY without any trigger; of
+   * COPY with the one that derives each row's own columns, and none that keeps sums.
+   */
   load: number;
   copy: number;
   copyDerived: number;
@@ -37,24 +41,17 @@ export async function measureBulkLoad(
     const until = new Date("2026-01-31T12:00:00Z");
     log(`Simulating files of ${trades.toLocaleString("en")} trades`);
     await writeHistoryCsv(folder, { seed: 1, days: 30, trades, until });
-    // Its trades alone are timed: what they belong to is there before.
-    const rest = join(folder, "rest");
-    await mkdir(rest);
-    for (const name of ["tokens.csv", "pairs.csv", "offers.csv"]) {
-      await rename(join(folder, name), join(rest, name));
-    }
     const rates = { load: [] as number[], copy: [] as number[], copyDerived: [] as number[] };
     let peak: number | undefined;
     for (let round = 0; round < rounds; round += 1) {
       const url = await freshDatabase(server);
-      await runLoad(url, rest);
       const loaded = await runLoad(url, folder);
       rates.load.push(trades / loaded.seconds);
       if (loaded.peak !== undefined) peak = Math.max(peak ?? 0, loaded.peak);
-      rates.copy.push(trades / (await copyTheFile(url, join(folder, "trades.csv"))));
-      rates.copyDerived.push(trades / (await copyDerived(url, join(rest, "derived.copy"))));
+      rates.copy.push(trades / (await copyFiles(url, folder, { derived: false })));
+      rates.copyDerived.push(trades / (await copyFiles(url, folder, { derived: true })));
       log(
-        `  round ${round + 1}: load ${rates.load.at(-1)?.toFixed(0)}/s, COPY of the file ` +
+        `  round ${round + 1}: load ${rates.load.at(-1)?.toFixed(0)}/s, bare COPY ` +
           `${rates.copy.at(-1)?.toFixed(0)}/s, with derived columns ${rates.copyDerived.at(-1)?.toFixed(0)}/s`,
       );
     }
@@ -113,38 +110,36 @@ async function runLoad(
   return { seconds: (performance.now() - began) / 1000, peak };
 }
 
-const FILE_COLUMNS =
-  "(offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx)";
+const FILES = { dex_offer: "offers.csv", dex_trade: "trades.csv" };
 
-const copyTheFile = (url: string, file: string): Promise<number> =>
-  copyInto(url, file, `${FILE_COLUMNS} from stdin with (format csv, header match)`);
-
-/** The same rows with what the database derives for them, which fills the indexes on it too. */
-async function copyDerived(url: string, file: string): Promise<number> {
+/** Seconds to copy offers and trades into tables like theirs, with the same checks and indexes. */
+async function copyFiles(
+  url: string,
+  folder: string,
+  { derived }: { derived: boolean },
+): Promise<number> {
+  let seconds = 0;
   const client = await connect(url, { role: "dex_owner" });
   try {
-    await pipeline(
-      client.query(copyTo("copy (select * from dex_trade order by id) to stdout")),
-      createWriteStream(file),
-    );
-  } finally {
-    await client.end();
-  }
-  return copyInto(url, file, "from stdin");
-}
-
-/** Seconds to copy a file into a table like dex_trade, with its indexes and without its triggers. */
-async function copyInto(url: string, file: string, how: string): Promise<number> {
-  const client = await connect(url, { role: "dex_owner" });
-  try {
-    await client.query("create table bare_trade (like dex_trade including all)");
-    const began = performance.now();
-    await pipeline(
-      createReadStream(file, { highWaterMark: CHUNK }),
-      client.query(copyFrom(`copy bare_trade ${how}`)),
-    );
-    const seconds = (performance.now() - began) / 1000;
-    await client.query("drop table bare_trade");
+    for (const [table, file] of Object.entries(FILES)) {
+      const path = join(folder, file);
+      await client.query(`create table bare (like ${table} including all)`);
+      if (derived) {
+        await client.query(
+          `create trigger derive_labels
+          before insert on bare
+          for each row execute function dex_private.derive_labels()`,
+        );
+      }
+      const columns = await firstLine(path);
+      const began = performance.now();
+      await pipeline(
+        createReadStream(path, { highWaterMark: CHUNK }),
+        client.query(copyFrom(`copy bare (${columns}) from stdin with (format csv, header match)`)),
+      );
+      seconds += (performance.now() - began) / 1000;
+      await client.query("drop table bare");
+    }
     return seconds;
   } finally {
     await client.end();
@@ -152,3 +147,13 @@ async function copyInto(url: string, file: string, how: string): Promise<number>
 }
 
 const CHUNK = 1 << 20;
+
+async function firstLine(path: string): Promise<string> {
+  const stream = createReadStream(path);
+  try {
+    for await (const line of createInterface(stream)) return line;
+    throw new Error(`${path} is empty`);
+  } finally {
+    stream.destroy();
+  }
+}

@@ -21,7 +21,7 @@ const CACHED = "CACHE=on, its rate against bare Express with the same bytes";
 const TOTAL = "A page with totalCount, its time against the page without";
 const DEEP = "A deep page, its time against an early one";
 const GROWTH = "A long history, its time against a short one";
-const LOAD = "Bulk load, its rate against a bare COPY of the same trades";
+const LOAD = "Bulk load, its rate against a bare COPY of the same files";
 
 const PAGE = "GraphQL by market";
 const COUNTED = "GraphQL by market, with totalCount";
@@ -83,8 +83,13 @@ export function ratiosOf(results: Results): Ratio[] {
     );
   }
   if (bulkLoad !== undefined) {
-    add(LOAD, "of the file", [bulkLoad.load, bulkLoad.copy], { atLeast: 0.6 });
-    add(LOAD, "with the derived columns", [bulkLoad.load, bulkLoad.copyDerived], { atLeast: 0.6 });
+    add(LOAD, "without a trigger", [bulkLoad.load, bulkLoad.copy], { atLeast: 0.6 });
+    add(
+      LOAD,
+      "that derives each row's columns, and keeps no sums",
+      [bulkLoad.load, bulkLoad.copyDerived],
+      { atLeast: 0.6 },
+    );
   }
   return ratios;
 }

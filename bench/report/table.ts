@@ -73,8 +73,8 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
       bulkLoad.peak === undefined ? "" : `, ${whole(bulkLoad.peak / 1024)} MB of memory at most`;
     lines.push(
       `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
-        `COPY of the file ${whole(bulkLoad.copy)}, of the same with its derived columns ` +
-        `${whole(bulkLoad.copyDerived)} (medians of ${bulkLoad.rounds})`,
+        `COPY of the same files without a trigger ${whole(bulkLoad.copy)}, with the one that derives ` +
+        `each row's columns ${whole(bulkLoad.copyDerived)} (medians of ${bulkLoad.rounds})`,
     );
   }
   return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];
