@@ -7,6 +7,7 @@ import {
   forgetStaleConnections,
   type PoolBounds,
 } from "./bounded-pool.ts";
+import { withPlainTls } from "./tls.ts";
 
 /** What a connection may do: migrate, fill, or read. Made by db/roles.sql. */
 export type Role = "dex_owner" | "dex_writer" | "dex_reader";
@@ -55,17 +56,20 @@ function sessionSettings(role: Role | undefined): Record<string, string> {
   };
 }
 
-function clientConfig(url: string, options: ConnectionOptions): pg.ClientConfig {
+function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfig {
+  const url = withPlainTls(given);
   // A bad URL fails here, where the caller can name it, and not at the first query.
-  const given = parse(url).options;
+  const asked = parse(url).options;
   const settings = Object.entries(sessionSettings(options.role)).map(
     ([name, value]) => `-c ${name}=${value}`,
   );
   return {
-    connectionString: withOptions(url, [given, ...settings].filter(Boolean).join(" ")),
+    connectionString: withOptions(url, [asked, ...settings].filter(Boolean).join(" ")),
     application_name: options.applicationName ?? "dex-market-data",
     connectionTimeoutMillis: options.waitMs ?? 5000,
     keepAlive: true,
+    // Where the URL does not ask for TLS. `pg` would look at PGSSLMODE, also for an embedded database.
+    ssl: false,
   };
 }
 

@@ -1,6 +1,7 @@
 // Finds the database that a command is to work on.
 import { connect } from "./connect.ts";
 import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
+import { tlsProblem, withTlsOf } from "./tls.ts";
 
 /**
  * The URL by which a database is migrated and filled: DATABASE_OWNER_URL, else DATABASE_URL, else
@@ -12,7 +13,12 @@ export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
   const given = [env["DATABASE_OWNER_URL"], env["DATABASE_URL"]].find(
     (url) => url !== undefined && url !== "",
   );
-  if (given !== undefined) return given;
+  if (given !== undefined) {
+    const url = withTlsOf(env, given);
+    const problem = tlsProblem(url);
+    if (problem !== undefined) throw new Error(`The database's URL is wrong: ${problem}`);
+    return url;
+  }
   const dataDir = dataDirOf(env["DATA_DIR"]);
   const connection = await readConnection(dataDir);
   if (connection === undefined) {

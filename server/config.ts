@@ -1,6 +1,7 @@
 // The environment, checked, as one typed object.
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
+import { tlsProblem, withTlsOf } from "../db/tls.ts";
 import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
 import { LOG_LEVELS, type LogLevel } from "./observe/log.ts";
 
@@ -140,12 +141,22 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
         `${data.HEADERS_TIMEOUT_MS}, which is a part of it.`,
     );
   }
+  const { DATABASE_URL, DATABASE_OWNER_URL } = data ?? {};
+  const databaseUrl = DATABASE_URL && withTlsOf(env, DATABASE_URL);
+  const ownerUrl = DATABASE_OWNER_URL && withTlsOf(env, DATABASE_OWNER_URL);
+  for (const [name, url] of Object.entries({
+    DATABASE_URL: databaseUrl,
+    DATABASE_OWNER_URL: ownerUrl,
+  })) {
+    const problem = url && tlsProblem(url);
+    if (problem) lines.push(`${name}: ${problem}`);
+  }
   if (data === undefined || lines.length > 0) throw new ConfigError([...new Set(lines)]);
   return {
     host: data.HOST,
     port: data.PORT,
-    databaseUrl: data.DATABASE_URL,
-    databaseOwnerUrl: data.DATABASE_OWNER_URL ?? data.DATABASE_URL,
+    databaseUrl,
+    databaseOwnerUrl: ownerUrl ?? databaseUrl,
     dataDir: dataDirOf(data.DATA_DIR),
     embeddedSeed: data.EMBEDDED_SEED,
     seedTrades: data.SEED_TRADES,

@@ -1,5 +1,6 @@
 // The environment, as the service reads it.
 import { basename, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ConfigError, readConfig } from "../../server/config.ts";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
 
@@ -162,4 +163,43 @@ it("refuses an owner's database without one to serve", () => {
   expect(complaints({ DATABASE_OWNER_URL: "postgres://dba@localhost/market" })).toEqual([
     "DATABASE_OWNER_URL is given without DATABASE_URL: give the database to serve as DATABASE_URL, or neither to serve an embedded one.",
   ]);
+});
+
+describe("TLS to the database", () => {
+  const DATABASE_URL = "postgres://app@db.example/market";
+
+  it("is asked for by PostgreSQL's own variables, unless the URL asks for something itself", () => {
+    const file = fileURLToPath(import.meta.url);
+    const env = { PGSSLMODE: "verify-full", PGSSLROOTCERT: file };
+
+    expect(readConfig({ ...env, DATABASE_URL })).toMatchObject({
+      databaseUrl: `${DATABASE_URL}?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`,
+      databaseOwnerUrl: `${DATABASE_URL}?sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`,
+    });
+    expect(
+      readConfig({ PGSSLMODE: "verify-full", DATABASE_URL: `${DATABASE_URL}?sslmode=disable` })
+        .databaseUrl,
+    ).toBe(`${DATABASE_URL}?sslmode=disable`);
+    // An embedded database has none.
+    expect(readConfig(env).databaseUrl).toBeUndefined();
+  });
+
+  it("refuses a mode that does not exist, and a file that cannot be read", () => {
+    const MODES = "disable, no-verify, prefer, require, verify-ca, verify-full";
+
+    expect(complaints({ DATABASE_URL: `${DATABASE_URL}?sslmode=requre` })).toEqual([
+      `DATABASE_URL: the sslmode "requre", of the URL or of PGSSLMODE, is none of ${MODES}.`,
+    ]);
+    expect(complaints({ DATABASE_URL, PGSSLMODE: "allow" })).toEqual([
+      `DATABASE_URL: the sslmode "allow", of the URL or of PGSSLMODE, is none of ${MODES}.`,
+    ]);
+    expect(complaints({ DATABASE_URL, PGSSLROOTCERT: "/nowhere/ca.pem" })).toEqual([
+      "DATABASE_URL: the sslrootcert /nowhere/ca.pem, of the URL or of PGSSLROOTCERT, cannot be read (ENOENT).",
+    ]);
+    expect(
+      complaints({ DATABASE_URL: `${DATABASE_URL}?uselibpqcompat=true&sslmode=verify-ca` }),
+    ).toEqual([
+      "DATABASE_URL: the sslmode verify-ca with uselibpqcompat=true needs a sslrootcert.",
+    ]);
+  });
 });
