@@ -16,6 +16,7 @@ import { SnapshotPlugin } from "./snapshot.ts";
 import { StorableTextPlugin } from "./storable-text.ts";
 import { StrictScalarsPlugin } from "./strict-scalars.ts";
 import { makeTotalCountPlugin } from "./total-count.ts";
+import { WholeRowsPlugin } from "./whole-rows.ts";
 
 export interface PresetOptions {
   /** Reads as dex_reader; what that role may not see is not in the schema. */
@@ -52,6 +53,8 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       SnapshotPlugin,
+      // The last that sees a query before it is executed.
+      WholeRowsPlugin,
       PagePolicyPlugin,
     ],
     disablePlugins: [
