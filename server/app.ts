@@ -15,6 +15,8 @@ import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./database-gate.ts";
 import { answerGraphqlFailures } from "./graphql/failures.ts";
+import { readBodyUpTo } from "./graphql/limits/body.ts";
+import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
 import { addGraphql } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http-server.ts";
@@ -42,6 +44,8 @@ export interface AppOptions {
   cache?: CacheOptions | undefined;
   /** What a client may take of the server; without it, what `HTTP_BOUNDS` gives. */
   http?: HttpBounds;
+  /** What one GraphQL request may ask for; without it, what `GRAPHQL_LIMITS` gives. */
+  limits?: GraphqlLimits;
 }
 
 export interface App {
@@ -54,7 +58,7 @@ export interface App {
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
   const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
-  const { onOver = () => undefined } = options;
+  const { limits = GRAPHQL_LIMITS, onOver = () => undefined } = options;
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
@@ -76,11 +80,18 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
-  app.all(/^\/graphql$/, noteRoute("/graphql"), onlyJsonPosts, readEmptyBody);
+  app.all(
+    /^\/graphql$/,
+    noteRoute("/graphql"),
+    onlyJsonPosts,
+    readBodyUpTo(limits.bodyBytes),
+    readEmptyBody,
+  );
   const graphql = await addGraphql(app, server, {
     pool,
     gate,
     log,
+    limits,
     plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
   });
 
@@ -102,9 +113,13 @@ export async function makeApp(options: AppOptions): Promise<App> {
  * What a request meets before Express, the first last. Express itself costs more than an answer that
  * is known, so what every request goes through is not in it.
  */
-function beforeExpress(app: Express, { pool, cache }: AppOptions, log: LogError): RequestListener {
+function beforeExpress(app: Express, options: AppOptions, log: LogError): RequestListener {
+  const { pool, cache, limits = GRAPHQL_LIMITS } = options;
   const service = asCurrentRequest(app);
-  return cache ? answerFromMemory(service, { versionFrom: pool, log, ...cache }) : service;
+  const { bodyBytes } = limits;
+  return cache
+    ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, ...cache })
+    : service;
 }
 
 type LogError = (error: unknown) => void;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
+import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
 import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
 import { LOG_LEVELS, type LogLevel } from "./observe/log.ts";
 
@@ -34,6 +35,8 @@ export interface Config {
   http: HttpBounds;
   /** LOG_LEVEL: from which level on lines are logged; one a request is `info`. Default info. */
   logLevel: LogLevel;
+  /** MAX_PAGE and its like: what one GraphQL request may ask for. */
+  limits: GraphqlLimits;
   /** What CACHE=on keeps answers in; undefined for CACHE=off. Default on. */
   cache: CacheConfig | undefined;
 }
@@ -66,6 +69,8 @@ const number = z
 const integer = (least: number, most: number) => number.pipe(z.int().min(least).max(most));
 const milliseconds = (usual: number) =>
   integer(1, 3_600_000).default(usual).describe("an integer of milliseconds from 1 to 3600000");
+const atMost = (usual: number, least = 1, most = 1_000_000) =>
+  integer(least, most).default(usual).describe(`an integer from ${least} to ${most}`);
 const postgresUrl = z.string().refine(isPostgresUrl);
 
 const variables = {
@@ -107,6 +112,23 @@ const variables = {
     .enum(LOG_LEVELS)
     .default("info")
     .describe("`silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`"),
+  MAX_PAGE: atMost(GRAPHQL_LIMITS.page),
+  MAX_ROWS: atMost(GRAPHQL_LIMITS.rows),
+  MAX_COST: atMost(GRAPHQL_LIMITS.cost, 1, 1_000_000_000),
+  MAX_BODY_BYTES: integer(1000, 10_000_000)
+    .default(GRAPHQL_LIMITS.bodyBytes)
+    .describe("an integer of bytes from 1000 to 10000000"),
+  // Below these the introspection query, which every tool asks, would be refused.
+  MAX_TOKENS: atMost(GRAPHQL_LIMITS.tokens, 200),
+  MAX_DEPTH: atMost(GRAPHQL_LIMITS.depth, 15, 100),
+  MAX_FIELDS: atMost(GRAPHQL_LIMITS.fields, 250),
+  MAX_ALIASES: atMost(GRAPHQL_LIMITS.aliases, 0),
+  MAX_DIRECTIVES: atMost(GRAPHQL_LIMITS.directives, 0),
+  MAX_OPERATIONS: atMost(GRAPHQL_LIMITS.operations),
+  MAX_VALUES: atMost(GRAPHQL_LIMITS.values),
+  MAX_INPUT_DEPTH: atMost(GRAPHQL_LIMITS.inputDepth, 2, 100),
+  PLANNING_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.planningMs),
+  EXECUTION_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.executionMs),
   CACHE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
   CACHE_BYTES: integer(1_000_000, 1_000_000_000_000)
     .default(64 * 1024 * 1024)
@@ -151,6 +173,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     const problem = url && tlsProblem(url);
     if (problem) lines.push(`${name}: ${problem}`);
   }
+  if (data !== undefined && data.MAX_COST < data.MAX_PAGE) {
+    lines.push(
+      `MAX_COST: ${data.MAX_COST} is less than MAX_PAGE, ${data.MAX_PAGE}, which a page costs.`,
+    );
+  }
   if (data === undefined || lines.length > 0) throw new ConfigError([...new Set(lines)]);
   return {
     host: data.HOST,
@@ -174,6 +201,22 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       maxConnections: data.MAX_CONNECTIONS,
     },
     logLevel: data.LOG_LEVEL,
+    limits: {
+      page: data.MAX_PAGE,
+      rows: data.MAX_ROWS,
+      cost: data.MAX_COST,
+      bodyBytes: data.MAX_BODY_BYTES,
+      tokens: data.MAX_TOKENS,
+      depth: data.MAX_DEPTH,
+      fields: data.MAX_FIELDS,
+      aliases: data.MAX_ALIASES,
+      directives: data.MAX_DIRECTIVES,
+      operations: data.MAX_OPERATIONS,
+      values: data.MAX_VALUES,
+      inputDepth: data.MAX_INPUT_DEPTH,
+      planningMs: data.PLANNING_TIMEOUT_MS,
+      executionMs: data.EXECUTION_TIMEOUT_MS,
+    },
     cache:
       data.CACHE === "on" ? { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS } : undefined,
   };

@@ -62,6 +62,16 @@ export class MethodNotAllowed extends ClientFacingError {
   }
 }
 
+/** A GraphQL request's body is longer than it may be. */
+export class BodyTooLarge extends ClientFacingError {
+  override readonly name = "BodyTooLarge";
+  readonly status = 413;
+
+  constructor(bytes: number) {
+    super(`The body must be at most ${bytes} bytes long`);
+  }
+}
+
 /** The database cannot be reached just now. */
 export class DatabaseUnreachable extends ClientFacingError {
   override readonly name = "DatabaseUnreachable";

@@ -63,6 +63,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     gate,
     cache,
     http: config.http,
+    limits: config.limits,
     log: log.error,
     onOver: log.request,
   });

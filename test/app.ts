@@ -2,9 +2,7 @@
 import type { AddressInfo } from "node:net";
 import supertest from "supertest";
 import type { Pool } from "../db/connect.ts";
-import { makeApp } from "../server/app.ts";
-import type { DatabaseGate } from "../server/database-gate.ts";
-import type { HttpBounds } from "../server/http-server.ts";
+import { makeApp, type AppOptions } from "../server/app.ts";
 import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
 import type { Observation } from "../server/observe/observation.ts";
 
@@ -22,16 +20,18 @@ export interface TestApp {
   close: () => Promise<void>;
 }
 
+/** The service's own options, of which the test says only what matters to it. */
+export type TestOptions = Omit<Partial<AppOptions>, "pool" | "log" | "cache"> & {
+  cache?: CacheOptions | "off";
+};
+
 /** Answers from memory, and yet sees each write at once. */
 export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
 
 /** Makes the service on this pool, which stays its maker's to end. */
 export async function makeTestApp(
   pool: Pool,
-  {
-    cache = CHECKED_EACH_TIME,
-    ...options
-  }: { cache?: CacheOptions | "off"; http?: HttpBounds; gate?: DatabaseGate } = {},
+  { cache = CHECKED_EACH_TIME, ...options }: TestOptions = {},
 ): Promise<TestApp> {
   const logged: unknown[] = [];
   const loggedUnder: (string | undefined)[] = [];

@@ -39,6 +39,8 @@ export interface CacheOptions {
 
 export interface FrontOptions extends CacheOptions {
   versionFrom: Database;
+  /** How long the body of a GraphQL request may be. */
+  bodyBytes: number;
   log: (error: unknown) => void;
 }
 
@@ -70,7 +72,7 @@ const GRAPHQL_KEY = "POST\n";
  * anywhere may change any of them.
  */
 export function answerFromMemory(service: Service, options: FrontOptions): RequestListener {
-  const { versionFrom, checkMs, log, now = () => performance.now() } = options;
+  const { versionFrom, bodyBytes, checkMs, log, now = () => performance.now() } = options;
   const versions = new VersionWatch({ db: versionFrom, checkMs, log, now });
   const kept = new AnswerStore(options.bytes * (1 - KEYS_SHARE));
   const keys = new KnownKeys(options.bytes * KEYS_SHARE);
@@ -88,7 +90,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
       answer(`${url}\n${encoding(req)}`, req, res);
       return;
     }
-    if (method === "POST" && url === "/graphql" && isShortJson(req)) {
+    if (method === "POST" && url === "/graphql" && isShortJson(req, bodyBytes)) {
       readBody(req, (body) => answerGraphql(body, req, res));
       return;
     }

@@ -1,9 +1,6 @@
 // A GraphQL request as it comes over HTTP: which may share an answer, and its body.
 import type { IncomingMessage } from "node:http";
 
-/** As many bytes as GraphQL takes; it refuses longer bodies itself. */
-const MAX_BODY_BYTES = 100_000;
-
 /** A request whose body was read. GraphQL takes it from `body`, as Express has it. */
 export type ReadRequest = IncomingMessage & { body?: unknown };
 
@@ -14,12 +11,15 @@ export interface GraphqlBody {
   query: string;
 }
 
-/** Whether this is plain JSON that says how long it is. All others are read by GraphQL itself. */
-export function isShortJson({ headers }: IncomingMessage): boolean {
+/**
+ * Whether this is plain JSON that says how long it is, which is no more than GraphQL takes. All
+ * others are read by GraphQL itself.
+ */
+export function isShortJson({ headers }: IncomingMessage, bodyBytes: number): boolean {
   return (
     isJson(headers["content-type"]) &&
     headers["content-encoding"] === undefined &&
-    Number(headers["content-length"]) <= MAX_BODY_BYTES
+    Number(headers["content-length"]) <= bodyBytes
   );
 }
 

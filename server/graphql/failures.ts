@@ -28,6 +28,7 @@ export function answerGraphqlFailures(log: (error: unknown) => void): ErrorReque
 }
 
 const CODES = new Map([
+  [413, "BODY_TOO_LARGE"],
   [500, "INTERNAL_SERVER_ERROR"],
   [503, "UNAVAILABLE"],
 ]);

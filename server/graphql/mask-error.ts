@@ -2,6 +2,7 @@
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
 import { databaseFailure } from "../database-failure.ts";
+import { timeoutMessage } from "./limits/timeouts.ts";
 
 /** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
 const isDataException = (code: unknown): boolean =>
@@ -29,7 +30,12 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     const { originalError } = error;
     if (originalError == null || originalError instanceof GraphQLError) return error;
     const safe = [originalError, originalError.cause].find(isSafe);
-    if (safe !== undefined) return shown(error, safe.message, safe.extensions ?? {});
+    if (safe !== undefined) {
+      const timeout = timeoutMessage(safe);
+      return timeout === undefined
+        ? shown(error, safe.message, safe.extensions ?? {})
+        : shown(error, timeout, { code: "TIMEOUT" });
+    }
     const filterError = FILTER_ERRORS.get(originalError.message);
     if (filterError !== undefined) return shown(error, filterError, { code: "BAD_USER_INPUT" });
     if (isDataException((originalError as { code?: unknown }).code)) {

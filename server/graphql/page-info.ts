@@ -32,6 +32,16 @@ const hasPage = ([known, cursor, offset]: readonly [
   number | null | undefined,
 ]): boolean => known || cursor != null || (offset ?? 0) > 0;
 
+const CURSORS = new Set(["startCursor", "endCursor"]);
+
+/** Has the rows read: grafast does not, where a cursor is all that is asked of a page. */
+function cursorPlan(fieldName: string, stock: FieldPlanResolver | undefined): FieldPlanResolver {
+  return ($pageInfo, fieldArgs, info) => {
+    asPageInfo($pageInfo).getDepOptions(0).step.nodes();
+    return stock ? stock($pageInfo, fieldArgs, info) : asPageInfo($pageInfo).get(fieldName);
+  };
+}
+
 export const PageInfoPlugin: GraphileConfig.Plugin = {
   name: "PageInfoPlugin",
   version: "1.0.0",
@@ -41,7 +51,9 @@ export const PageInfoPlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLObjectType_fields_field(field, _build, { scope, Self }) {
         const { fieldName } = scope;
-        if (Self.name !== "PageInfo" || !isSide(fieldName)) return field;
+        if (Self.name !== "PageInfo") return field;
+        if (CURSORS.has(fieldName)) return { ...field, plan: cursorPlan(fieldName, field.plan) };
+        if (!isSide(fieldName)) return field;
         const side = SIDES[fieldName];
         const stock: FieldPlanResolver =
           field.plan ?? (($pageInfo) => asPageInfo($pageInfo).get(fieldName));

@@ -7,6 +7,10 @@ import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
+import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
+import type { GraphqlLimits } from "./limits/limits.ts";
+import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
+import { makeWholeListsPlugin } from "./limits/whole-lists.ts";
 import { makeMaskError } from "./mask-error.ts";
 import { PageInfoPlugin } from "./page-info.ts";
 import { PagePolicyPlugin } from "./page-policy.ts";
@@ -23,9 +27,11 @@ export interface PresetOptions {
   pool: Pool;
   /** Hears of every error that a client is not shown. */
   log: (error: unknown) => void;
+  /** What one request may ask for. */
+  limits: GraphqlLimits;
 }
 
-export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset {
+export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig.Preset {
   return {
     extends: [
       makeV4Preset({
@@ -43,6 +49,10 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
       PostGraphileConnectionFilterPreset,
     ],
     plugins: [
+      // First, so that what is refused begins nothing.
+      makeDocumentLimitsPlugin(limits),
+      makeOperationLimitsPlugin(limits),
+      makeWholeListsPlugin(limits),
       ExactNamesPlugin,
       ServedOrdersPlugin,
       PagingArgumentsPlugin,
@@ -92,6 +102,7 @@ export function makePreset({ pool, log }: PresetOptions): GraphileConfig.Preset 
     grafast: {
       // No client is told the plan of its query, nor the SQL, however it asks.
       explain: false,
+      timeouts: { planning: limits.planningMs, execution: limits.executionMs },
     },
     grafserv: {
       // The preset for version 4 takes forms too.

@@ -1,6 +1,7 @@
 // The environment, as the service reads it.
 import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { GRAPHQL_LIMITS } from "../../server/graphql/limits/limits.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
 
@@ -32,6 +33,7 @@ it("has a default for everything", () => {
     poolHoldMs: 30_000,
     http: HTTP_BOUNDS,
     logLevel: "info",
+    limits: GRAPHQL_LIMITS,
     cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
@@ -86,8 +88,56 @@ it("takes what is given", () => {
       maxConnections: 50,
     },
     logLevel: "warn",
+    limits: GRAPHQL_LIMITS,
     cache: { bytes: 1_000_000, checkMs: 0 },
   });
+});
+
+it("takes each limit of a GraphQL request", () => {
+  expect(
+    readConfig({
+      MAX_PAGE: "1",
+      MAX_ROWS: "2",
+      MAX_COST: "3",
+      MAX_BODY_BYTES: "4000",
+      MAX_TOKENS: "500",
+      MAX_DEPTH: "16",
+      MAX_FIELDS: "700",
+      MAX_ALIASES: "0",
+      MAX_DIRECTIVES: "9",
+      MAX_OPERATIONS: "10",
+      MAX_VALUES: "11",
+      MAX_INPUT_DEPTH: "12",
+      PLANNING_TIMEOUT_MS: "13",
+      EXECUTION_TIMEOUT_MS: "14",
+    }).limits,
+  ).toEqual({
+    page: 1,
+    rows: 2,
+    cost: 3,
+    bodyBytes: 4000,
+    tokens: 500,
+    depth: 16,
+    fields: 700,
+    aliases: 0,
+    directives: 9,
+    operations: 10,
+    values: 11,
+    inputDepth: 12,
+    planningMs: 13,
+    executionMs: 14,
+  });
+});
+
+it("refuses limits under which no page and no tool would be answered", () => {
+  expect(complaints({ MAX_COST: "999" })).toEqual([
+    "MAX_COST: 999 is less than MAX_PAGE, 1000, which a page costs.",
+  ]);
+  expect(complaints({ MAX_DEPTH: "14", MAX_TOKENS: "199", MAX_FIELDS: "249" })).toEqual([
+    'MAX_TOKENS: "199" is not an integer from 200 to 1000000.',
+    'MAX_DEPTH: "14" is not an integer from 15 to 100.',
+    'MAX_FIELDS: "249" is not an integer from 250 to 1000000.',
+  ]);
 });
 
 it("keeps no answers where CACHE is off", () => {

@@ -11,6 +11,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { makeSchema } from "postgraphile";
+import { GRAPHQL_LIMITS } from "../../../server/graphql/limits/limits.ts";
 import { makePreset } from "../../../server/graphql/preset.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 
@@ -23,7 +24,9 @@ beforeAll(async () => {
   const log = (error: unknown): void => {
     throw error;
   };
-  ({ schema } = await makeSchema(makePreset({ pool: database.reader, log })));
+  ({ schema } = await makeSchema(
+    makePreset({ pool: database.reader, log, limits: GRAPHQL_LIMITS }),
+  ));
 });
 afterAll(async () => {
   await database.drop();

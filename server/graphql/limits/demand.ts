@@ -1,0 +1,261 @@
+// What an operation asks of the database, as far as it costs: a tree of the records, lists and counts
+// that it selects, read from document and schema once, whatever the variables will be.
+import {
+  getNamedType,
+  getNullableType,
+  isAbstractType,
+  isCompositeType,
+  isListType,
+  isObjectType,
+  Kind,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  type ArgumentNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
+import { listSizes, type ListSizes } from "./introspection-sizes.ts";
+
+/** A number that the query gives, or the variable that will give it; null where it gives none. */
+export type Amount = number | null | { variable: string; otherwise: number | null };
+
+/** One record, with what is asked of it. */
+export interface RecordDemand {
+  kind: "record";
+  each: Demand[];
+}
+
+/** The count of a whole set. */
+export interface CountDemand {
+  kind: "count";
+}
+
+/** A list, with what is asked of each of its rows, and what beside them. */
+export interface ListDemand {
+  kind: "list";
+  field: FieldNode;
+  first: Amount;
+  last: Amount;
+  offset: Amount;
+  /** Whether rows are read at all; a connection may be asked for its count alone. */
+  readsRows: boolean;
+  each: Demand[];
+  beside: Demand[];
+}
+
+/** A list that the schema itself holds, of about this size. */
+export interface SchemaListDemand {
+  kind: "schemaList";
+  size: number;
+  each: Demand[];
+}
+
+export type Demand = RecordDemand | CountDemand | ListDemand | SchemaListDemand;
+
+/** An operation's demand: its root fields, and all of its lists once more. */
+export interface OperationDemand {
+  operation: OperationDefinitionNode;
+  root: Demand[];
+  lists: ListDemand[];
+}
+
+/** A list without paging has no bound that could be read here; arrays of a row are short. */
+const ARRAY_SIZE = 10;
+
+/** The demand of an operation of a valid document; undefined where it does not say which is run. */
+export function operationDemand(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null,
+): OperationDemand | undefined {
+  const operations = document.definitions.filter(
+    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
+  );
+  const [operation, another] = operations.filter(
+    ({ name }) => operationName === null || name?.value === operationName,
+  );
+  if (operation === undefined || another !== undefined) return undefined;
+  const type = schema.getRootType(operation.operation);
+  if (type == null) return undefined;
+  const reader = new DemandReader(schema, document, operation);
+  return { operation, root: reader.read(type, [operation.selectionSet]), lists: reader.lists };
+}
+
+/** A field as it will be answered: all selections of it under one name. */
+interface Selected {
+  parent: GraphQLCompositeType;
+  field: FieldNode;
+  sets: SelectionSetNode[];
+}
+
+class DemandReader {
+  readonly lists: ListDemand[] = [];
+  readonly #schema: GraphQLSchema;
+  readonly #sizes: ListSizes;
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #defaults: ReadonlyMap<string, number | null>;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode) {
+    this.#schema = schema;
+    this.#sizes = listSizes(schema);
+    this.#fragments = new Map(
+      document.definitions.flatMap((definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION
+          ? [[definition.name.value, definition] as const]
+          : [],
+      ),
+    );
+    this.#defaults = new Map(
+      (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [
+        variable.name.value,
+        defaultValue?.kind === Kind.INT ? Number(defaultValue.value) : null,
+      ]),
+    );
+  }
+
+  /** What these selections ask of one object of the type. */
+  read(type: GraphQLCompositeType, sets: SelectionSetNode[]): Demand[] {
+    return this.#collect(type, sets).flatMap((selected) => this.#demandsOf(selected));
+  }
+
+  #demandsOf({ parent, field, sets }: Selected): Demand[] {
+    const definition = this.#definition(parent, field);
+    const type = definition && getNamedType(definition.type);
+    if (definition === undefined || !isCompositeType(type)) return [];
+    const isList = isListType(getNullableType(definition.type));
+    if (type.name.startsWith("__")) {
+      const size = isList ? (this.#sizes.get(`${parent.name}.${field.name.value}`) ?? 1) : 0;
+      return [{ kind: "schemaList", size, each: this.read(type, sets) }];
+    }
+    if (definition.args.some(({ name }) => name === "first")) {
+      return [this.#list(field, isList, type, sets)];
+    }
+    if (isList) {
+      return [{ kind: "schemaList", size: ARRAY_SIZE, each: this.read(type, sets) }];
+    }
+    return [{ kind: "record", each: this.read(type, sets) }];
+  }
+
+  #list(
+    field: FieldNode,
+    isPlain: boolean,
+    type: GraphQLCompositeType,
+    sets: SelectionSetNode[],
+  ): ListDemand {
+    const demand: ListDemand = {
+      kind: "list",
+      field,
+      first: this.#amount(field, "first"),
+      last: this.#amount(field, "last"),
+      offset: this.#amount(field, "offset"),
+      readsRows: isPlain,
+      each: isPlain ? this.read(type, sets) : [],
+      beside: [],
+    };
+    if (!isPlain) for (const part of this.#collect(type, sets)) this.#addPart(demand, part);
+    this.lists.push(demand);
+    return demand;
+  }
+
+  /** Adds what one field of a connection asks for. */
+  #addPart(demand: ListDemand, part: Selected): void {
+    switch (part.field.name.value) {
+      case "totalCount":
+        demand.beside.push({ kind: "count" });
+        return;
+      case "pageInfo":
+        demand.readsRows = true;
+        return;
+      case "nodes":
+        demand.readsRows = true;
+        demand.each.push(...this.#within(part));
+        return;
+      case "edges": {
+        demand.readsRows = true;
+        const type = this.#typeOf(part);
+        if (type === undefined) return;
+        for (const ofEdge of this.#collect(type, part.sets))
+          demand.each.push(...this.#within(ofEdge));
+        return;
+      }
+      default:
+        demand.beside.push(...this.#demandsOf(part));
+    }
+  }
+
+  /** What is asked of the object that a field gives, the object itself left out. */
+  #within(selected: Selected): Demand[] {
+    const type = this.#typeOf(selected);
+    return type === undefined ? [] : this.read(type, selected.sets);
+  }
+
+  #typeOf({ parent, field }: Selected): GraphQLCompositeType | undefined {
+    const definition = this.#definition(parent, field);
+    const type = definition && getNamedType(definition.type);
+    return isCompositeType(type) ? type : undefined;
+  }
+
+  #definition(
+    parent: GraphQLCompositeType,
+    field: FieldNode,
+  ): GraphQLField<unknown, unknown> | undefined {
+    const name = field.name.value;
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
+    return "getFields" in parent ? parent.getFields()[name] : undefined;
+  }
+
+  /** The fields of these selections, fragments resolved, each name once. */
+  #collect(type: GraphQLCompositeType, sets: SelectionSetNode[]): Selected[] {
+    const collected = new Map<string, Selected>();
+    const spread = new Set<string>();
+    const add = (parent: GraphQLCompositeType, set: SelectionSetNode): void => {
+      for (const selection of set.selections) {
+        if (selection.kind === Kind.FIELD) {
+          const key = `${parent.name}.${(selection.alias ?? selection.name).value}`;
+          const known = collected.get(key);
+          const ownSets = selection.selectionSet === undefined ? [] : [selection.selectionSet];
+          if (known === undefined) collected.set(key, { parent, field: selection, sets: ownSets });
+          else known.sets.push(...ownSets);
+          continue;
+        }
+        const fragment =
+          selection.kind === Kind.INLINE_FRAGMENT
+            ? selection
+            : this.#fragments.get(selection.name.value);
+        if (fragment === undefined) continue;
+        if (selection.kind === Kind.FRAGMENT_SPREAD) {
+          if (spread.has(selection.name.value)) continue;
+          spread.add(selection.name.value);
+        }
+        add(this.#narrowed(parent, fragment.typeCondition?.name.value), fragment.selectionSet);
+      }
+    };
+    for (const set of sets) add(type, set);
+    return [...collected.values()];
+  }
+
+  /** The type that a fragment's fields are looked up on. */
+  #narrowed(parent: GraphQLCompositeType, condition: string | undefined): GraphQLCompositeType {
+    if (condition === undefined || isObjectType(parent)) return parent;
+    const type = this.#schema.getType(condition);
+    return isObjectType(type) || isAbstractType(type) ? type : parent;
+  }
+
+  #amount(field: FieldNode, name: string): Amount {
+    const argument = (field.arguments ?? []).find(
+      (given: ArgumentNode) => given.name.value === name,
+    );
+    const value = argument?.value;
+    if (value?.kind === Kind.INT) return Number(value.value);
+    if (value?.kind !== Kind.VARIABLE) return null;
+    const variable = value.name.value;
+    return { variable, otherwise: this.#defaults.get(variable) ?? null };
+  }
+}

@@ -1,0 +1,166 @@
+// Looks at a document before it is validated: validation takes long on a document that is made for
+// that, and planning takes as long as there are fields.
+import {
+  BREAK,
+  Kind,
+  Lexer,
+  parse,
+  Source,
+  TokenKind,
+  visit,
+  type ASTNode,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  type SelectionNode,
+  type SelectionSetNode,
+} from "graphql";
+import type { GraphqlLimits } from "./limits.ts";
+import { refusal } from "./refusal.ts";
+
+/**
+ * What of this document is more than the limits allow; undefined where nothing is, and for one that
+ * cannot be parsed, which is said elsewhere. It takes no longer than a document within the limits.
+ */
+export function documentProblem(query: string, limits: GraphqlLimits): GraphQLError | undefined {
+  const source = new Source(query, "GraphQL HTTP Request");
+  try {
+    return tokenProblem(source, limits) ?? parsedProblem(parse(source), limits);
+  } catch {
+    return undefined;
+  }
+}
+
+function tokenProblem(source: Source, { tokens, directives }: GraphqlLimits) {
+  const lexer = new Lexer(source);
+  let tokenCount = 0;
+  let directiveCount = 0;
+  while (lexer.advance().kind !== TokenKind.EOF) {
+    tokenCount += 1;
+    if (lexer.token.kind === TokenKind.AT) directiveCount += 1;
+    if (tokenCount > tokens) {
+      return refusal(
+        "TOO_MANY_TOKENS",
+        `The document has more than ${tokens} tokens (names, values and punctuation): give values as variables, or ask in several requests.`,
+      );
+    }
+    if (directiveCount > directives) {
+      return refusal("TOO_MANY_DIRECTIVES", `The document has more than ${directives} directives.`);
+    }
+  }
+  return undefined;
+}
+
+function parsedProblem(document: DocumentNode, limits: GraphqlLimits): GraphQLError | undefined {
+  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  if (operations.length > limits.operations) {
+    return refusal(
+      "TOO_MANY_OPERATIONS",
+      `The document has ${operations.length} operations, of which one is run: at most ${limits.operations} are accepted.`,
+    );
+  }
+  return selectionProblem(document, limits) ?? inputProblem(document, limits);
+}
+
+interface Place {
+  selection: SelectionNode;
+  depth: number;
+  /** The fragments that it stands in; one that is spread within itself is refused by validation. */
+  within: readonly string[];
+}
+
+function selectionProblem(document: DocumentNode, limits: GraphqlLimits) {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const places: Place[] = [];
+  const enter = (set: SelectionSetNode | undefined, depth: number, within: readonly string[]) => {
+    for (const selection of set?.selections ?? []) places.push({ selection, depth, within });
+  };
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+      fragments.set(definition.name.value, definition);
+    }
+    if (definition.kind === Kind.OPERATION_DEFINITION) enter(definition.selectionSet, 1, []);
+  }
+
+  let aliases = 0;
+  // Spreads count as fields do: fragments that spread others several times grow without any field.
+  let visited = 0;
+  for (let place = places.pop(); place !== undefined; place = places.pop()) {
+    const { selection, depth, within } = place;
+    visited += 1;
+    if (visited > limits.fields) return tooManyFields(limits);
+    if (selection.kind === Kind.FRAGMENT_SPREAD) {
+      const name = selection.name.value;
+      if (!within.includes(name)) {
+        enter(fragments.get(name)?.selectionSet, depth, [...within, name]);
+      }
+      continue;
+    }
+    if (selection.kind === Kind.INLINE_FRAGMENT) {
+      enter(selection.selectionSet, depth, within);
+      continue;
+    }
+    if (depth > limits.depth) return tooDeep(selection, limits);
+    if (selection.alias !== undefined) aliases += 1;
+    if (aliases > limits.aliases) return tooManyAliases(selection, limits);
+    enter(selection.selectionSet, depth + 1, within);
+  }
+  return undefined;
+}
+
+const tooManyFields = ({ fields }: GraphqlLimits): GraphQLError =>
+  refusal(
+    "TOO_MANY_FIELDS",
+    `The document has more than ${fields} fields, those of a fragment counted wherever it is spread.`,
+  );
+
+const tooDeep = (field: FieldNode, { depth }: GraphqlLimits): GraphQLError =>
+  refusal(
+    "TOO_DEEP",
+    `The field "${field.name.value}" is nested more than ${depth} fields deep.`,
+    field,
+  );
+
+const tooManyAliases = (field: FieldNode, { aliases }: GraphqlLimits): GraphQLError =>
+  refusal(
+    "TOO_MANY_ALIASES",
+    `The document has more than ${aliases} aliases, those of a fragment counted wherever it is spread.`,
+    field,
+  );
+
+/** Lists and objects that are written out in the document. */
+function inputProblem(document: DocumentNode, limits: GraphqlLimits): GraphQLError | undefined {
+  let problem: GraphQLError | undefined;
+  let depth = 0;
+  const enter = (node: ASTNode) => {
+    depth += 1;
+    if (depth > limits.inputDepth) problem = inputTooDeep("A value", limits, node);
+    if (node.kind === Kind.LIST && node.values.length > limits.values) {
+      problem = tooManyValues("A list", node.values.length, limits, node);
+    }
+    return problem === undefined ? undefined : BREAK;
+  };
+  const leave = () => void (depth -= 1);
+  visit(document, { ObjectValue: { enter, leave }, ListValue: { enter, leave } });
+  return problem;
+}
+
+export const inputTooDeep = (what: string, { inputDepth }: GraphqlLimits, node?: ASTNode) =>
+  refusal(
+    "INPUT_TOO_DEEP",
+    `${what} nests objects and lists more than ${inputDepth} deep: conditions are joined flatter by "and", "or" and "not".`,
+    node,
+  );
+
+export const tooManyValues = (
+  what: string,
+  count: number,
+  { values }: GraphqlLimits,
+  node?: ASTNode,
+) =>
+  refusal(
+    "TOO_MANY_VALUES",
+    `${what} has ${count} values: at most ${values} are accepted, ask for them in several requests.`,
+    node,
+  );

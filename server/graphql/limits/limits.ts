@@ -1,0 +1,49 @@
+// What one GraphQL request may ask for.
+
+export interface GraphqlLimits {
+  /** Bytes of a request's body. */
+  bodyBytes: number;
+  /** Tokens of a document. */
+  tokens: number;
+  /** Directives in a document, wherever they stand. */
+  directives: number;
+  /** Operations in a document, of which one is run. */
+  operations: number;
+  /** Fields within fields. The standard introspection query has 15. */
+  depth: number;
+  /** Fields of a document, a fragment's counted wherever it is spread. */
+  fields: number;
+  /** Aliases of a document, a fragment's counted wherever it is spread. */
+  aliases: number;
+  /** Values in one list of the input, as that of `in`. */
+  values: number;
+  /** Objects and lists within each other in the input, as those of `and`, `or` and `not`. */
+  inputDepth: number;
+  /** Rows of a page: the largest `first` and `last`. */
+  page: number;
+  /** Rows of a list that is asked for without `first` and `last`; a longer one is an error. */
+  rows: number;
+  /** What a query may cost: see cost.ts. */
+  cost: number;
+  /** Milliseconds to plan an operation; more, up to five times, while the process is new. */
+  planningMs: number;
+  /** Milliseconds after which nothing more of an operation is begun. */
+  executionMs: number;
+}
+
+export const GRAPHQL_LIMITS: GraphqlLimits = {
+  bodyBytes: 100_000,
+  tokens: 2000,
+  directives: 50,
+  operations: 10,
+  depth: 15,
+  fields: 500,
+  aliases: 50,
+  values: 1000,
+  inputDepth: 12,
+  page: 1000,
+  rows: 10_000,
+  cost: 50_000,
+  planningMs: 1000,
+  executionMs: 15_000,
+};

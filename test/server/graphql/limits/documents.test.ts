@@ -1,0 +1,215 @@
+// Documents that are more than they may be: refused by name before they are validated, and without a
+// word to the database.
+import { getIntrospectionQuery } from "graphql";
+import { documentProblem } from "../../../../server/graphql/limits/document-problem.ts";
+import { GRAPHQL_LIMITS } from "../../../../server/graphql/limits/limits.ts";
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import { ask, dataOf } from "../../../graphql.ts";
+import { recordStatements, type Statement } from "../../../statements.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let statements: Statement[];
+beforeAll(async () => {
+  database = await makeDatabase();
+  statements = recordStatements(database.reader);
+  app = await makeTestApp(database.reader, { cache: "off" });
+  await dataOf(app, "{ __typename }");
+});
+beforeEach(() => {
+  statements.length = 0;
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const times = (count: number, text: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => text(n)).join(" ");
+
+/** Trades of offers of trades, so many fields deep. */
+function deep(depth: number): string {
+  const around = ["allDexTrades(first: 1)", "nodes", "offer", "trades(first: 1)"];
+  const fields = Array.from({ length: depth - 1 }, (_, n) =>
+    n < 3 ? around[n]! : ["trades(first: 1)", "nodes", "offer"][n % 3]!,
+  );
+  return `{ ${fields.join(" { ")} { __typename ${"} ".repeat(depth)}`;
+}
+
+/** A filter with so many objects within each other. */
+const nested = (objects: number): string =>
+  `${"{ not: ".repeat(objects - 2)}{ id: { equalTo: "1" } }${" }".repeat(objects - 2)}`;
+
+const filtered = (filter: string): string =>
+  `{ allDexTrades(first: 1, filter: ${filter}) { nodes { id } } }`;
+
+const filteredByIds = (wanted: number, others: number): string => {
+  const [few, many] = [wanted, others].map((count) => times(count, () => '"1"'));
+  return `{ allDexTrades(filter: { id: { in: [${few!}] notIn: [${many!}] } }) { totalCount } }`;
+};
+
+const ACCEPTED_AND_REFUSED: [
+  what: string,
+  code: string,
+  accepted: string,
+  refused: string,
+  message: string,
+][] = [
+  [
+    "tokens",
+    "TOO_MANY_TOKENS",
+    // 24 tokens beside the values.
+    filteredByIds(988, 988),
+    filteredByIds(988, 989),
+    "The document has more than 2000 tokens (names, values and punctuation): give values as variables, or ask in several requests.",
+  ],
+  [
+    "directives",
+    "TOO_MANY_DIRECTIVES",
+    `{ dexHead { ${times(50, () => "block @skip(if: false)")} } }`,
+    `{ dexHead { ${times(51, () => "block @skip(if: false)")} } }`,
+    "The document has more than 50 directives.",
+  ],
+  [
+    "operations",
+    "TOO_MANY_OPERATIONS",
+    times(10, (n) => `query Q${n} { dexHead { block } }`),
+    times(11, (n) => `query Q${n} { dexHead { block } }`),
+    "The document has 11 operations, of which one is run: at most 10 are accepted.",
+  ],
+  [
+    "levels of fields",
+    "TOO_DEEP",
+    deep(15),
+    deep(16),
+    'The field "__typename" is nested more than 15 fields deep.',
+  ],
+  [
+    "fields",
+    "TOO_MANY_FIELDS",
+    `{ dexHead { ${times(499, () => "block")} } }`,
+    `{ dexHead { ${times(500, () => "block")} } }`,
+    "The document has more than 500 fields, those of a fragment counted wherever it is spread.",
+  ],
+  [
+    "aliases",
+    "TOO_MANY_ALIASES",
+    `{ dexHead { ${times(50, (n) => `a${n}: block`)} } }`,
+    `{ dexHead { ${times(51, (n) => `a${n}: block`)} } }`,
+    "The document has more than 50 aliases, those of a fragment counted wherever it is spread.",
+  ],
+  [
+    "values in a list",
+    "TOO_MANY_VALUES",
+    filtered(`{ id: { in: [${times(1000, () => '"1"')}] } }`),
+    filtered(`{ id: { in: [${times(1001, () => '"1"')}] } }`),
+    "A list has 1001 values: at most 1000 are accepted, ask for them in several requests.",
+  ],
+  [
+    "objects within each other",
+    "INPUT_TOO_DEEP",
+    filtered(nested(12)),
+    filtered(nested(13)),
+    'A value nests objects and lists more than 12 deep: conditions are joined flatter by "and", "or" and "not".',
+  ],
+];
+
+it.each(ACCEPTED_AND_REFUSED)(
+  "%s: as many as the limit are accepted, and one more is %s",
+  async (_what, code, accepted, refused, message) => {
+    expect(documentProblem(accepted, GRAPHQL_LIMITS)).toBeUndefined();
+
+    const { status, data, errors } = await ask(app, refused);
+
+    expect(status).toBe(200);
+    expect(data).toBeUndefined();
+    expect(errors).toEqual([expect.objectContaining({ message, extensions: { code } })]);
+    expect(statements).toEqual([]);
+  },
+);
+
+it.each(ACCEPTED_AND_REFUSED.slice(1, 2))(
+  "%s too many are 400 in GraphQL's own media type",
+  async (_what, _code, _accepted, query) => {
+    const answer = await app.request
+      .post("/graphql")
+      .set("accept", "application/graphql-response+json")
+      .send({ query });
+    expect(answer.status).toBe(400);
+    expect(answer.type).toBe("application/graphql-response+json");
+  },
+);
+
+it("counts what fragments multiply, and takes no longer for it", () => {
+  // 2^40 fields, in 40 fragments that spread the next one twice.
+  const doubling = times(40, (n) => `fragment F${n} on DexTrade { ...F${n + 1} ...F${n + 1} }`);
+  const query = `{ allDexTrades(first: 1) { nodes { ...F0 } } } ${doubling} fragment F40 on DexTrade { id }`;
+
+  expect(documentProblem(query, GRAPHQL_LIMITS)?.extensions["code"]).toBe("TOO_MANY_FIELDS");
+});
+
+it("leaves fragments that spread themselves to validation", async () => {
+  const { errors } = await ask(
+    app,
+    "{ allDexTrades(first: 1) { nodes { ...A } } } fragment A on DexTrade { id ...B } fragment B on DexTrade { ...A }",
+  );
+
+  expect(errors?.map(({ message }) => message)).toEqual([
+    'Cannot spread fragment "A" within itself via "B".',
+  ]);
+});
+
+it("counts no at sign of a string as a directive", async () => {
+  const text = "@".repeat(100);
+  const { errors } = await ask(
+    app,
+    `{ allDexTrades(first: 1, condition: { market: "${text}" }) { nodes { id } } }`,
+  );
+  expect(errors).toBeUndefined();
+});
+
+it("takes the standard introspection query, with all that it can ask", async () => {
+  const { data, errors } = await ask<{ __schema: { types: unknown[] } }>(
+    app,
+    getIntrospectionQuery({
+      descriptions: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+      oneOf: true,
+    }),
+  );
+
+  expect(errors).toBeUndefined();
+  expect(data?.__schema.types.length).toBeGreaterThan(20);
+});
+
+it("refuses introspection that is asked for over and over", async () => {
+  const all = "types { fields { args { type { fields { name } } } } }";
+  const { errors } = await ask(app, `{ ${times(40, (n) => `s${n}: __schema { ${all} }`)} }`);
+
+  expect(errors?.[0]?.extensions).toEqual({ code: "TOO_EXPENSIVE" });
+});
+
+describe("time", () => {
+  it.each([
+    ["planned", { planningMs: 0 }, "The query took too long to plan: simplify it."],
+    [
+      "run",
+      { executionMs: 0 },
+      "The query took too long: ask for smaller pages, or by what an index serves.",
+    ],
+  ])("that is up before a query is %s is an error by its code", async (_what, limit, message) => {
+    const slow = await makeTestApp(database.reader, {
+      cache: "off",
+      limits: { ...GRAPHQL_LIMITS, ...limit },
+    });
+
+    const { errors } = await ask(slow, "{ allDexTrades(first: 1) { nodes { id } } }");
+    await slow.close();
+
+    expect(errors).toEqual([expect.objectContaining({ message, extensions: { code: "TIMEOUT" } })]);
+  });
+});

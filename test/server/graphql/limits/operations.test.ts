@@ -1,0 +1,241 @@
+// Operations that ask for more than they may: refused by name before anything of them is run.
+import { GRAPHQL_LIMITS } from "../../../../server/graphql/limits/limits.ts";
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import { anOffer, aTrade, insert, registerMarkets } from "../../../factories.ts";
+import { ask, dataOf } from "../../../graphql.ts";
+import { recordStatements, type Statement } from "../../../statements.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let statements: Statement[];
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await insert(database.writer, "dex_offer", anOffer({ id: 1 }));
+  await insert(
+    database.writer,
+    "dex_trade",
+    Array.from({ length: 1001 }, (_, idx) =>
+      aTrade({ offer_id: 1, tx: `0x${"0".repeat(64)}`, idx }),
+    ),
+  );
+  statements = recordStatements(database.reader);
+  app = await makeTestApp(database.reader, { cache: "off" });
+  await dataOf(app, "{ __typename }");
+});
+beforeEach(() => {
+  statements.length = 0;
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+/** The one error that this is refused with, of which the database hears nothing. */
+async function refused(
+  query: string,
+  variables: Record<string, unknown> = {},
+): Promise<{ code: unknown; message: string }> {
+  const { data, errors } = await ask(app, query, variables);
+  expect(data).toBeUndefined();
+  expect(errors).toHaveLength(1);
+  expect(statements).toEqual([]);
+  const [error] = errors!;
+  return { code: error!.extensions?.["code"], message: error!.message };
+}
+
+describe("a page", () => {
+  it("has up to 1000 rows, with the offer of each", async () => {
+    const { allDexTrades } = await dataOf(
+      app,
+      "{ allDexTrades(first: 1000) { totalCount nodes { id offer { id lotAmt } } pageInfo { hasNextPage } } }",
+    );
+
+    expect(allDexTrades.nodes).toHaveLength(1000);
+    expect(allDexTrades.totalCount).toBe(1001);
+    expect(allDexTrades.pageInfo.hasNextPage).toBe(true);
+    expect(allDexTrades.nodes[0]!["offer"]).toMatchObject({ id: 1 });
+  });
+
+  it.each([
+    ["first", "{ allDexTrades(first: 1001) { nodes { id } totalCount } }", {}],
+    ["last", "{ allDexTrades(last: 1001) { edges { cursor } } }", {}],
+    ["first", "query ($n: Int) { allDexTrades(first: $n) { nodes { id } } }", { n: 1001 }],
+    ["first", "query ($n: Int = 1001) { allDexTrades(first: $n) { totalCount } }", {}],
+    ["first", "{ ...f } fragment f on Query { allDexTrades(first: 1001) { nodes { id } } }", {}],
+  ])("of more is refused by the name of %s: %s", async (name, query, variables) => {
+    const onwards = name === "first" ? '"after": endCursor' : '"before": startCursor';
+    expect(await refused(query, variables)).toEqual({
+      code: "PAGE_TOO_LARGE",
+      message: `Argument "${name}" of "allDexTrades" must be an integer from 0 to 1000, not 1001: page on with ${onwards}.`,
+    });
+  });
+
+  it("of more is refused in a list within a list", async () => {
+    const query = "{ dexOffer(id: 1) { trades(first: 1001) { nodes { id } } } }";
+    expect(await refused(query)).toMatchObject({
+      code: "PAGE_TOO_LARGE",
+      message: expect.stringMatching(/^Argument "first" of "trades" must be/),
+    });
+  });
+
+  it("of more is no matter in an operation that is not run", async () => {
+    const query =
+      "query A { allDexTrades(first: 1) { nodes { id } } } query B { allDexTrades(first: 1001) { nodes { id } } }";
+    const answer = await app.request.post("/graphql").send({ query, operationName: "A" });
+    expect(answer.body.errors).toBeUndefined();
+    const other = await app.request.post("/graphql").send({ query, operationName: "B" });
+    expect(other.body.errors[0].extensions).toEqual({ code: "PAGE_TOO_LARGE" });
+  });
+});
+
+describe("the cost of a query", () => {
+  it("is the rows that it may read, nested ones for each row around them", async () => {
+    const query =
+      "{ allDexTrades(first: 1000) { nodes { offer { trades(first: 1000) { nodes { id } } } } } }";
+    expect(await refused(query)).toEqual({
+      code: "TOO_EXPENSIVE",
+      message:
+        'The query may read 1002000 rows, nested ones counted for each row around them: at most 50000 are accepted. Ask for smaller pages by "first", the smallest for what is nested.',
+    });
+  });
+
+  it.each([
+    // 1000 offers, and 49 trades of each.
+    [
+      "rows of lists",
+      "{ allDexOffers(first: 1000) { nodes { trades(first: N) { nodes { id } } } } }",
+      49,
+    ],
+    [
+      "edges",
+      "{ allDexOffers(first: 1000) { edges { node { trades(first: N) { edges { cursor } } } } } }",
+      49,
+    ],
+    [
+      "what fragments ask for",
+      "{ allDexOffers(first: 1000) { ...o } } fragment o on DexOffersConnection { nodes { ...t } } fragment t on DexOffer { trades(first: N) { nodes { id } } }",
+      49,
+    ],
+    [
+      "a page that is asked for by its pageInfo",
+      "{ allDexOffers(first: 1000) { nodes { trades(first: N) { pageInfo { hasNextPage } } } } }",
+      49,
+    ],
+    // Each of the 1000 with its offer, its N trades, and the offer of each of these.
+    [
+      "records within rows",
+      "{ allDexTrades(first: 1000) { nodes { offer { trades(first: N) { nodes { offer { id } } } } } } }",
+      24,
+    ],
+    // An offset of 100 costs as much as a row.
+    [
+      "what is skipped",
+      "{ allDexOffers(first: 1000) { nodes { trades(first: 9, offset: N00) { nodes { id } } } } }",
+      40,
+    ],
+  ])("counts %s, up to the limit", async (_what, query, n) => {
+    const { errors } = await ask(app, query.replace("N", String(n)));
+    expect(errors).toBeUndefined();
+    statements.length = 0;
+    expect(await refused(query.replace("N", String(n + 1)))).toMatchObject({
+      code: "TOO_EXPENSIVE",
+    });
+  });
+
+  it("counts a field once that several fragments ask for", async () => {
+    const { errors } = await ask(
+      app,
+      `{ allDexOffers(first: 1000) { nodes { ...a ...b } } }
+      fragment a on DexOffer { trades(first: 49) { nodes { id } } }
+      fragment b on DexOffer { trades(first: 49) { nodes { price } } }`,
+    );
+    expect(errors).toBeUndefined();
+  });
+
+  it("counts a field as often as it is asked for by other names", async () => {
+    const query = `{ allDexOffers(first: 1000) { nodes {
+      a: trades(first: 25) { nodes { id } }
+      b: trades(first: 25) { nodes { id } }
+    } } }`;
+    expect(await refused(query)).toMatchObject({ code: "TOO_EXPENSIVE" });
+  });
+
+  it("counts each count of a set", async () => {
+    const counts = "{ allDexOffers(first: 1000) { nodes { trades { totalCount } } } }";
+    expect((await ask(app, counts)).errors).toBeUndefined();
+
+    const many = `{ allDexOffers(first: 1000) { nodes { ${[1, 2, 3, 4, 5]
+      .map((n) => `n${n}: trades(condition: { block: ${n} }) { totalCount }`)
+      .join(" ")} } } }`;
+    statements.length = 0;
+    expect(await refused(many)).toMatchObject({ code: "TOO_EXPENSIVE" });
+  });
+
+  it("is that of the variables given", async () => {
+    const query =
+      "query ($n: Int!) { allDexOffers(first: 1000) { nodes { trades(first: $n) { nodes { id } } } } }";
+    expect((await ask(app, query, { n: 49 })).errors).toBeUndefined();
+    statements.length = 0;
+    expect(await refused(query, { n: 50 })).toMatchObject({ code: "TOO_EXPENSIVE" });
+  });
+});
+
+describe("values given as variables", () => {
+  const query =
+    "query ($filter: DexTradeFilter) { allDexTrades(first: 1, filter: $filter) { nodes { id } } }";
+  const ids = (count: number): string[] => Array.from({ length: count }, (_, n) => String(n + 1));
+
+  it.each(["in", "notIn"])("are up to 1000 in the list of %s", async (operator) => {
+    const filter = (count: number) => ({ filter: { id: { [operator]: ids(count) } } });
+    expect((await ask(app, query, filter(1000))).errors).toBeUndefined();
+    statements.length = 0;
+    expect(await refused(query, filter(1001))).toEqual({
+      code: "TOO_MANY_VALUES",
+      message: `The list $filter.id.${operator} has 1001 values: at most 1000 are accepted, ask for them in several requests.`,
+    });
+  });
+
+  it("are up to 1000 in the list of inInsensitive, and in a list deeper within", async () => {
+    const filter = { or: [{ taker: { inInsensitive: ids(1001) } }] };
+    expect((await refused(query, { filter })).message).toMatch(
+      /^The list \$filter\.or\.0\.taker\.inInsensitive has 1001 values/,
+    );
+  });
+
+  it("nest up to 12 deep", async () => {
+    let filter: object = { id: { equalTo: "1" } };
+    for (let depth = 2; depth < 12; depth += 1) filter = { not: filter };
+    expect((await ask(app, query, { filter })).errors).toBeUndefined();
+    statements.length = 0;
+    expect(await refused(query, { filter: { not: filter } })).toEqual({
+      code: "INPUT_TOO_DEEP",
+      message:
+        'The variable $filter.not.not.not.not.not.not.not.not.not.not.not.id nests objects and lists more than 12 deep: conditions are joined flatter by "and", "or" and "not".',
+    });
+  });
+
+  it("are not looked at where no variable of that name is declared", async () => {
+    expect((await ask(app, query, { ids: ids(2000) })).errors).toBeUndefined();
+  });
+});
+
+it("holds all limits to what the service is told", async () => {
+  const strict = await makeTestApp(database.reader, {
+    cache: "off",
+    limits: { ...GRAPHQL_LIMITS, page: 5, cost: 10, depth: 3 },
+  });
+  const codes = [];
+  for (const query of [
+    "{ allDexTrades(first: 6) { nodes { id } } }",
+    "{ allDexTrades(first: 5) { nodes { offer { id } } } }",
+    "{ a: allDexTrades(first: 5) { nodes { id } } b: allDexTrades(first: 6) { totalCount } }",
+    "{ a: allDexTrades(first: 5) { nodes { id } } b: allDexTrades(first: 5) { nodes { id } } c: dexHead { block } }",
+  ]) {
+    const { errors } = await ask(strict, query);
+    codes.push(errors?.[0]?.extensions?.["code"]);
+  }
+  await strict.close();
+  expect(codes).toEqual(["PAGE_TOO_LARGE", "TOO_DEEP", "PAGE_TOO_LARGE", "TOO_EXPENSIVE"]);
+});
