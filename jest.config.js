@@ -6,6 +6,8 @@ globalThis.process.env.GRAPHILE_ENV ??= "production";
 
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
+  // Slow: `npm run test:image`.
+  testPathIgnorePatterns: ["<rootDir>/test/image/"],
   transform: {
     "^.+\\.(ts|js)$": [
       "@swc/jest",

@@ -1,0 +1,25 @@
+# The service, for a PostgreSQL of one's own (DATABASE_URL); compose.yaml shows it with one. The
+# embedded PostgreSQL and the Node of package.json are left out: this image has its own Node.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No install script makes anything that is run. Left out beside: maps, which are for debuggers, and the
+# sources of GraphiQL's editor, which GraphiQL's own files hold already.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+  && find node_modules -name '*.map' -delete \
+  && rm -r node_modules/monaco-editor
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json .gmrc ./
+COPY db ./db
+COPY rest ./rest
+COPY server ./server
+# It writes nothing: run it with a read-only root.
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "server/main.ts"]
