@@ -30,6 +30,10 @@ export interface ConnectionOptions {
   waitMs?: number;
   /** What a pool may keep waiting, and for how long it lends a connection; without it, no bound. */
   bounds?: PoolBounds;
+  /** Milliseconds after which PostgreSQL breaks a statement off; 0, and the default, is never. */
+  statementTimeoutMs?: number;
+  /** Milliseconds for which a statement waits for a lock; 0, and the default, is for ever. */
+  lockTimeoutMs?: number;
   /** What the server's list of connections shows. */
   applicationName?: string;
 }
@@ -38,13 +42,16 @@ export interface ConnectionOptions {
  * The settings of every session, as options of its start: they cost no round trip, and `reset` goes
  * back to them, not behind them. A reader's session refuses every write.
  */
-function sessionSettings(role: Role | undefined): Record<string, string> {
+function sessionSettings(options: ConnectionOptions): Record<string, string> {
+  const { role, statementTimeoutMs = 0, lockTimeoutMs = 0 } = options;
   return {
     TimeZone: "UTC",
     search_path: "public",
     // The service's queries are short: compiling one takes longer than running it.
     jit: "off",
     ...(role === undefined ? {} : { role }),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
+    ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
     ...(role === "dex_reader"
       ? {
           default_transaction_read_only: "on",
@@ -60,7 +67,7 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
   const url = withPlainTls(given);
   // A bad URL fails here, where the caller can name it, and not at the first query.
   const asked = parse(url).options;
-  const settings = Object.entries(sessionSettings(options.role)).map(
+  const settings = Object.entries(sessionSettings(options)).map(
     ([name, value]) => `-c ${name}=${value}`,
   );
   return {

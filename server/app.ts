@@ -11,6 +11,7 @@ import { v2Router } from "../rest/v2/router.ts";
 import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
+import { refuseBy } from "./front-refusal.ts";
 import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./database-gate.ts";
@@ -25,8 +26,10 @@ import { noteRoute } from "./observe/note-route.ts";
 import { ObservedGraphqlPlugin } from "./observe/observed-graphql.ts";
 import { observe, type OnOver } from "./observe/observe.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
+import { limitRate, type RateLimit } from "./rate-limit.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { refusalBody } from "./refusal-body.ts";
+import { boundUrls } from "./url-bounds.ts";
 
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
@@ -46,6 +49,8 @@ export interface AppOptions {
   http?: HttpBounds;
   /** What one GraphQL request may ask for; without it, what `GRAPHQL_LIMITS` gives. */
   limits?: GraphqlLimits;
+  /** How often a client may ask; without it, as often as it likes. */
+  rateLimit?: RateLimit | undefined;
 }
 
 export interface App {
@@ -62,8 +67,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
-  const server = makeServer(beforeExpress(app, options, log), http, refusalBody(head), (listener) =>
-    observe(listener, onOver),
+  const server = makeServer(
+    beforeExpress(app, options, head, log),
+    http,
+    refusalBody(head),
+    (listener) => observe(listener, onOver),
   );
 
   app.disable("x-powered-by");
@@ -113,13 +121,20 @@ export async function makeApp(options: AppOptions): Promise<App> {
  * What a request meets before Express, the first last. Express itself costs more than an answer that
  * is known, so what every request goes through is not in it.
  */
-function beforeExpress(app: Express, options: AppOptions, log: LogError): RequestListener {
-  const { pool, cache, limits = GRAPHQL_LIMITS } = options;
-  const service = asCurrentRequest(app);
+function beforeExpress(
+  app: Express,
+  { pool, cache, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions,
+  head: LastHead,
+  log: LogError,
+): RequestListener {
   const { bodyBytes } = limits;
-  return cache
+  const refuse = refuseBy(refusalBody(head));
+  const service = asCurrentRequest(app);
+  const answering = cache
     ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, ...cache })
     : service;
+  const bounded = boundUrls(answering, refuse);
+  return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
 }
 
 type LogError = (error: unknown) => void;

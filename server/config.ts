@@ -1,8 +1,11 @@
 // The environment, checked, as one typed object.
+import proxyaddr from "proxy-addr";
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
+import type { TrustedProxies } from "./client-address.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
 import { LOG_LEVELS, type LogLevel } from "./observe/log.ts";
 
@@ -31,6 +34,12 @@ export interface Config {
   poolWaitMs: number;
   /** POOL_HOLD_MS: for how long one may hold it; then it is broken off, and 503. Default 30000. */
   poolHoldMs: number;
+  /** STATEMENT_TIMEOUT_MS: for how long PostgreSQL works on a statement, 0 for ever. Default 10000. */
+  statementTimeoutMs: number;
+  /** LOCK_TIMEOUT_MS: for how long a statement waits for a lock, 0 for ever. Default 3000. */
+  lockTimeoutMs: number;
+  /** What RATE_LIMIT and TRUST_PROXY give; undefined for RATE_LIMIT=0. */
+  rateLimit: RateLimit | undefined;
   /** HEADERS_TIMEOUT_MS and its like: what a client may take of the HTTP server. */
   http: HttpBounds;
   /** LOG_LEVEL: from which level on lines are logged; one a request is `info`. Default info. */
@@ -67,8 +76,12 @@ const number = z
   .regex(/^-?\d+(\.\d+)?$/)
   .transform(Number);
 const integer = (least: number, most: number) => number.pipe(z.int().min(least).max(most));
-const milliseconds = (usual: number) =>
-  integer(1, 3_600_000).default(usual).describe("an integer of milliseconds from 1 to 3600000");
+const milliseconds = (usual: number, least = 1) =>
+  integer(least, 3_600_000)
+    .default(usual)
+    .describe(
+      `an integer of milliseconds from ${least}${least === 0 ? " (never)" : ""} to 3600000`,
+    );
 const atMost = (usual: number, least = 1, most = 1_000_000) =>
   integer(least, most).default(usual).describe(`an integer from ${least} to ${most}`);
 const postgresUrl = z.string().refine(isPostgresUrl);
@@ -98,6 +111,19 @@ const variables = {
     .describe("an integer from 0 (nobody waits) to 100000"),
   POOL_WAIT_MS: milliseconds(5000),
   POOL_HOLD_MS: milliseconds(30_000),
+  STATEMENT_TIMEOUT_MS: milliseconds(10_000, 0),
+  LOCK_TIMEOUT_MS: milliseconds(3000, 0),
+  RATE_LIMIT: integer(0, 1_000_000_000)
+    .default(6000)
+    .describe("an integer of requests a minute from 0 (no limit) to 1000000000"),
+  TRUST_PROXY: z
+    .string()
+    .transform(trustedProxies)
+    .refine((trusted) => trusted !== undefined)
+    .default(0)
+    .describe(
+      "a number of proxies from 0 to 10, or their addresses or networks, such as 10.0.0.0/8, separated by commas",
+    ),
   HEADERS_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.headersTimeoutMs),
   REQUEST_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.requestTimeoutMs),
   KEEP_ALIVE_MS: milliseconds(HTTP_BOUNDS.keepAliveMs),
@@ -192,6 +218,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     poolQueue: data.POOL_QUEUE,
     poolWaitMs: data.POOL_WAIT_MS,
     poolHoldMs: data.POOL_HOLD_MS,
+    statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
+    lockTimeoutMs: data.LOCK_TIMEOUT_MS,
+    rateLimit:
+      data.RATE_LIMIT === 0
+        ? undefined
+        : { perMinute: data.RATE_LIMIT, trustedProxies: data.TRUST_PROXY },
     http: {
       headersTimeoutMs: data.HEADERS_TIMEOUT_MS,
       requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
@@ -227,6 +259,18 @@ function wrongValue(name: string, given: Record<string, string>): string {
   // A URL that cannot be parsed may hold a password anywhere.
   const shown = name.endsWith("_URL") ? "what was given" : JSON.stringify(given[name]);
   return `${name}: ${shown} is not ${accepted}.`;
+}
+
+/** A number of proxies, or their addresses as proxy-addr takes them; undefined for anything else. */
+function trustedProxies(text: string): TrustedProxies | undefined {
+  if (/^\d+$/.test(text)) return Number(text) <= 10 ? Number(text) : undefined;
+  const addresses = text.split(",").map((address) => address.trim());
+  try {
+    proxyaddr.compile(addresses);
+    return addresses;
+  } catch {
+    return undefined;
+  }
 }
 
 function isPostgresUrl(text: string): boolean {

@@ -4,7 +4,10 @@ import cors from "cors";
 const ANY_ORIGIN = {
   origin: "*",
   // Without this a page could not see them.
-  exposedHeaders: ["ETag", "Retry-After", "Allow", "X-Request-Id"],
+  exposedHeaders: [
+    ...["ETag", "Retry-After", "Allow", "X-Request-Id"],
+    ...["RateLimit", "RateLimit-Policy"],
+  ],
   // One preflight an hour is enough: what is allowed changes with a release only.
   maxAge: 3600,
 };

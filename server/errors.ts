@@ -62,6 +62,38 @@ export class MethodNotAllowed extends ClientFacingError {
   }
 }
 
+/** A part of the URL is longer than it may be. */
+export class UrlTooLong extends ClientFacingError {
+  override readonly name = "UrlTooLong";
+  readonly status = 414;
+
+  constructor(part: "path" | "query string", max: number) {
+    super(`The ${part} must be at most ${max} characters long`);
+  }
+}
+
+/** The query string has more parameters than it may. */
+export class TooManyParameters extends ClientFacingError {
+  override readonly name = "TooManyParameters";
+  readonly status = 400;
+
+  constructor(max: number) {
+    super(`The query string must have at most ${max} parameters`);
+  }
+}
+
+/** The client has asked more often than it may; it is told when it may again. */
+export class TooManyRequests extends ClientFacingError {
+  override readonly name = "TooManyRequests";
+  readonly status = 429;
+  override readonly headers: Record<string, string>;
+
+  constructor(perMinute: number, seconds: number) {
+    super(`At most ${perMinute} requests a minute are accepted: ask again in ${seconds} s`);
+    this.headers = { "Retry-After": String(seconds) };
+  }
+}
+
 /** A GraphQL request's body is longer than it may be. */
 export class BodyTooLarge extends ClientFacingError {
   override readonly name = "BodyTooLarge";
@@ -93,6 +125,28 @@ export class ServiceBusy extends ClientFacingError {
 
   constructor() {
     super("The service is busy: ask again in a moment");
+  }
+}
+
+/** PostgreSQL has broken a statement off, which took longer than it may. */
+export class TookTooLong extends ClientFacingError {
+  override readonly name = "TookTooLong";
+  readonly status = 503;
+  override readonly headers = { "Retry-After": "5" };
+
+  constructor() {
+    super("The database took too long to answer this");
+  }
+}
+
+/** Somebody holds a lock on what is asked for, as a migration does, for longer than is waited. */
+export class DataLocked extends ClientFacingError {
+  override readonly name = "DataLocked";
+  readonly status = 503;
+  override readonly headers = { "Retry-After": "5" };
+
+  constructor() {
+    super("The data are locked at the moment");
   }
 }
 

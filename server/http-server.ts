@@ -40,8 +40,8 @@ export const HTTP_BOUNDS: HttpBounds = {
 /** How often the server looks for requests that are late. */
 const CHECK_MS = 1000;
 
-/** What a refused request is told: an envelope's body, by the path as far as it is known. */
-export type RefusalBody = (path: string, message: string) => object;
+/** What a refused request is told: a body, by the path as far as it is known; GraphQL's has a code. */
+export type RefusalBody = (path: string, message: string, code?: string) => object;
 
 /** Makes the server; it does not listen yet. `observed` sees every request that is one. */
 export function makeServer(

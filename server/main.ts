@@ -64,6 +64,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     cache,
     http: config.http,
     limits: config.limits,
+    rateLimit: config.rateLimit,
     log: log.error,
     onOver: log.request,
   });

@@ -1,11 +1,14 @@
 // What a request is told that is refused before any route: in the form of the interface it asks.
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import type { LastHead } from "../rest/last-head.ts";
+import type { RefusalBody } from "./http-server.ts";
 
 /** The body of a refusal: `errors` for GraphQL, else an envelope, v1's below /v1. */
-export function refusalBody(head: LastHead): (path: string, message: string) => object {
-  return (path, message) => {
-    if (/^\/graphql(?![^/?])/.test(path)) return { errors: [{ message }] };
+export function refusalBody(head: LastHead): RefusalBody {
+  return (path, message, code) => {
+    if (/^\/graphql(?![^/?])/.test(path)) {
+      return { errors: [{ message, ...(code && { extensions: { code } }) }] };
+    }
     const envelope = /^\/v1(?![^/?])/.test(path) ? v1Envelope : v2Envelope;
     return envelope.failure(message, head.time());
   };

@@ -48,10 +48,12 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const url = embedded?.readerUrl ?? config.databaseUrl ?? "";
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
-  const pool = makePool(url, { role: "dex_reader", poolSize, waitMs, bounds: { queue, holdMs } });
+  const { statementTimeoutMs, lockTimeoutMs } = config;
+  const reader = { role: "dex_reader", waitMs, statementTimeoutMs, lockTimeoutMs } as const;
+  const pool = makePool(url, { ...reader, poolSize, bounds: { queue, holdMs } });
   stack.defer(() => endPool(pool, hurry));
   // It connects when it is first asked.
-  const watch = makePool(url, { role: "dex_reader", poolSize: 1, waitMs });
+  const watch = makePool(url, { ...reader, poolSize: 1 });
   stack.defer(() => endPool(watch, hurry));
 
   const gate = new DatabaseGate(await findObstacle(pool, url));

@@ -2,6 +2,7 @@
 import type { ErrorRequestHandler } from "express";
 import { databaseFailure } from "../database-failure.ts";
 import { ClientFacingError, InternalError, UnknownPath } from "../errors.ts";
+import { graphqlCode } from "./error-codes.ts";
 
 /** An Express error handler for /graphql: `errors`, with a code, and the error's status. */
 export function answerGraphqlFailures(log: (error: unknown) => void): ErrorRequestHandler {
@@ -18,7 +19,7 @@ export function answerGraphqlFailures(log: (error: unknown) => void): ErrorReque
       next(told);
       return;
     }
-    const code = CODES.get(told.status);
+    const code = graphqlCode(told);
     res
       .status(told.status)
       .set(told.headers)
@@ -26,9 +27,3 @@ export function answerGraphqlFailures(log: (error: unknown) => void): ErrorReque
       .json({ errors: [{ message: told.message, ...(code && { extensions: { code } }) }] });
   };
 }
-
-const CODES = new Map([
-  [413, "BODY_TOO_LARGE"],
-  [500, "INTERNAL_SERVER_ERROR"],
-  [503, "UNAVAILABLE"],
-]);

@@ -2,6 +2,7 @@
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
 import { databaseFailure } from "../database-failure.ts";
+import { graphqlCode } from "./error-codes.ts";
 import { timeoutMessage } from "./limits/timeouts.ts";
 
 /** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
@@ -44,7 +45,7 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     log(originalError);
     const unavailable = databaseFailure(originalError);
     return unavailable !== undefined
-      ? shown(error, unavailable.message, { code: "UNAVAILABLE" })
+      ? shown(error, unavailable.message, { code: graphqlCode(unavailable) })
       : shown(error, "The service has failed to answer this.", { code: "INTERNAL_SERVER_ERROR" });
   };
 }

@@ -34,6 +34,9 @@ it("has a default for everything", () => {
     http: HTTP_BOUNDS,
     logLevel: "info",
     limits: GRAPHQL_LIMITS,
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 3000,
+    rateLimit: { perMinute: 6000, trustedProxies: 0 },
     cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
@@ -89,6 +92,9 @@ it("takes what is given", () => {
     },
     logLevel: "warn",
     limits: GRAPHQL_LIMITS,
+    statementTimeoutMs: 10_000,
+    lockTimeoutMs: 3000,
+    rateLimit: { perMinute: 6000, trustedProxies: 0 },
     cache: { bytes: 1_000_000, checkMs: 0 },
   });
 });
@@ -128,6 +134,29 @@ it("takes each limit of a GraphQL request", () => {
     executionMs: 14,
   });
 });
+
+it("takes the bounds of a statement, and how often a client may ask", () => {
+  expect(
+    readConfig({ STATEMENT_TIMEOUT_MS: "0", LOCK_TIMEOUT_MS: "7", RATE_LIMIT: "0" }),
+  ).toMatchObject({ statementTimeoutMs: 0, lockTimeoutMs: 7, rateLimit: undefined });
+  expect(readConfig({ RATE_LIMIT: "5", TRUST_PROXY: "2" }).rateLimit).toEqual({
+    perMinute: 5,
+    trustedProxies: 2,
+  });
+  expect(readConfig({ TRUST_PROXY: "loopback, 10.0.0.0/8,::1" }).rateLimit).toEqual({
+    perMinute: 6000,
+    trustedProxies: ["loopback", "10.0.0.0/8", "::1"],
+  });
+});
+
+it.each(["11", "-1", "true", "proxy.example", "10.0.0.0/33", "10.0.0.1,"])(
+  "refuses %s as a proxy",
+  (TRUST_PROXY) => {
+    expect(complaints({ TRUST_PROXY })).toEqual([
+      `TRUST_PROXY: "${TRUST_PROXY}" is not a number of proxies from 0 to 10, or their addresses or networks, such as 10.0.0.0/8, separated by commas.`,
+    ]);
+  },
+);
 
 it("refuses limits under which no page and no tool would be answered", () => {
   expect(complaints({ MAX_COST: "999" })).toEqual([

@@ -1,0 +1,88 @@
+// Limits how often one client may ask, whatever it asks and from wherever it is answered.
+//
+// express-rate-limit counts, and knows which IPv6 addresses are one client's; its middleware takes
+// 10 µs a request, a quarter of what an answer from memory takes, and its newest headers need Express.
+// By its store alone it is 2 µs.
+import { ipKeyGenerator, MemoryStore, type Options } from "express-rate-limit";
+import type { IncomingMessage, RequestListener } from "node:http";
+import { isIPv6 } from "node:net";
+import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
+import { TooManyRequests } from "./errors.ts";
+import { addHeaders } from "./front-headers.ts";
+import type { Refuse } from "./front-refusal.ts";
+
+export interface RateLimit {
+  /** How many requests a client may send in a minute. */
+  perMinute: number;
+  /** Which proxies say for whom they ask. */
+  trustedProxies: TrustedProxies;
+}
+
+const WINDOW_MS = 60_000;
+const WINDOW_SECONDS = WINDOW_MS / 1000;
+
+/** Whoever supervises the service is never told to wait. */
+const UNLIMITED = /^\/(?:health|ready|metrics)\/?(?:\?|$)/;
+
+/** How many IPv6 addresses are remembered with their network, which takes long to tell. */
+const KNOWN_NETWORKS = 10_000;
+
+/**
+ * Hands on the requests within the limit, and refuses the others with TooManyRequests. A minute begins
+ * with a client's first request. Every answer carries the headers of the IETF's draft 8, `RateLimit`
+ * and `RateLimit-Policy`.
+ */
+export function limitRate(
+  next: RequestListener,
+  { perMinute, trustedProxies }: RateLimit,
+  refuse: Refuse,
+): RequestListener {
+  const store = new MemoryStore();
+  store.init({ windowMs: WINDOW_MS } as Options);
+  const clientOf = clientNames(trustedProxies);
+  const policy = `"requests";q=${perMinute};w=${WINDOW_SECONDS}`;
+
+  async function hit(client: string): Promise<{ left: number; seconds: number }> {
+    const { totalHits, resetTime = new Date() } = await store.increment(client);
+    const ms = resetTime.getTime() - Date.now();
+    if (ms > WINDOW_MS) {
+      // The clock was put back: the client would have to wait for it.
+      await store.resetKey(client);
+      return hit(client);
+    }
+    return { left: perMinute - totalHits, seconds: Math.max(1, Math.ceil(ms / 1000)) };
+  }
+
+  return (req, res) => {
+    if (UNLIMITED.test(req.url ?? "")) {
+      next(req, res);
+      return;
+    }
+    void hit(clientOf(req)).then(({ left, seconds }) => {
+      addHeaders(res, () => [
+        "RateLimit-Policy",
+        policy,
+        "RateLimit",
+        `"requests";r=${Math.max(0, left)};t=${seconds}`,
+      ]);
+      if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
+      else next(req, res);
+    });
+  };
+}
+
+/** Names clients by their address; by the network of an IPv6 address, of which one client has many. */
+function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
+  const addressOf = clientAddressOf(trustedProxies);
+  const networks = new Map<string, string>();
+  return (req) => {
+    const address = addressOf(req);
+    if (!isIPv6(address)) return address;
+    const known = networks.get(address);
+    if (known !== undefined) return known;
+    const network = ipKeyGenerator(address);
+    if (networks.size >= KNOWN_NETWORKS) networks.clear();
+    networks.set(address, network);
+    return network;
+  };
+}
