@@ -18,7 +18,7 @@ export interface HttpBounds {
   keepAliveMs: number;
   /**
    * For anything to move on a connection, in either direction; then it is closed. A client that
-   * does not read its answer holds it no longer than this, so it must exceed the longest answer.
+   * does not read its answer holds it no longer than this. While an answer is being made, it rests.
    */
   idleMs: number;
   /** All of a request's headers, and its first line; more is 431. */
@@ -71,6 +71,11 @@ export function makeServer(
     }),
   );
   server.timeout = bounds.idleMs;
+  server.on("timeout", (socket: Duplex) => {
+    // Nothing moves while an answer is being made, either; what bounds that is not the connection.
+    const answering = answerOn(socket);
+    if (answering === undefined || answering.headersSent) socket.destroy();
+  });
   server.maxConnections = bounds.maxConnections;
   server.on(
     "checkExpectation",
@@ -94,7 +99,7 @@ function refuseUnparsed(
   bodyOf: RefusalBody,
 ): void {
   // Where an answer has begun, another cannot; and a client that is gone hears nothing.
-  const { _httpMessage: answering } = socket as { _httpMessage?: ServerResponse | null };
+  const answering = answerOn(socket);
   if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent) {
     socket.destroy();
     return;
@@ -116,6 +121,11 @@ function refuseUnparsed(
     // What the client still sends is not waited for.
     () => socket.destroy(),
   );
+}
+
+/** The answer that is being made or sent on this connection. Node's own refusals ask in this way. */
+function answerOn(socket: Duplex): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 const HEADERS = {

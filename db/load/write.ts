@@ -1,6 +1,7 @@
 // Writes checked rows into the database: all of a load, or nothing of it.
 import type { Client } from "../connect.ts";
 import { refuseTwoTimes } from "./block-times.ts";
+import { refusedByDatabase } from "./load-error.ts";
 import { mergeOffers } from "./merge-offers.ts";
 import { mergePairs } from "./merge-pairs.ts";
 import { mergeTokens } from "./merge-tokens.ts";
@@ -63,7 +64,7 @@ export async function loadRows(
   } catch (error) {
     // Where the connection is lost, so is the transaction; the first error is the one that tells.
     await client.query("rollback").catch(() => undefined);
-    throw error;
+    throw refusedByDatabase(error);
   }
 }
 

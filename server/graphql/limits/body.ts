@@ -13,9 +13,13 @@ const BROKEN_OFF = new Set(["request.aborted", "request.size.invalid"]);
 export function readBodyUpTo(bytes: number): RequestHandler {
   const read: RequestHandler = raw({ type: () => true, limit: bytes, inflate: false });
   return (req, res, next) => {
-    // A layer in front may have read it.
     if (Number(req.headers["content-length"]) > bytes) {
       next(new BodyTooLarge(bytes));
+      return;
+    }
+    // A layer in front has read it, perhaps before the request says that it has ended.
+    if (req.body !== undefined) {
+      next();
       return;
     }
     read(req, res, (error?: unknown) => {

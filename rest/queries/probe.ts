@@ -1,0 +1,42 @@
+// Asks every statement of REST for a pair that there is not: does the schema still bear them?
+import type { Database } from "../../db/connect.ts";
+import { findMarket } from "./markets.ts";
+import { findPair } from "./pairs.ts";
+import { findPrice } from "./prices.ts";
+import { findTrades } from "./trades.ts";
+import { findVolume } from "./volumes.ts";
+
+/** No symbol is empty. */
+const NO_PAIR = { base: "", quote: "" };
+
+const PROBES: Record<string, (db: Database) => Promise<unknown>> = {
+  markets: (db) => findMarket(db, NO_PAIR),
+  pairs: (db) => findPair(db, NO_PAIR),
+  prices: (db) => findPrice(db, NO_PAIR),
+  volumes: (db) => findVolume(db, NO_PAIR),
+  trades: (db) => findTrades(db, NO_PAIR, { limit: 1, fromId: 1 }),
+};
+
+/** A kind of figure that cannot be read, and why. */
+export interface Unreadable {
+  figures: string;
+  error: unknown;
+}
+
+/**
+ * What cannot be read, of all kinds of figures; one after the other, on one connection at a time.
+ * Where `isOfAll` says so of an error, it is thrown, and the rest is not tried.
+ */
+export async function findUnreadable(
+  db: Database,
+  isOfAll: (error: unknown) => boolean,
+): Promise<Unreadable[]> {
+  const unreadable: Unreadable[] = [];
+  for (const [figures, probe] of Object.entries(PROBES)) {
+    await probe(db).catch((error: unknown) => {
+      if (isOfAll(error)) throw error;
+      unreadable.push({ figures, error });
+    });
+  }
+  return unreadable;
+}

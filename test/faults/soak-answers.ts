@@ -1,0 +1,164 @@
+// Judges what a service answered while it was written to, by all that was written in the end.
+import { bruteForce, type Figures, type Recording } from "../brute-force.ts";
+import { restFiguresOf, tradesOf, type Written } from "./right-answers.ts";
+
+/** An answer of status 200, and how often it came. */
+export interface Seen {
+  path: string;
+  query: string | undefined;
+  text: string;
+  times: number;
+}
+
+const TRADES = `{
+  allDexTrades(first: 30, orderBy: ID_DESC) { totalCount nodes { id lotAmt bidAmt block } }
+}`;
+const OF_MARKET = `{
+  allDexTrades(first: 30, orderBy: ID_DESC, condition: { market: "WETHDAI" }) {
+    totalCount nodes { id lotAmt bidAmt block }
+  }
+}`;
+const FIGURES = `{
+  allDexPrices(first: 50) { nodes { pair vwap24h vwap12h vwap6h vwap1h last } }
+}`;
+
+/** What is asked. */
+export const CASES: { path: string; query?: string }[] = [
+  { path: "/v1/markets/" },
+  { path: "/v1/markets/weth/dai" },
+  { path: "/v1/prices/" },
+  { path: "/v1/volumes/" },
+  { path: "/v2/prices" },
+  { path: "/v2/volumes" },
+  { path: "/v2/trades/weth/dai?limit=40" },
+  { path: "/v2/trades/dai/usdc?limit=40" },
+  { path: "/graphql", query: TRADES },
+  { path: "/graphql", query: OF_MARKET },
+  { path: "/graphql", query: FIGURES },
+];
+
+const rank = ({ query }: Seen): number => (query === undefined ? 0 : 1);
+
+interface Moment {
+  block: number;
+  time: number;
+}
+
+/** The answers that are right at no head which they may be of, each in a line. */
+export function wrongAnswers(answers: Seen[], written: Written): string[] {
+  const judge = new Judge(written.recording);
+  // REST's name their head, and so tell GraphQL's which heads there were.
+  const inOrder = [...answers].sort((one, other) => rank(one) - rank(other));
+  return inOrder
+    .filter((answer) => !judge.isRight(answer))
+    .map(
+      ({ path, query = "", text, times }) => `${times} × ${path} ${query}: ${text.slice(0, 500)}`,
+    );
+}
+
+class Judge {
+  readonly #recording: Recording;
+  /** The block of each time, both ascending: a time may have several. */
+  readonly #blocks: Moment[];
+  readonly #figures = new Map<string, Record<string, unknown>>();
+  /** As GraphQL gives them, of every head that an answer of REST's may be of. */
+  readonly #graphqlFigures = new Set<string>();
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+    const times = new Map<number, number>();
+    for (const row of [...recording.trades, ...recording.offers]) {
+      times.set(Number(row["block"]), Date.parse(row["time"]!));
+    }
+    this.#blocks = [...times]
+      .map(([block, time]) => ({ block, time }))
+      .sort((one, other) => one.block - other.block);
+  }
+
+  isRight({ path, query, text }: Seen): boolean {
+    const answer = JSON.parse(text) as { data: Record<string, unknown>; time: number | string };
+    if (query === FIGURES) return this.#isOfSomeHead(answer.data["allDexPrices"]);
+    if (query !== undefined) return this.#isPage(answer.data["allDexTrades"], query === OF_MARKET);
+    const time = typeof answer.time === "number" ? answer.time * 1000 : Date.parse(answer.time);
+    return this.#headsOf(time).some(
+      (head) => JSON.stringify(this.#right(path, head)) === JSON.stringify(answer.data),
+    );
+  }
+
+  /**
+   * The heads that an answer of this time may be of. A block without rows changes nothing but the
+   * time, so the last that has some stands for it.
+   */
+  #headsOf(time: number): Moment[] {
+    const before = this.#blocks.findLast((one) => one.time < time);
+    const at = this.#blocks.filter((one) => one.time === time);
+    return [...at, ...(before === undefined ? [] : [before])].map(({ block }) => ({ block, time }));
+  }
+
+  #right(path: string, head: Moment): unknown {
+    const [, pair] = /^\/v2\/trades\/([a-z]+\/[a-z]+)/.exec(path) ?? [];
+    if (pair !== undefined) return tradesOf(this.#recording, head, pair.toUpperCase(), 40);
+    return this.#figuresOf(head)[path];
+  }
+
+  #figuresOf(head: Moment): Record<string, unknown> {
+    const key = `${head.block} ${head.time}`;
+    const figures = this.#figures.get(key) ?? this.#figuresAt(head);
+    this.#figures.set(key, figures);
+    return figures;
+  }
+
+  #figuresAt(head: Moment): Record<string, unknown> {
+    const all = bruteForce(this.#recording, head);
+    this.#graphqlFigures.add(JSON.stringify({ nodes: all.map(graphqlPrice) }));
+    const { markets, active, prices, volumes } = restFiguresOf(all);
+    return {
+      "/v1/markets/": active,
+      "/v1/markets/weth/dai": markets["WETH/DAI"],
+      "/v1/prices/": prices,
+      "/v1/volumes/": volumes,
+      "/v2/prices": prices,
+      "/v2/volumes": volumes,
+    };
+  }
+
+  /** GraphQL's figures name no head; they must be those of some head. */
+  #isOfSomeHead(found: unknown): boolean {
+    const text = JSON.stringify(found);
+    if (this.#graphqlFigures.has(text)) return true;
+    // REST may not have been asked at that head, or have named two of one second.
+    const first = Math.min(...[...this.#figures.keys()].map((key) => Number(key.split(" ")[0])));
+    for (const head of this.#blocks.filter(({ block }) => block >= first)) {
+      this.#figuresOf(head);
+    }
+    return this.#graphqlFigures.has(text);
+  }
+
+  /** A page of the newest trades is what there was up to its first, and counts all of that. */
+  #isPage(found: unknown, ofMarket: boolean): boolean {
+    const { totalCount, nodes } = found as { totalCount: number; nodes: { id: string }[] };
+    const newest = Number(nodes[0]?.id ?? 0);
+    const trades = this.#recording.trades.filter(
+      (row) => Number(row["id"]) <= newest && (!ofMarket || row["market"] === "WETHDAI"),
+    );
+    const right = trades
+      .slice(-30)
+      .reverse()
+      .map((row) => ({
+        id: row["id"],
+        lotAmt: row["lot_amt"],
+        bidAmt: row["bid_amt"],
+        block: Number(row["block"]),
+      }));
+    return totalCount === trades.length && JSON.stringify(nodes) === JSON.stringify(right);
+  }
+}
+
+const graphqlPrice = (row: Figures): object => ({
+  pair: row.pair,
+  vwap24h: row.vwap24h,
+  vwap12h: row.vwap12h,
+  vwap6h: row.vwap6h,
+  vwap1h: row.vwap1h,
+  last: row.last,
+});

@@ -1,0 +1,221 @@
+// `npm run soak -- --minutes 10`: a service under mixed load, on a database that is written to and
+// meets faults at random. Ends with what came of it, in docs/reliability.md.
+import { readFile } from "node:fs/promises";
+import { Agent } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { makeRandom } from "../../db/simulate/random.ts";
+import { startLive } from "../../db/simulate/live.ts";
+import { exchange, graphql } from "../exchange-http.ts";
+import { startService } from "../service.ts";
+import { writeSection } from "./reliability-page.ts";
+import { readWritten, type Written } from "./right-answers.ts";
+import { startFaultyServer, type FaultyServer } from "./server.ts";
+import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string", default: "1" },
+    publish: { type: "boolean", default: false },
+  },
+});
+const minutes = Number(values.minutes);
+const seed = Number(values.seed);
+if (!(minutes > 0 && minutes <= 1440) || !Number.isSafeInteger(seed)) {
+  console.error("--minutes is a number above 0 and up to 1440, --seed an integer.");
+  process.exit(2);
+}
+
+const CLIENTS = 6;
+const TRADES_A_SECOND = 3;
+const SECOND = 1000;
+
+/** What a fault is, and how it is thrown in; it is over when this resolves. */
+const FAULTS: Record<string, (server: FaultyServer) => Promise<unknown>> = {
+  async stopped(server) {
+    await server.stop();
+    await sleep(2 * SECOND);
+    await server.start();
+  },
+  async crashed(server) {
+    await server.stop("immediate");
+    await server.start();
+  },
+  async "connections ended"(server) {
+    await server.asAdmin(async (client) => {
+      for (let n = 0; n < 40; n += 1) {
+        await client.query(
+          `select pg_terminate_backend(pid)
+          from pg_stat_activity
+          where application_name = 'dex-market-data'
+          order by random()
+          limit 1`,
+        );
+        await sleep(20);
+      }
+    });
+  },
+  async locked(server) {
+    await server.asAdmin(async (client) => {
+      await client.query("begin");
+      await client.query("lock table dex_pair in access exclusive mode");
+      await sleep(4 * SECOND);
+      await client.query("commit");
+    });
+  },
+  async frozen(server) {
+    const wake = await server.freeze();
+    await sleep(4 * SECOND);
+    wake();
+  },
+};
+
+const tally = new Map<string, number>();
+const count = (name: string): number => {
+  const counted = (tally.get(name) ?? 0) + 1;
+  tally.set(name, counted);
+  return counted;
+};
+const seen = new Map<string, Seen>();
+const others: string[] = [];
+let asked = 0;
+let isFaulty = false;
+let isOver = false;
+let slowestMs = 0;
+
+async function ask(url: string, n: number, agent: Agent): Promise<void> {
+  const { path, query } = CASES[n % CASES.length]!;
+  const begunFaulty = isFaulty;
+  const began = performance.now();
+  asked += 1;
+  try {
+    const { status, body } = await exchange(
+      url,
+      query === undefined ? { path } : graphql({ query }),
+      { agent },
+    );
+    slowestMs = Math.max(slowestMs, performance.now() - began);
+    const text = body.toString("utf8");
+    const isUnavailable = status === 503 || text.includes('"code":"UNAVAILABLE"');
+    if (isUnavailable) {
+      if (begunFaulty || isFaulty) count("503 during a fault");
+      else others.push(`${path}: 503 without a fault: ${text.slice(0, 200)}`);
+    } else if (status !== 200 || text.includes('"errors"')) {
+      others.push(`${path}: ${status} ${text.slice(0, 200)}`);
+    } else {
+      count("200");
+      const key = `${path}\n${query ?? ""}\n${text}`;
+      const known = seen.get(key) ?? { path, query, text, times: 0 };
+      known.times += 1;
+      seen.set(key, known);
+    }
+  } catch (error) {
+    others.push(`${path}: ${String(error)}`);
+  }
+}
+
+async function residentMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (;;) {
+    const { status } = await fetch(`${url}/ready`).catch(() => ({ status: 0 }));
+    if (status === 200) return;
+    await sleep(50);
+  }
+}
+
+async function throwFaults(server: FaultyServer, url: string): Promise<string[]> {
+  const random = makeRandom(seed);
+  const thrown: string[] = [];
+  const names = Object.keys(FAULTS);
+  for (;;) {
+    await sleep((8 + random.below(12)) * SECOND);
+    if (isOver) return thrown;
+    const name = names[random.below(names.length)]!;
+    thrown.push(name);
+    isFaulty = true;
+    await FAULTS[name]!(server);
+    await untilReady(url);
+    // What was begun in it may have waited as long as it is let.
+    await sleep(3 * SECOND);
+    isFaulty = false;
+  }
+}
+
+const server = await startFaultyServer(500);
+const service = startService({
+  DATABASE_URL: server.url,
+  RATE_LIMIT: "0",
+  POOL_SIZE: "5",
+  POOL_WAIT_MS: "1000",
+  POOL_HOLD_MS: "2500",
+});
+const url = await service.url;
+await untilReady(url);
+const live = startLive(server.url, { seed, rate: TRADES_A_SECOND });
+const agent = new Agent({ keepAlive: true });
+const began = Date.now();
+const clients = Array.from({ length: CLIENTS }, async (_, first) => {
+  for (let n = first * 3; !isOver; n += 1) {
+    await ask(url, n, agent);
+    await sleep(5);
+  }
+});
+const faults = throwFaults(server, url);
+// What a service takes until it is warm is no leak.
+await sleep(Math.min(minutes * 60 * SECOND * 0.2, 60 * SECOND));
+const atStart = await residentMegabytes(service.pid);
+let most = atStart;
+while (Date.now() - began < minutes * 60 * SECOND) {
+  await sleep(SECOND);
+  most = Math.max(most, await residentMegabytes(service.pid));
+}
+const atEnd = await residentMegabytes(service.pid);
+isOver = true;
+await Promise.all(clients);
+const thrown = await faults;
+await live.stop();
+agent.destroy();
+service.signal("SIGTERM");
+const ended = await service.ended;
+const written: Written = await server.asAdmin(readWritten);
+await server.remove();
+
+console.log(`${asked} requests in ${minutes} minutes; checking ${seen.size} different answers …`);
+const answers = [...seen.values()];
+const wrong = wrongAnswers(answers, written);
+const checked = answers.reduce((sum, { times }) => sum + times, 0);
+
+const grouped = (n: number): string => n.toLocaleString("en");
+const kinds = Object.keys(FAULTS)
+  .map((name) => `${name} ${thrown.filter((one) => one === name).length}`)
+  .join(", ");
+const section = `\`npm run soak -- --minutes ${minutes} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with Node ${process.version}:
+
+| | |
+| --- | --: |
+| requests | ${grouped(asked)} |
+| answered 200 | ${grouped(tally.get("200") ?? 0)} |
+| of them held against the computation the long way | ${grouped(checked)} |
+| wrong | ${grouped(wrong.length)} |
+| 503, all during a fault | ${grouped(tally.get("503 during a fault") ?? 0)} |
+| any other error | ${grouped(others.length)} |
+| trades written meanwhile | ${grouped(written.recording.trades.length - 500)} |
+| faults thrown in | ${grouped(thrown.length)} |
+| slowest answer | ${grouped(Math.round(slowestMs))} ms |
+| memory, warm / at the end / at most | ${atStart} / ${atEnd} / ${most} MB |
+
+Faults: ${kinds}.`;
+console.log(section);
+for (const line of [...wrong, ...others].slice(0, 20)) console.log(line);
+if (values.publish) await writeSection("soak", section);
+
+/** Flat: not more at the end than when it was warm, but for what garbage there is at any moment. */
+const isFlat = atEnd < atStart * 1.5;
+if (!isFlat) console.log(`Memory has grown from ${atStart} to ${atEnd} MB.`);
+const isGood = wrong.length === 0 && others.length === 0 && ended.code === 0 && isFlat;
+process.exitCode = isGood ? 0 : 1;
