@@ -124,7 +124,12 @@ describe("the database", () => {
 });
 
 it("refuses at once who is one too many to wait, and answers the others", async () => {
-  const service = start({ POOL_SIZE: "2", POOL_QUEUE: "5", POOL_WAIT_MS: "60000" });
+  const service = start({
+    POOL_SIZE: "2",
+    POOL_QUEUE: "5",
+    POOL_WAIT_MS: "60000",
+    LOCK_TIMEOUT_MS: "60000",
+  });
   const url = await service.url;
   await untilReady(url);
   const counts = noCounts();
@@ -299,7 +304,7 @@ describe("a signal in the middle of 100 requests", () => {
   }
 
   it("has them all answered, and nobody else", async () => {
-    const service = start({ POOL_WAIT_MS: "60000" });
+    const service = start({ POOL_WAIT_MS: "60000", LOCK_TIMEOUT_MS: "60000" });
     const url = await service.url;
     await untilReady(url);
     const counts = noCounts();
@@ -319,7 +324,7 @@ describe("a signal in the middle of 100 requests", () => {
   });
 
   it("has them given up when it comes again", async () => {
-    const service = start({ POOL_WAIT_MS: "60000" });
+    const service = start({ POOL_WAIT_MS: "60000", LOCK_TIMEOUT_MS: "60000" });
     const url = await service.url;
     await untilReady(url);
     const counts = noCounts();
