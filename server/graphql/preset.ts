@@ -62,9 +62,9 @@ export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig
       StorableTextPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
-      SnapshotPlugin,
-      // The last that sees a query before it is executed.
       WholeRowsPlugin,
+      // Decides by the query that is executed.
+      SnapshotPlugin,
       PagePolicyPlugin,
     ],
     disablePlugins: [

@@ -2,8 +2,9 @@
 //
 // GraphQL's own way through a page is a step for each value: 1,600 of them for a hundred trades of
 // sixteen columns, which take most of the time that such a query takes. So `nodes { id, market }`
-// becomes a leaf, `rows(of: "id:id market:market")`, of a schema that only the executor sees. What a
-// client may ask, and the answer, stay as they are; whatever else is asked is left alone.
+// becomes a leaf, `rows(of: "id:id market:market")`, of a schema that only the executor sees; and
+// `totalCount` beside it becomes `rowsTotal`, where it can be told from what the page has seen. What
+// a client may ask, and the answer, stay as they are; whatever else is asked is left alone.
 import {
   extendSchema,
   getNamedType,
@@ -23,7 +24,10 @@ import {
 import type { FieldPlanResolver } from "postgraphile/grafast";
 
 /** The field of a connection that reads its rows as a whole. */
-const ROWS = "rows";
+export const ROWS = "rows";
+/** The field of a connection that is its totalCount beside `rows`. */
+export const ROWS_TOTAL = "rowsTotal";
+const TOTAL_COUNT = "totalCount";
 
 /** A field of a row as it is asked for. */
 export interface AskedField {
@@ -37,25 +41,43 @@ declare module "graphql" {
     /** Whether it is a connection whose rows can be read as a whole. */
     hasRows?: boolean;
   }
+  // The parameters must be those of the interface that is added to.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs = any> {
+    /** Of a field of Query: whether the totalCount of its connection has a plan beside rows. */
+    isCountedBesideRows?: boolean;
+    /** Of a totalCount: the plan of `rowsTotal`. */
+    planBesideRows?: FieldPlanResolver;
+  }
 }
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 type MakePlan = (connectionType: GraphQLObjectType) => FieldPlanResolver;
 
-/** The schema with the field `rows` in every connection that has them, planned by `planOf`. */
+/**
+ * The schema with the field `rows` in every connection that has them, planned by `planOf`, and the
+ * field `rowsTotal` where its totalCount has a plan for that.
+ */
 export function withRows(schema: GraphQLSchema, planOf: MakePlan): GraphQLSchema {
-  const names = Object.values(schema.getTypeMap())
-    .filter((type) => isObjectType(type) && type.extensions.hasRows === true)
-    .map(({ name }) => name);
-  const fields = names.map((name) => `extend type ${name} { ${ROWS}(of: String!): WholeRows }`);
+  const planOfTotal = (type: GraphQLObjectType): FieldPlanResolver | undefined =>
+    type.getFields()[TOTAL_COUNT]?.extensions.planBesideRows;
+  const types = Object.values(schema.getTypeMap())
+    .filter((type) => isObjectType(type))
+    .filter(({ extensions }) => extensions.hasRows === true);
+  const fields = types.map((type) => {
+    const total = planOfTotal(type) === undefined ? "" : `${ROWS_TOTAL}: Int!`;
+    return `extend type ${type.name} { ${ROWS}(of: String!): WholeRows ${total} }`;
+  });
   const extended = extendSchema(schema, parse(`scalar WholeRows\n${fields.join("\n")}`), {
     // It is one: the schema was checked when it was built.
     assumeValid: true,
   });
-  for (const name of names) {
+  for (const { name } of types) {
     const type = extended.getType(name) as GraphQLObjectType;
-    const field = type.getFields()[ROWS];
-    if (field !== undefined) field.extensions = { grafast: { plan: planOf(type) } };
+    const { [ROWS]: rows, [ROWS_TOTAL]: total } = type.getFields();
+    const plan = planOfTotal(type);
+    if (rows !== undefined) rows.extensions = { grafast: { plan: planOf(type) } };
+    if (total !== undefined && plan !== undefined) total.extensions = { grafast: { plan } };
   }
   return extended;
 }
@@ -82,27 +104,35 @@ export function selectRows(
   const pages: FieldNode[] = [];
 
   /** Fields that are given twice, and those in fragments, would have to be merged: left alone. */
-  const within = (selectionSet: SelectionSetNode, type: GraphQLObjectType): SelectionSetNode => {
+  const within = (
+    selectionSet: SelectionSetNode,
+    type: GraphQLObjectType,
+    of?: GraphQLField<unknown, unknown>,
+  ): SelectionSetNode => {
     const { selections } = selectionSet;
     const fields = selections.filter((selection) => selection.kind === Kind.FIELD);
     const keys = new Set(fields.map(keyOf));
     if (fields.length < selections.length || keys.size < fields.length) return selectionSet;
+    const changed = fields.map((node) => {
+      const declared = type.getFields()[node.name.value];
+      const inner = declared && getNamedType(declared.type);
+      if (node.selectionSet === undefined || !isObjectType(inner)) return node;
+      const asked =
+        type.extensions.hasRows === true && node.name.value === "nodes" && !node.directives?.length
+          ? columnsOnly(node.selectionSet, inner, fragments, isColumn)
+          : undefined;
+      if (asked === undefined) {
+        return { ...node, selectionSet: within(node.selectionSet, inner, declared) };
+      }
+      pages.push(node);
+      return asRows(node, asked);
+    });
+    const countsBesideRows =
+      of?.extensions.isCountedBesideRows === true &&
+      changed.some(({ name }) => name.value === ROWS);
     return {
       ...selectionSet,
-      selections: fields.map((node) => {
-        const declared = type.getFields()[node.name.value];
-        const inner = declared && getNamedType(declared.type);
-        if (node.selectionSet === undefined || !isObjectType(inner)) return node;
-        const asked =
-          type.extensions.hasRows === true &&
-          node.name.value === "nodes" &&
-          !node.directives?.length
-            ? columnsOnly(node.selectionSet, inner, fragments, isColumn)
-            : undefined;
-        if (asked === undefined) return { ...node, selectionSet: within(node.selectionSet, inner) };
-        pages.push(node);
-        return asRows(node, asked);
-      }),
+      selections: countsBesideRows ? changed.map(withTotalOfRows) : changed,
     };
   };
 
@@ -151,13 +181,23 @@ function columnsOnly(
   return [...asked].map(([key, field]) => ({ key, field }));
 }
 
-/** The field `nodes` as the field `rows`, under the same key of the answer. */
-function asRows({ alias, name, loc }: FieldNode, asked: AskedField[]): FieldNode {
+/** The field `totalCount` as the field `rowsTotal`; any other as it is. */
+const withTotalOfRows = (node: FieldNode): FieldNode =>
+  node.name.value === TOTAL_COUNT && !node.directives?.length ? inPlaceOf(node, ROWS_TOTAL) : node;
+
+/** Another field under the same key of the answer. */
+const inPlaceOf = ({ alias, name, loc }: FieldNode, field: string): FieldNode => ({
+  kind: Kind.FIELD,
+  alias: alias ?? name,
+  name: { kind: Kind.NAME, value: field },
+  ...(loc && { loc }),
+});
+
+/** The field `nodes` as the field `rows`. */
+function asRows(node: FieldNode, asked: AskedField[]): FieldNode {
   const of = asked.map(({ key, field }) => `${key}:${field}`).join(" ");
   return {
-    kind: Kind.FIELD,
-    alias: alias ?? name,
-    name: { kind: Kind.NAME, value: ROWS },
+    ...inPlaceOf(node, ROWS),
     arguments: [
       {
         kind: Kind.ARGUMENT,
@@ -165,6 +205,5 @@ function asRows({ alias, name, loc }: FieldNode, asked: AskedField[]): FieldNode
         value: { kind: Kind.STRING, value: of },
       },
     ],
-    ...(loc && { loc }),
   };
 }

@@ -1,14 +1,83 @@
 // Answers an operation that pages and counts from one snapshot of the database, so that its
 // totalCount is that of its nodes. Page and count are two statements; between them a writer may
 // have committed.
-import { Kind, type DocumentNode, type SelectionSetNode } from "graphql";
+//
+// A transaction for the two costs two more. So an operation of one page and its total is first
+// attempted without: most totals can be told from what the page's own statement has seen. Where this
+// one cannot, nothing of the attempt is shown, and the operation is run in a transaction.
+import {
+  Kind,
+  type DocumentNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { ROWS, ROWS_TOTAL } from "./row-selections.ts";
 
-const READS = new Set(["nodes", "edges", "pageInfo", "totalCount"]);
+const TOTALS = ["totalCount", ROWS_TOTAL];
+const READS = new Set(["nodes", "edges", "pageInfo", ROWS, ...TOTALS]);
+/** What one page and its total are, fields that all come of the page's statement beside it. */
+const OF_ONE_PAGE = new Set([ROWS, ROWS_TOTAL, "pageInfo", "__typename"]);
+
+/** An operation that runs outside a transaction, and whether its page and total are of one moment. */
+export class Attempt {
+  #reported: boolean | undefined;
+
+  /** Each total says of itself whether it is of its page's moment. */
+  report(holds: boolean): void {
+    this.#reported = holds && this.#reported !== false;
+  }
+
+  /** Undefined where no total has said so, as where its statement failed. */
+  get holds(): boolean | undefined {
+    return this.#reported;
+  }
+}
+
+declare global {
+  // The extension points of PostGraphile's types are namespaces.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Grafast {
+    interface Context {
+      /** Absent in a transaction, and where nothing is counted beside a page. */
+      attempt?: Attempt | undefined;
+    }
+  }
+}
+
+interface OperationContext {
+  withPgClient?: WithPgClient;
+  attempt?: Attempt | undefined;
+}
+
+/** How an operation is run: as it is, in a transaction, or in one where an attempt without fails. */
+type Way = "plain" | "snapshot" | "attempt";
+
+function operationOf(
+  document: DocumentNode,
+  operationName: string | null,
+): OperationDefinitionNode | undefined {
+  return document.definitions.find(
+    (definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION &&
+      (operationName === null || definition.name?.value === operationName),
+  ) as OperationDefinitionNode | undefined;
+}
+
+/** Whether the operation is one page, of one list, and its total. */
+function isOnePage({ selectionSet }: OperationDefinitionNode): boolean {
+  const [list, ...others] = selectionSet.selections;
+  if (list?.kind !== Kind.FIELD || others.length > 0) return false;
+  const fields = list.selectionSet?.selections ?? [];
+  return (
+    fields.every((field) => field.kind === Kind.FIELD && OF_ONE_PAGE.has(field.name.value)) &&
+    fields.some((field) => field.kind === Kind.FIELD && field.name.value === ROWS_TOTAL)
+  );
+}
 
 /** Whether the operation selects totalCount and anything else of a connection, fragments included. */
-function pagesAndCounts(document: DocumentNode, operationName: string | null): boolean {
+function pagesAndCounts(document: DocumentNode, operation: OperationDefinitionNode): boolean {
   const fragments = new Map(
     document.definitions.flatMap((definition) =>
       definition.kind === Kind.FRAGMENT_DEFINITION
@@ -16,13 +85,6 @@ function pagesAndCounts(document: DocumentNode, operationName: string | null): b
         : [],
     ),
   );
-  const operation = document.definitions.find(
-    (definition) =>
-      definition.kind === Kind.OPERATION_DEFINITION &&
-      (operationName === null || definition.name?.value === operationName),
-  );
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) return false;
-
   const reads: string[] = [];
   const visited = new Set<string>();
   const visit = ({ selections }: SelectionSetNode): void => {
@@ -42,18 +104,25 @@ function pagesAndCounts(document: DocumentNode, operationName: string | null): b
     }
   };
   visit(operation.selectionSet);
-  return reads.length > 1 && reads.includes("totalCount");
+  return reads.length > 1 && TOTALS.some((total) => reads.includes(total));
 }
 
-/** The answers to pagesAndCounts, which grafserv's cache of parsed documents makes worth keeping. */
-const known = new WeakMap<DocumentNode, Map<string | null, boolean>>();
+/** The ways of operations, which grafserv's cache of parsed documents makes worth keeping. */
+const known = new WeakMap<DocumentNode, Map<string | null, Way>>();
 
-function needsSnapshot({ document, operationName = null }: GrafastExecutionArgs): boolean {
-  const ofDocument = known.get(document) ?? new Map<string | null, boolean>();
+function wayOf({ document, operationName = null }: GrafastExecutionArgs): Way {
+  const ofDocument = known.get(document) ?? new Map<string | null, Way>();
   known.set(document, ofDocument);
-  const answer = ofDocument.get(operationName) ?? pagesAndCounts(document, operationName);
-  ofDocument.set(operationName, answer);
-  return answer;
+  let way = ofDocument.get(operationName);
+  if (way === undefined) {
+    const operation = operationOf(document, operationName);
+    way = "plain";
+    if (operation !== undefined && pagesAndCounts(document, operation)) {
+      way = isOnePage(operation) ? "attempt" : "snapshot";
+    }
+    ofDocument.set(operationName, way);
+  }
+  return way;
 }
 
 interface Snapshot {
@@ -89,6 +158,38 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
   return { withPgClient: inTurn, end: () => ended.resolve(undefined) };
 }
 
+/** Runs the operation in a transaction. */
+async function inSnapshot<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
+  const { withPgClient } = context;
+  if (withPgClient === undefined) return await run();
+  const snapshot = makeSnapshot(withPgClient);
+  context.withPgClient = snapshot.withPgClient;
+  try {
+    return await run();
+  } finally {
+    context.withPgClient = withPgClient;
+    snapshot.end();
+  }
+}
+
+/** Runs the operation without one, unless its page and total then are not of one moment. */
+async function attempted<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
+  const attempt = new Attempt();
+  context.attempt = attempt;
+  try {
+    const result = await run();
+    // An answer that lacks its total for an error is of one moment: nothing is beside it.
+    const failed = attempt.holds === undefined && hasErrors(result);
+    if (attempt.holds === true || failed) return result;
+  } finally {
+    context.attempt = undefined;
+  }
+  return inSnapshot(context, run);
+}
+
+const hasErrors = (result: unknown): boolean =>
+  typeof result === "object" && result !== null && "errors" in result && result.errors != null;
+
 export const SnapshotPlugin: GraphileConfig.Plugin = {
   name: "SnapshotPlugin",
   version: "1.0.0",
@@ -97,17 +198,10 @@ export const SnapshotPlugin: GraphileConfig.Plugin = {
   grafast: {
     middleware: {
       execute(next, { args }) {
-        const context = args.contextValue as { withPgClient?: WithPgClient };
-        const { withPgClient } = context;
-        if (withPgClient === undefined || !needsSnapshot(args)) return next();
-        const snapshot = makeSnapshot(withPgClient);
-        context.withPgClient = snapshot.withPgClient;
-        return Promise.resolve()
-          .then(next)
-          .finally(() => {
-            context.withPgClient = withPgClient;
-            snapshot.end();
-          });
+        const context = args.contextValue as OperationContext;
+        const way = wayOf(args);
+        if (way === "plain") return next();
+        return way === "attempt" ? attempted(context, next) : inSnapshot(context, next);
       },
     },
   },

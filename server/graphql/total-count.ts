@@ -5,6 +5,11 @@
 // and the epoch as of its own snapshot. The kept count holds there when the epoch is its own and no
 // id that it counted is missing; the snapshot may be older than the kept count. Otherwise a second
 // statement counts everything.
+//
+// Beside a page the count is as of the page's moment, which the page's own statement tells. Where the
+// kept count is of that very moment, there is nothing to count. Where it is older, a statement counts
+// the ids in between: within the epoch they stay as they were, so it need not be in the page's
+// snapshot, as long as it finds the epoch to be the same.
 import {
   TYPES,
   type PgResource,
@@ -12,6 +17,8 @@ import {
   type PgSelectStep,
 } from "postgraphile/@dataplan/pg";
 import {
+  constant,
+  context,
   inhibitOnNull,
   lambda,
   list,
@@ -27,6 +34,8 @@ import {
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import type { AppendOnly } from "./append-only.ts";
 import { KeptCounts, keyOf, type KeptCount } from "./kept-counts.ts";
+import { PageMomentStep, type Moment } from "./page-moment.ts";
+import type { Attempt } from "./snapshot.ts";
 
 type AnyConnection = ConnectionStep<unknown, never, never, never>;
 
@@ -49,9 +58,34 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
   return object(Object.fromEntries(names.map((name) => [name, fieldArgs.getRaw(name)])));
 }
 
-/** Whether the count goes on to hold in the snapshot of a statement that saw this. */
-const holds = (kept: KeptCount, [, newest, epoch]: Seen): boolean =>
-  epoch === kept.epoch && newest !== null && BigInt(newest) >= kept.upTo;
+/** Whether these rows go on to be as they were in the snapshot of a statement that saw this. */
+const holds = (
+  { upTo, epoch }: Pick<KeptCount, "upTo" | "epoch">,
+  [, newest, epochSeen]: Seen,
+): boolean => epochSeen === epoch && newest !== null && BigInt(newest) >= upTo;
+
+/** Whether what is counted is counted further on, as of the page's moment if there is a page. */
+const goesOn = (kept: KeptCount | undefined, page: Moment | null): kept is KeptCount =>
+  kept !== undefined && (page === null || (kept.epoch === page.epoch && kept.upTo <= page.newest));
+
+/** The ids that are still to be counted. */
+interface Uncounted {
+  above: bigint | undefined;
+  /** Inclusive. */
+  upTo: bigint | undefined;
+}
+
+/** Null where there is nothing to count, or nothing to count by. */
+function uncounted([kept, page, attempt]: readonly [
+  KeptCount | undefined,
+  Moment | null,
+  Attempt | undefined,
+]): Uncounted | null {
+  // Where no row tells the page's moment, only a transaction can hold on to it.
+  if (page === null && attempt !== undefined) return null;
+  const above = goesOn(kept, page) ? kept.upTo : undefined;
+  return page !== null && above === page.newest ? null : { above, upTo: page?.newest };
+}
 
 /** The rows of a connection, to be counted and not to be paged. */
 function rowsToCount({ $connection }: Counted): PgSelectStep {
@@ -78,12 +112,39 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
   const countedBy = new WeakMap<Step, Counted>();
   const recall = (key: string): KeptCount | undefined => counts.recall(key);
 
-  const add = ([key, kept, newer, all]: readonly [
+  /** The total, as of the page's moment. */
+  const addToPage = (
+    key: string,
+    kept: KeptCount | undefined,
+    { newest, epoch }: Moment,
+    between: Seen | null,
+    attempt: Attempt | undefined,
+  ): number => {
+    if (between !== null && !holds({ upTo: newest, epoch }, between)) {
+      if (attempt === undefined) throw new Error("a transaction has not kept its snapshot");
+      attempt.report(false);
+      return 0;
+    }
+    attempt?.report(true);
+    const base = goesOn(kept, { newest, epoch }) ? kept.count : 0;
+    const count = base + Number(between?.[0] ?? 0);
+    if (between !== null) counts.keep(key, { count, upTo: newest, epoch });
+    return count;
+  };
+
+  const add = ([key, kept, page, newer, all, attempt]: readonly [
     string,
     KeptCount | undefined,
-    Seen,
+    Moment | null,
     Seen | null,
+    Seen | null,
+    Attempt | undefined,
   ]): number => {
+    if (page !== null) return addToPage(key, kept, page, newer, attempt);
+    if (newer === null) {
+      attempt?.report(false);
+      return 0;
+    }
     const [count, newest, epoch] = all ?? newer;
     const base = all === null ? (kept?.count ?? 0) : 0;
     const total = base + Number(count);
@@ -93,28 +154,41 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     return total;
   };
 
-  const totalCount = (counted: Counted): Step<number> => {
+  const totalCount = (
+    counted: Counted,
+    $page: Step<Moment | null>,
+    $attempt: Step<Attempt | undefined>,
+  ): Step<number> => {
     const id = sql.identifier(counted.appendOnly.idColumn);
     const $kept = lambda(counted.$key, recall);
 
+    const $uncounted = lambda(list([$kept, $page, $attempt]), uncounted as never) as Step;
     const $newerRows = rowsToCount(counted);
     $newerRows.apply(
-      lambda($kept, (kept) => (builder: PgSelectQueryBuilder) => {
-        if (kept === undefined) return;
-        builder.where(sql`${builder.alias}.${id} > ${sql.value(String(kept.upTo))}::bigint`);
+      lambda(inhibitOnNull($uncounted) as Step<Uncounted>, ({ above, upTo }) => {
+        return (builder: PgSelectQueryBuilder) => {
+          const { alias } = builder;
+          const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
+          if (above !== undefined) builder.where(sql`${alias}.${id} > ${bound(above)}`);
+          if (upTo !== undefined) builder.where(sql`${alias}.${id} <= ${bound(upTo)}`);
+        };
       }),
     );
-    const $newer = seenBy($newerRows, counted);
+    const $newer = trap(seenBy($newerRows, counted), TRAP_INHIBITED, {
+      valueForInhibited: "NULL",
+    }) as Step<Seen | null>;
 
     // Null, on which the second statement is not sent, or else a change of it that changes nothing.
-    const $isVoid = lambda(list([$kept, $newer]), ([kept, newer]) =>
-      kept === undefined || holds(kept, newer) ? null : () => undefined,
+    const $isVoid = lambda(list([$kept, $page, $newer]), ([kept, page, newer]) =>
+      page !== null || newer === null || kept === undefined || holds(kept, newer)
+        ? null
+        : () => undefined,
     );
     const $allRows = rowsToCount(counted);
     $allRows.apply(inhibitOnNull($isVoid));
     const $all = trap(seenBy($allRows, counted), TRAP_INHIBITED, { valueForInhibited: "NULL" });
 
-    return lambda(list([counted.$key, $kept, $newer, $all]), add as never);
+    return lambda(list([counted.$key, $kept, $page, $newer, $all, $attempt]), add as never);
   };
 
   return {
@@ -143,7 +217,8 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               countedBy.set($connection, { $connection, resource, appendOnly, $key });
               return $connection;
             };
-            return { ...field, plan: rootPlan };
+            const extensions = { ...field.extensions, isCountedBesideRows: true };
+            return { ...field, extensions, plan: rootPlan };
           }
 
           if (scope.isPgConnectionTotalCountField === true) {
@@ -151,9 +226,18 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const counted = countedBy.get($connection);
               return counted === undefined
                 ? (plan($connection, fieldArgs, info) as Step)
-                : totalCount(counted);
+                : totalCount(counted, constant(null), constant(undefined));
             };
-            return { ...field, plan: countPlan };
+            const planBesideRows: FieldPlanResolver = ($connection, fieldArgs, info) => {
+              const counted = countedBy.get($connection);
+              if (counted === undefined) return plan($connection, fieldArgs, info) as Step;
+              const { resource, appendOnly } = counted;
+              const $page = new PageMomentStep(counted.$connection, resource, appendOnly);
+              const $attempt = context().get("attempt") as unknown as Step<Attempt | undefined>;
+              return totalCount(counted, $page, $attempt);
+            };
+            const extensions = { ...field.extensions, planBesideRows };
+            return { ...field, extensions, plan: countPlan };
           }
           return field;
         },

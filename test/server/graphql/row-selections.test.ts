@@ -37,6 +37,33 @@ it.each([
   expect(selected(query)).toBe(expected);
 });
 
+it("counts beside the rows where the list can be, and nowhere else", () => {
+  const { trades } = schema.getQueryType()!.getFields();
+  const counted = (query: string): string => {
+    trades!.extensions = { isCountedBesideRows: true };
+    try {
+      return selected(query);
+    } finally {
+      trades!.extensions = {};
+    }
+  };
+  expect(counted("{ trades { nodes { id } all: totalCount totalCount } }")).toBe(
+    '{ trades { nodes: rows(of: "id:id") all: rowsTotal totalCount: rowsTotal } }',
+  );
+  expect(counted("{ trades { nodes { id } totalCount @skip(if: true) } }")).toBe(
+    '{ trades { nodes: rows(of: "id:id") totalCount @skip(if: true) } }',
+  );
+  expect(counted("{ offers { nodes { trades { nodes { id } totalCount } } } }")).toBe(
+    '{ offers { nodes { trades { nodes: rows(of: "id:id") totalCount } } } }',
+  );
+  for (const query of [
+    "{ trades { totalCount } }",
+    "{ trades { nodes { offer { id } } totalCount } }",
+  ]) {
+    expect(counted(query)).toBe(inOneLine(print(parse(query))));
+  }
+});
+
 it.each([
   ["a relation", "{ trades { nodes { id offer { id } } } }"],
   ["a field that is computed", "{ trades { nodes { id fees(of: 1) } } }"],

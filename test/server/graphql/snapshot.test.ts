@@ -16,6 +16,9 @@ let app: TestApp;
 let locker: Client;
 /** What was sent to the database. */
 const sent: string[] = [];
+/** Done once, before a statement with this in its text is sent. */
+let meanwhile: { statement: string; act: () => Promise<unknown> } | undefined;
+const COUNT = "count(*)";
 
 beforeAll(async () => {
   database = await makeDatabase();
@@ -23,8 +26,12 @@ beforeAll(async () => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     const recording = (...args: unknown[]): unknown => {
       const [first] = args;
-      sent.push(typeof first === "string" ? first : (first as { text: string }).text);
-      return query(...args);
+      const text = typeof first === "string" ? first : (first as { text: string }).text;
+      sent.push(text);
+      if (meanwhile === undefined || !text.includes(meanwhile.statement)) return query(...args);
+      const { act } = meanwhile;
+      meanwhile = undefined;
+      return act().then(() => query(...args));
     };
     client.query = recording as typeof client.query;
   });
@@ -39,6 +46,7 @@ beforeEach(async () => {
   await setHead(database.writer, 1);
   await dataOf(app, "{ __typename }");
   sent.length = 0;
+  meanwhile = undefined;
 });
 afterAll(async () => {
   await locker.end();
@@ -93,6 +101,12 @@ async function whileItWaits<T>(operation: () => Promise<T>, act: () => Promise<u
   return answer;
 }
 
+/** Asks the same, and does this once the operation has taken its snapshot, before it reads trades. */
+async function onceItHasReadHead(act: () => Promise<unknown>): Promise<Trades> {
+  meanwhile = { statement: '"dex_trade"', act };
+  return dataOf(app, WAITS_FOR_HEAD);
+}
+
 async function waitingPids(): Promise<number[]> {
   const { rows } = await locker.query<{ pid: number }>(
     `select pid
@@ -136,8 +150,36 @@ it("gives as many nodes as it counts, with a writer at work", async () => {
       seen.push(allDexTrades.totalCount);
     }
   };
+  const onePage = `query ($condition: DexTradeCondition) {
+    allDexTrades(first: 1000, condition: $condition) {
+      nodes { id market } totalCount pageInfo { hasNextPage }
+    }
+  }`;
+  const twoPages = `query ($condition: DexTradeCondition) {
+    allDexTrades(first: 1000, condition: $condition) { nodes { id } totalCount }
+    other: allDexTrades(first: 1000) { edges: nodes { id } totalCount }
+  }`;
+  const askPages = async (condition: unknown): Promise<void> => {
+    for (let request = 0; request < 60; request += 1) {
+      const one = (await dataOf(app, onePage, { condition })).allDexTrades;
+      expect(one.nodes).toHaveLength(one.totalCount);
+      const { allDexTrades, other } = await dataOf<Trades & { other: TradesPage }>(app, twoPages, {
+        condition,
+      });
+      expect(allDexTrades.nodes).toHaveLength(allDexTrades.totalCount);
+      expect(other.edges).toHaveLength(other.totalCount);
+      expect(allDexTrades.totalCount).toBeLessThanOrEqual(other.totalCount);
+    }
+  };
   try {
-    await Promise.all([askOn({}), askOn({}), askOn({ market: "WETHDAI" }), askOn(null)]);
+    await Promise.all([
+      askOn({}),
+      askOn({}),
+      askOn({ market: "WETHDAI" }),
+      askOn(null),
+      askPages({}),
+      askPages({ market: "MKRWETH" }),
+    ]);
   } finally {
     work.abort();
     await writing;
@@ -153,13 +195,11 @@ it("counts as of its snapshot, though others have counted newer trades since", a
   await addTrades(10);
   const count = "{ allDexTrades { totalCount } }";
   await dataOf(app, count);
-  const waited = await whileItWaits(
-    () => dataOf(app, WAITS_FOR_HEAD),
-    async () => {
-      await addTrades(5);
-      expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
-    },
-  );
+  const waited = await onceItHasReadHead(async () => {
+    await addTrades(5);
+    expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
+  });
+  expect(meanwhile).toBeUndefined();
   expect(waited.allDexTrades.nodes).toHaveLength(10);
   expect(waited.allDexTrades.totalCount).toBe(10);
   expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
@@ -169,14 +209,12 @@ it("counts as of its snapshot, though trades were deleted and counted since", as
   await addTrades(10);
   const count = "{ allDexTrades { totalCount } }";
   await dataOf(app, count);
-  const waited = await whileItWaits(
-    () => dataOf(app, WAITS_FOR_HEAD),
-    async () => {
-      await database.writer.query("delete from dex_trade where id in (2, 3, 10)");
-      await addTrades(1);
-      expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
-    },
-  );
+  const waited = await onceItHasReadHead(async () => {
+    await database.writer.query("delete from dex_trade where id in (2, 3, 10)");
+    await addTrades(1);
+    expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
+  });
+  expect(meanwhile).toBeUndefined();
   expect(waited.allDexTrades.nodes).toHaveLength(10);
   expect(waited.allDexTrades.totalCount).toBe(10);
   expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
@@ -185,7 +223,14 @@ it("counts as of its snapshot, though trades were deleted and counted since", as
 const isTransaction = (text: string): boolean => /^(begin|commit)/.test(text);
 
 it.each([
-  ["{ allDexTrades { nodes { id } totalCount } }"],
+  ["{ allDexTrades { nodes { id offer { filled } } totalCount } }"],
+  ["{ allDexTrades(first: 0) { nodes { id } totalCount } }"],
+  ['{ allDexTrades(condition: { market: "none" }) { nodes { id } totalCount } }'],
+  ["{ allDexTrades { nodes { id } totalCount } dexHead { block } }"],
+  [
+    "{ a: allDexTrades { nodes { id } totalCount } b: allDexTrades(first: 1) { nodes { id } totalCount } }",
+  ],
+  ["{ allDexOffers { nodes { id } totalCount } }"],
   ["{ allDexTrades { edges { cursor } all: totalCount } }"],
   ["{ allDexTrades { pageInfo { hasNextPage } totalCount } }"],
   [
@@ -206,19 +251,144 @@ it.each([
 it.each([
   ["{ allDexTrades { nodes { id } pageInfo { hasNextPage } } }"],
   ["{ allDexTrades { totalCount } }"],
+  ["{ allDexTrades { nodes { id } totalCount } }"],
+  [
+    "{ allDexTrades(last: 2) { pageInfo { startCursor hasNextPage } total: totalCount nodes { id } } }",
+  ],
   ["{ dexHead { block } allDexMarkets { nodes { pair } } }"],
   ["{ __typename }"],
 ])("begins none for %s", async (query) => {
+  await addTrades(3);
   await dataOf(app, query);
   expect(sent.filter(isTransaction)).toEqual([]);
 });
 
+const PAGE = `query ($condition: DexTradeCondition) {
+  allDexTrades(first: 1000, condition: $condition) { nodes { id } totalCount }
+}`;
+const pageOf = async (condition = {}): Promise<TradesPage> =>
+  (await dataOf(app, PAGE, { condition })).allDexTrades;
+const isCount = (text: string): boolean => text.includes(COUNT);
+
+it("sends one statement for a page whose total is known", async () => {
+  await addTrades(10);
+  await pageOf();
+  await pageOf({ market: "WETHDAI" });
+  sent.length = 0;
+  expect(await pageOf()).toMatchObject({ totalCount: 10 });
+  expect(await pageOf({ market: "WETHDAI" })).toMatchObject({ totalCount: 5 });
+  expect(sent).toHaveLength(2);
+  expect(sent.filter(isCount)).toEqual([]);
+});
+
+it("counts what is newer beside a page, in a second statement", async () => {
+  await addTrades(10);
+  await pageOf();
+  await addTrades(3);
+  sent.length = 0;
+  const { nodes, totalCount } = await pageOf();
+  expect(nodes).toHaveLength(13);
+  expect(totalCount).toBe(13);
+  expect(sent).toHaveLength(2);
+  expect(sent[1]).toContain(COUNT);
+});
+
+describe.each<[string, () => Promise<unknown>]>([
+  ["no count of this history is kept", () => Promise.resolve()],
+  ["an older count is kept", () => pageOf().then(() => addTrades(4))],
+  [
+    "a count of an older epoch is kept",
+    async () => {
+      await pageOf();
+      await database.writer.query("delete from dex_trade where id = 3");
+      await addTrades(5);
+    },
+  ],
+])("where %s", (_name, prepare) => {
+  const removePair = async (): Promise<void> => {
+    await database.owner.query("delete from dex_pair where base = 'MKR'");
+  };
+
+  it.each<[string, () => Promise<unknown>, "of the page" | "after the change"]>([
+    ["trades are added", () => addTrades(6), "of the page"],
+    [
+      "trades are taken back",
+      () => database.writer.query("select dex_private.take_back($1)", [blockAt(1) - 1]),
+      "after the change",
+    ],
+    [
+      "a trade is deleted and others are added",
+      async () => {
+        await database.writer.query("delete from dex_trade where id = 2");
+        await addTrades(1);
+      },
+      "after the change",
+    ],
+    [
+      "the newest trade is deleted and another takes its id",
+      async () => {
+        const { rows } = await database.writer.query<{ id: string }>(
+          "delete from dex_trade where id = (select max(id) from dex_trade) returning id",
+        );
+        await insert(
+          database.writer,
+          "dex_trade",
+          aTrade({ hour: 3, id: Number(rows[0]?.id), baseGem: MKR, quoteGem: WETH }),
+        );
+      },
+      "after the change",
+    ],
+    ["a pair is removed", removePair, "after the change"],
+  ])("tells of one moment though %s between page and count", async (_change, change, moment) => {
+    await addTrades(10);
+    await addTrades(5, 0);
+    await prepare();
+    const inSql = async (): Promise<number> => {
+      const { rows } = await database.owner.query<{ count: number }>(
+        "select count(*)::integer as count from dex_trade where market = 'MKRWETH'",
+      );
+      return rows[0]?.count ?? 0;
+    };
+    const before = await inSql();
+    sent.length = 0;
+    meanwhile = { statement: COUNT, act: change };
+    const { nodes, totalCount } = await pageOf({ market: "MKRWETH" });
+    expect(meanwhile).toBeUndefined();
+    expect(nodes).toHaveLength(totalCount);
+    expect(totalCount).toBe(moment === "of the page" ? before : await inSql());
+    expect(sent.filter(isTransaction)).toHaveLength(moment === "of the page" ? 0 : 2);
+    // What is kept of it is right too.
+    expect((await pageOf({ market: "MKRWETH" })).totalCount).toBe(await inSql());
+  });
+});
+
+it("fails once where its page's statement fails, without a transaction", async () => {
+  await addTrades(10);
+  await locker.query("begin");
+  await locker.query("lock table dex_trade in access exclusive mode");
+  try {
+    const answer = ask(app, PAGE);
+    await until(async () => (await waitingPids()).length > 0);
+    for (const pid of await waitingPids()) {
+      await locker.query("select pg_cancel_backend($1)", [pid]);
+    }
+    expect((await answer).errors).not.toHaveLength(0);
+  } finally {
+    await locker.query("rollback");
+  }
+  expect(sent).toHaveLength(1);
+  expect(await pageOf()).toMatchObject({ totalCount: 10 });
+});
+
 it("decides for each operation of a document by itself", async () => {
   const query = `query count { allDexTrades { totalCount } }
+    query edges { allDexTrades { totalCount edges { cursor } } }
     query page { allDexTrades { totalCount nodes { id } } }`;
+  await addTrades(1);
   for (const [operationName, transactions] of [
     ["count", 0],
-    ["page", 2],
+    ["edges", 2],
+    ["page", 0],
     ["count", 0],
   ] as const) {
     sent.length = 0;

@@ -198,6 +198,31 @@ it("is right for one who has not asked for long", async () => {
   await expectAllRight(idle);
 });
 
+it("is the same beside a page, for every shape", async () => {
+  const expectSame = async (): Promise<void> => {
+    for (const [args, where] of SHAPES) {
+      const { allDexTrades } = await dataOf(
+        app,
+        `{ allDexTrades(${args} first: 1) { nodes { id } totalCount } }`,
+      );
+      const { rows } = await database.owner.query<{ count: number }>(
+        `select count(*)::integer as count from dex_trade where ${where}`,
+      );
+      expect([args, allDexTrades.totalCount]).toEqual([args, rows[0]?.count]);
+    }
+  };
+  await insert(database.writer, "dex_trade", trades(30));
+  await expectSame();
+  await expectSame();
+  await insert(database.writer, "dex_trade", trades(7));
+  await expectSame();
+  await takeBack(3);
+  await expectSame();
+  await registerShrimp();
+  await expectSame();
+  await expectAllRight(app);
+});
+
 it("takes the same question for the same, in a literal and in variables", async () => {
   await insert(database.writer, "dex_trade", trades(30));
   const query = `query ($condition: DexTradeCondition, $filter: DexTradeFilter) {
