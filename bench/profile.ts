@@ -1,0 +1,97 @@
+// `npm run bench:profile`: which packages the service's time for one GraphQL case is spent in,
+// without the cache. `-- --trades 200000 --case PageAndTotal`; the cases are in cases.ts.
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { connect } from "../db/connect.ts";
+import { graphqlCases, graphqlRequest, readFacts } from "./cases.ts";
+import { makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import { askFor } from "./load/client.ts";
+import { PROGRAMS, startServer } from "./servers/start.ts";
+
+const CONNECTIONS = 16;
+const WARM_UP_SECONDS = 3;
+const SECONDS = 5;
+
+interface Profile {
+  nodes: { id: number; callFrame: { functionName: string; url: string } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+const log = (line: string): void => console.log(line);
+
+/** The package of a function, or what else its time is spent in; undefined while it waits. */
+function ownerOf({ functionName, url }: Profile["nodes"][0]["callFrame"]): string | undefined {
+  if (functionName === "(idle)" || functionName === "(root)") return undefined;
+  const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
+  if (name !== undefined) return name;
+  if (url.startsWith("node:")) return "node";
+  if (url !== "") return "the program itself";
+  return functionName.startsWith("(") ? functionName.slice(1, -1) : "native code";
+}
+
+/** Shares of the busy time in the last so many seconds of a profile, largest first. */
+function shares({ nodes, samples, timeDeltas }: Profile, seconds: number): [string, number][] {
+  const owners = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]));
+  const times = new Map<string, number>();
+  let busy = 0;
+  let passed = 0;
+  for (let n = samples.length - 1; n >= 0 && passed < seconds * 1e6; n -= 1) {
+    const time = timeDeltas[n] ?? 0;
+    passed += time;
+    const owner = owners.get(samples[n] ?? 0);
+    if (owner === undefined) continue;
+    busy += time;
+    times.set(owner, (times.get(owner) ?? 0) + time);
+  }
+  return [...times].map(([owner, time]): [string, number] => [owner, time / busy]).sort(byShare);
+}
+
+const byShare = ([, a]: [string, number], [, b]: [string, number]): number => b - a;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      trades: { type: "string", default: "1000000" },
+      case: { type: "string", default: "Page" },
+    },
+  });
+  const postgres = await openServer(process.env, log);
+  const folder = await mkdtemp(join(tmpdir(), "bench-profile-"));
+  try {
+    const url = await makeData(postgres, Number(values.trades), log);
+    const client = await connect(url, { role: "dex_reader" });
+    const cases = graphqlCases(await readFacts(client));
+    await client.end();
+    const asked = cases.find(({ operation }) => operation === values.case);
+    if (asked === undefined) {
+      throw new Error(`--case ${values.case}: ${cases.map((one) => one.operation).join(", ")}`);
+    }
+    const server = await startServer(PROGRAMS.service, {
+      DATABASE_URL: url,
+      DATABASE_OWNER_URL: url,
+      CACHE: "off",
+      RATE_LIMIT: "0",
+      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}`,
+    });
+    await askFor(server.url, graphqlRequest(asked), {
+      connections: CONNECTIONS,
+      seconds: WARM_UP_SECONDS + SECONDS,
+    });
+    await server.stop();
+    for (const file of await readdir(folder)) {
+      const profile = JSON.parse(await readFile(join(folder, file), "utf8")) as Profile;
+      for (const [owner, share] of shares(profile, SECONDS).slice(0, 15)) {
+        log(`${(share * 100).toFixed(1).padStart(5)} %  ${owner}`);
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    await postgres.stop();
+  }
+}
+
+await main();
