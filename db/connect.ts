@@ -93,6 +93,34 @@ export function urlForRole(url: string, role: Role): string {
   return clientConfig(url, { role }).connectionString ?? url;
 }
 
+/**
+ * Has a connection make its promises of callbacks. By itself `pg` sets a query's callback after it
+ * has made the query, and V8 then keeps each result, with all its rows, until the next collection of
+ * the whole heap: a tenth of the time that a page of GraphQL takes went into copying them.
+ */
+function promiseByCallback(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const promised = (config: unknown, values?: unknown, callback?: unknown): unknown => {
+    const hasCallback = typeof values === "function" || typeof callback === "function";
+    // A query that was made elsewhere, such as a COPY, goes its own way.
+    if (hasCallback || typeof (config as { submit?: unknown } | null)?.submit === "function") {
+      return query(config, values, callback);
+    }
+    return new Promise((resolve, reject) => {
+      query(config, values, (error: Error | null, result: unknown) => {
+        if (error == null) resolve(result);
+        else reject(error);
+      });
+    }).catch((error: unknown) => {
+      // As `pg` has it: the stack leads to whoever asked, and not to the socket.
+      if (error instanceof Error) Error.captureStackTrace(error);
+      throw error;
+    });
+  };
+  // Its forms, by promise and by callback, are one function.
+  client.query = promised as pg.PoolClient["query"];
+}
+
 /** A pool of connections. A connection lost while idle is replaced by the next query's. */
 export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
@@ -104,6 +132,7 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
       // Lost while in use: its query hears of it, or the next. Without a listener the process ends.
     });
   });
+  pool.on("connect", promiseByCallback);
   followConnections(pool);
   forgetStaleConnections(pool);
   return options.bounds === undefined ? pool : boundPool(pool, options.bounds);
