@@ -30,6 +30,10 @@ if (!(minutes > 0 && minutes <= 1440) || !Number.isSafeInteger(seed)) {
 const CLIENTS = 6;
 const TRADES_A_SECOND = 3;
 const SECOND = 1000;
+/** How long the service waits for the database: longer than a busy machine has it wait, fault or not. */
+const WAIT_MS = 5 * SECOND;
+/** How long a fault lasts that has it wait in vain. */
+const LONGER_MS = WAIT_MS + 2 * SECOND;
 
 /** What a fault is, and how it is thrown in; it is over when this resolves. */
 const FAULTS: Record<string, (server: FaultyServer) => Promise<unknown>> = {
@@ -60,13 +64,13 @@ const FAULTS: Record<string, (server: FaultyServer) => Promise<unknown>> = {
     await server.asAdmin(async (client) => {
       await client.query("begin");
       await client.query("lock table dex_pair in access exclusive mode");
-      await sleep(4 * SECOND);
+      await sleep(LONGER_MS);
       await client.query("commit");
     });
   },
   async frozen(server) {
     const wake = await server.freeze();
-    await sleep(4 * SECOND);
+    await sleep(LONGER_MS);
     wake();
   },
 };
@@ -141,7 +145,7 @@ async function throwFaults(server: FaultyServer, url: string): Promise<string[]>
     await FAULTS[name]!(server);
     await untilReady(url);
     // What was begun in it may have waited as long as it is let.
-    await sleep(3 * SECOND);
+    await sleep(LONGER_MS);
     isFaulty = false;
   }
 }
@@ -151,8 +155,8 @@ const service = startService({
   DATABASE_URL: server.url,
   RATE_LIMIT: "0",
   POOL_SIZE: "5",
-  POOL_WAIT_MS: "1000",
-  POOL_HOLD_MS: "2500",
+  POOL_WAIT_MS: String(WAIT_MS),
+  POOL_HOLD_MS: String(WAIT_MS),
 });
 const url = await service.url;
 await untilReady(url);
