@@ -2,13 +2,14 @@
 import compression from "compression";
 import express, { type Express } from "express";
 import type { RequestListener, Server } from "node:http";
-import type { Pool } from "../db/connect.ts";
+import type { Database, Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import { answerFailures } from "../rest/failures.ts";
 import { LastHead } from "../rest/last-head.ts";
 import { v1Router } from "../rest/v1/router.ts";
 import { v2Router } from "../rest/v2/router.ts";
-import { answerFromMemory, type CacheOptions } from "./cache/answers-from-memory.ts";
+import type { AnswerStore } from "./cache/answer-store.ts";
+import { answerFromMemory, storeOf, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
 import { refuseBy } from "./front-refusal.ts";
@@ -23,10 +24,13 @@ import { healthRouter } from "./health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http-server.ts";
 import { asCurrentRequest, currentRequest } from "./observe/current-request.ts";
 import { noteRoute } from "./observe/note-route.ts";
+import { Metrics } from "./observe/metrics.ts";
 import { ObservedGraphqlPlugin } from "./observe/observed-graphql.ts";
 import { observe, type OnOver } from "./observe/observe.ts";
+import { metricsRouter } from "./observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./paths.ts";
 import { limitRate, type RateLimit } from "./rate-limit.ts";
+import { Readiness } from "./readiness.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { refusalBody } from "./refusal-body.ts";
 import { boundUrls } from "./url-bounds.ts";
@@ -43,6 +47,10 @@ export interface AppOptions {
   log?: (error: unknown, requestId?: string) => void;
   /** Told of every request once it is over. */
   onOver?: OnOver;
+  /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
+  maxHeadAge?: number;
+  /** Counts what it does, for Prometheus; without it, nothing is counted. */
+  metrics?: MetricsOptions | undefined;
   /** Answers repeated requests from memory; without it, each asks the database. */
   cache?: CacheOptions | undefined;
   /** What a client may take of the server; without it, what `HTTP_BOUNDS` gives. */
@@ -53,9 +61,25 @@ export interface AppOptions {
   rateLimit?: RateLimit | undefined;
 }
 
+export interface MetricsOptions {
+  /** Whether they are at /metrics; else they are for whoever has the App. */
+  isPublic: boolean;
+  /** Asked for the head, if not the service's pool. */
+  db?: Database;
+  /** How many lines of the log were dropped. */
+  droppedLines?: () => number;
+}
+
+/** What answers are kept in; undefined where none are. */
+interface Kept {
+  kept: AnswerStore | undefined;
+}
+
 export interface App {
   /** Not listening yet: that is for whoever knows where. */
   server: Server;
+  /** Undefined where nothing is counted. */
+  metrics: Metrics | undefined;
   /** Answers what was begun, takes nothing more, and lets go of everything but the pool. */
   close: () => Promise<void>;
 }
@@ -63,15 +87,17 @@ export interface App {
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
   const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
-  const { limits = GRAPHQL_LIMITS, onOver = () => undefined } = options;
+  const { limits = GRAPHQL_LIMITS, onOver = () => undefined, maxHeadAge = 0 } = options;
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
+  const kept = cache && storeOf(cache);
+  const metrics = countedBy(options, kept);
   const server = makeServer(
-    beforeExpress(app, options, head, log),
+    beforeExpress(app, { ...options, kept }, head, log),
     http,
     refusalBody(head),
-    (listener) => observe(listener, onOver),
+    (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
   );
 
   app.disable("x-powered-by");
@@ -83,7 +109,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
 
-  app.use(healthRouter(pool, gate, log));
+  app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
+  if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
   app.use("/v1", gate.refuseUntilOpen, v1Router(pool, head));
   app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
 
@@ -110,6 +137,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   return {
     server,
+    metrics,
     async close() {
       await stopListening(server);
       await graphql.release();
@@ -123,19 +151,36 @@ export async function makeApp(options: AppOptions): Promise<App> {
  */
 function beforeExpress(
   app: Express,
-  { pool, cache, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions,
+  { pool, cache, kept, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
   head: LastHead,
   log: LogError,
 ): RequestListener {
   const { bodyBytes } = limits;
   const refuse = refuseBy(refusalBody(head));
   const service = asCurrentRequest(app);
-  const answering = cache
-    ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, ...cache })
-    : service;
+  const answering =
+    cache && kept
+      ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, ...cache })
+      : service;
   const bounded = boundUrls(answering, refuse);
   return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
 }
+
+function countedBy(
+  { pool, metrics }: AppOptions,
+  kept: AnswerStore | undefined,
+): Metrics | undefined {
+  if (metrics === undefined) return undefined;
+  const { db = pool, droppedLines = () => 0 } = metrics;
+  return new Metrics({ pool, db, kept, droppedLines });
+}
+
+const inTurn =
+  (first: OnOver, second: OnOver): OnOver =>
+  (observation) => {
+    first(observation);
+    second(observation);
+  };
 
 type LogError = (error: unknown) => void;
 

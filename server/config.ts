@@ -46,6 +46,13 @@ export interface Config {
   logLevel: LogLevel;
   /** MAX_PAGE and its like: what one GraphQL request may ask for. */
   limits: GraphqlLimits;
+  /** MAX_HEAD_AGE: how old the head may be for /ready to be 200, in seconds; 0, the default, for any. */
+  maxHeadAge: number;
+  /**
+   * Where METRICS=on gives the metrics: at METRICS_PORT, or undefined for the service's own. Undefined
+   * for METRICS=off. Default on where HOST is this machine alone or METRICS_PORT is given, else off.
+   */
+  metrics: { port: number | undefined } | undefined;
   /** What CACHE=on keeps answers in; undefined for CACHE=off. Default on. */
   cache: CacheConfig | undefined;
 }
@@ -155,6 +162,13 @@ const variables = {
   MAX_INPUT_DEPTH: atMost(GRAPHQL_LIMITS.inputDepth, 2, 100),
   PLANNING_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.planningMs),
   EXECUTION_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.executionMs),
+  MAX_HEAD_AGE: integer(0, 31_536_000)
+    .default(0)
+    .describe("an integer of seconds from 0 (any age) to 31536000"),
+  METRICS: z.enum(["on", "off"]).optional().describe("`on` or `off`"),
+  METRICS_PORT: integer(0, 65_535)
+    .optional()
+    .describe("an integer from 0 (any free port) to 65535"),
   CACHE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
   CACHE_BYTES: integer(1_000_000, 1_000_000_000_000)
     .default(64 * 1024 * 1024)
@@ -187,6 +201,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     lines.push(
       `REQUEST_TIMEOUT_MS: ${data.REQUEST_TIMEOUT_MS} is less than HEADERS_TIMEOUT_MS, ` +
         `${data.HEADERS_TIMEOUT_MS}, which is a part of it.`,
+    );
+  }
+  if (given["METRICS"] === "off" && given["METRICS_PORT"] !== undefined) {
+    lines.push(
+      "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",
     );
   }
   const { DATABASE_URL, DATABASE_OWNER_URL } = data ?? {};
@@ -249,10 +268,28 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       planningMs: data.PLANNING_TIMEOUT_MS,
       executionMs: data.EXECUTION_TIMEOUT_MS,
     },
+    maxHeadAge: data.MAX_HEAD_AGE,
+    metrics: metricsOf(data),
     cache:
       data.CACHE === "on" ? { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS } : undefined,
   };
 }
+
+/** Strangers are not told how the service is doing, unless its operator says so. */
+function metricsOf({
+  HOST,
+  METRICS,
+  METRICS_PORT,
+}: {
+  HOST: string;
+  METRICS?: "on" | "off" | undefined;
+  METRICS_PORT?: number | undefined;
+}): Config["metrics"] {
+  const isOn = METRICS ?? (METRICS_PORT !== undefined || isLoopback(HOST) ? "on" : "off");
+  return isOn === "on" ? { port: METRICS_PORT } : undefined;
+}
+
+const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|::1)$/.test(host);
 
 function wrongValue(name: string, given: Record<string, string>): string {
   const accepted = variables[name as keyof typeof variables].description ?? "";

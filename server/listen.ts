@@ -7,11 +7,19 @@ const GRACE_MS = 10_000;
 /** How often a stop looks for connections whose last answer is out. */
 const SWEEP_MS = 50;
 
-/** Listens, and resolves to the URL it answers at. Throws a line for the user where it cannot. */
-export function listen(server: Server, host: string, port: number): Promise<string> {
+/**
+ * Listens, and resolves to the URL it answers at. Throws a line for the user where it cannot, which
+ * names the setting of the port.
+ */
+export function listen(
+  server: Server,
+  host: string,
+  port: number,
+  setting = "PORT",
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void =>
-      reject(new Error(cannotListen(error, host, port), { cause: error }));
+      reject(new Error(cannotListen(error, host, `${setting} ${port}`), { cause: error }));
     server.once("error", fail);
     server.listen(port, host, () => {
       server.off("error", fail);
@@ -20,15 +28,16 @@ export function listen(server: Server, host: string, port: number): Promise<stri
   });
 }
 
-function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, port: number) {
+function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, port: string) {
   if (code === "EADDRINUSE") {
-    return `PORT ${port} of ${host} is in use. Give another PORT, or 0 for any that is free.`;
+    const [setting] = port.split(" ");
+    return `${port} of ${host} is in use. Give another ${setting ?? ""}, or 0 for any that is free.`;
   }
-  if (code === "EACCES") return `PORT ${port} is not for this user. Give one above 1023.`;
+  if (code === "EACCES") return `${port} is not for this user. Give one above 1023.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `HOST ${host} is no address of this machine.`;
   }
-  return `HOST ${host}, PORT ${port} cannot be listened on: ${message}`;
+  return `HOST ${host}, ${port} cannot be listened on: ${message}`;
 }
 
 function urlOf(server: Server): string {

@@ -6,6 +6,7 @@ import { isatty } from "node:tty";
 import { readConfig } from "./config.ts";
 import { finishAnswers, listen } from "./listen.ts";
 import { openLog } from "./observe/log.ts";
+import { metricsServer } from "./observe/serve-metrics.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
@@ -65,6 +66,12 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     http: config.http,
     limits: config.limits,
     rateLimit: config.rateLimit,
+    maxHeadAge: config.maxHeadAge,
+    metrics: config.metrics && {
+      isPublic: config.metrics.port === undefined,
+      db: watch,
+      droppedLines: log.dropped,
+    },
     log: log.error,
     onOver: log.request,
   });
@@ -78,6 +85,17 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   log.info(`REST      ${url}/v1/markets/`);
   log.info(`GraphQL   ${url}/graphql`);
   log.info(`GraphiQL  ${url}/graphiql`);
+
+  if (app.metrics && config.metrics?.port !== undefined) {
+    const server = metricsServer(app.metrics);
+    stack.defer(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    log.info(
+      `Metrics   ${await listen(server, config.host, config.metrics.port, "METRICS_PORT")}/metrics`,
+    );
+  }
 
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   log.info("Stopping …");

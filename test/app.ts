@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import supertest from "supertest";
 import type { Pool } from "../db/connect.ts";
-import { makeApp, type AppOptions } from "../server/app.ts";
+import { makeApp, type App, type AppOptions } from "../server/app.ts";
 import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
 import type { Observation } from "../server/observe/observation.ts";
 
@@ -17,6 +17,7 @@ export interface TestApp {
   loggedUnder: (string | undefined)[];
   /** The requests that are over, oldest first. */
   over: Observation[];
+  metrics: App["metrics"];
   close: () => Promise<void>;
 }
 
@@ -36,7 +37,7 @@ export async function makeTestApp(
   const logged: unknown[] = [];
   const loggedUnder: (string | undefined)[] = [];
   const over: Observation[] = [];
-  const { server, close } = await makeApp({
+  const { server, close, metrics } = await makeApp({
     pool,
     log: (error, requestId) => {
       logged.push(error);
@@ -49,5 +50,5 @@ export async function makeTestApp(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  return { request: supertest(server), url, logged, loggedUnder, over, close };
+  return { request: supertest(server), url, logged, loggedUnder, over, metrics, close };
 }

@@ -48,6 +48,11 @@ export class AnswerStore {
     return this.#bytes;
   }
 
+  /** How many are kept. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(key: string): KeptAnswer | undefined {
     const entry = this.#entries.get(key);
     if (entry !== undefined) entry.isAsked = true;

@@ -38,6 +38,8 @@ export interface CacheOptions {
 }
 
 export interface FrontOptions extends CacheOptions {
+  /** What answers are kept in, of this front alone: made by `storeOf`. */
+  kept: AnswerStore;
   versionFrom: Database;
   /** How long the body of a GraphQL request may be. */
   bodyBytes: number;
@@ -59,6 +61,10 @@ interface Coming {
 /** The keys of GraphQL requests that came before take this share of the memory at most. */
 const KEYS_SHARE = 1 / 16;
 
+/** Makes what answers are kept in. */
+export const storeOf = ({ bytes }: CacheOptions): AnswerStore =>
+  new AnswerStore(bytes * (1 - KEYS_SHARE));
+
 /** Of a GraphQL request's key and a REST path only the former starts so. */
 const GRAPHQL_KEY = "POST\n";
 
@@ -72,9 +78,8 @@ const GRAPHQL_KEY = "POST\n";
  * anywhere may change any of them.
  */
 export function answerFromMemory(service: Service, options: FrontOptions): RequestListener {
-  const { versionFrom, bodyBytes, checkMs, log, now = () => performance.now() } = options;
+  const { kept, versionFrom, bodyBytes, checkMs, log, now = () => performance.now() } = options;
   const versions = new VersionWatch({ db: versionFrom, checkMs, log, now });
-  const kept = new AnswerStore(options.bytes * (1 - KEYS_SHARE));
   const keys = new KnownKeys(options.bytes * KEYS_SHARE);
   let coming = new Map<string, Coming>();
   /** The version of everything in `kept` and `coming`. */
@@ -206,6 +211,7 @@ function noteAnswer(req: IncomingMessage, cache: "hit" | "shared", { madeFor }: 
   observation.cache = cache;
   observation.route = madeFor?.route;
   observation.operation = madeFor?.operation;
+  observation.errors = madeFor?.errors;
   if (cache === "shared") observation.answeredAs = madeFor?.id;
 }
 

@@ -3,10 +3,11 @@ import type { ErrorRequestHandler } from "express";
 import { databaseFailure } from "../database-failure.ts";
 import { ClientFacingError, InternalError, UnknownPath } from "../errors.ts";
 import { graphqlCode } from "./error-codes.ts";
+import { observationOf } from "../observe/observation.ts";
 
 /** An Express error handler for /graphql: `errors`, with a code, and the error's status. */
 export function answerGraphqlFailures(log: (error: unknown) => void): ErrorRequestHandler {
-  return (error: unknown, _req, res, next) => {
+  return (error: unknown, req, res, next) => {
     const told =
       error instanceof ClientFacingError ? error : (databaseFailure(error) ?? new InternalError());
     // A path below, or another method: that is not GraphQL's to say.
@@ -20,6 +21,8 @@ export function answerGraphqlFailures(log: (error: unknown) => void): ErrorReque
       return;
     }
     const code = graphqlCode(told);
+    const observation = observationOf(req);
+    if (observation !== undefined) observation.errors = [code ?? ""];
     res
       .status(told.status)
       .set(told.headers)

@@ -58,7 +58,7 @@ async function onTerminal(level: LogLevel, fd: number): Promise<Log> {
     destination: fd,
     sync: true,
     translateTime: "SYS:HH:MM:ss",
-    ignore: "requestId,method,route,operation,status,ms,cache,answeredAs,isAborted",
+    ignore: "requestId,method,route,operation,errors,status,ms,cache,answeredAs,isAborted",
     messageFormat: (line, messageKey) => asText(line, line[messageKey]),
   });
   const logger = pino({ level, base: null }, stream);
@@ -70,12 +70,24 @@ function speak(logger: Logger): Pick<Log, "info" | "warn" | "error" | "request">
     info: (message) => logger.info(message),
     warn: (message) => logger.warn(message),
     error: (error, requestId) => logger.error({ requestId, err: error }),
-    request: ({ id, method, route, operation, status, ms, cache, answeredAs, isAborted }) => {
+    request: ({
+      id,
+      method,
+      route,
+      operation,
+      errors,
+      status,
+      ms,
+      cache,
+      answeredAs,
+      isAborted,
+    }) => {
       const line = {
         requestId: id,
         method,
         route,
         operation,
+        errors,
         status,
         ms: Math.round(ms * 1000) / 1000,
         cache,

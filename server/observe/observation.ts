@@ -9,6 +9,8 @@ export interface Observation {
   route: string | undefined;
   /** The name of the GraphQL operation. */
   operation: string | undefined;
+  /** `extensions.code` of each error in a GraphQL answer, empty for none; undefined without errors. */
+  errors: readonly string[] | undefined;
   /**
    * Where the answer came from: memory, the answer to another request that was being made, or made
    * for this one. Undefined where answers of this kind are not kept, or none are.
@@ -38,6 +40,7 @@ export function beginObservation(req: IncomingMessage, id: string, now: number):
     method: req.method ?? "",
     route: undefined,
     operation: undefined,
+    errors: undefined,
     cache: undefined,
     answeredAs: undefined,
     databaseMs: undefined,

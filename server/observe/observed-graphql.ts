@@ -1,7 +1,6 @@
 // Lets the observation of a request know what GraphQL was asked, and how long that waited for the
 // database.
-// For the extension points of grafserv's types.
-import type {} from "postgraphile/grafserv";
+import type { Result } from "postgraphile/grafserv";
 import { getOperationAST } from "graphql";
 import { performance } from "node:perf_hooks";
 import type { WithPgClient } from "postgraphile/@dataplan/pg";
@@ -21,7 +20,10 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
         const req = requestDigest.requestContext.expressv4?.req;
         const observation = req && observationOf(req);
         // What is not PostGraphile's to answer has no result.
-        if (result && observation) observation.route = routeOf(requestDigest.path);
+        if (result && observation) {
+          observation.route = routeOf(requestDigest.path);
+          observation.errors = errorsOf(result, observation.errors !== undefined);
+        }
         return result;
       },
     },
@@ -29,7 +31,7 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
 
   grafast: {
     middleware: {
-      execute(next, { args }) {
+      async execute(next, { args }) {
         const req = args.requestContext?.expressv4?.req;
         const observation = req && observationOf(req);
         if (observation === undefined) return next();
@@ -39,7 +41,10 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
         if (context.withPgClient !== undefined) {
           context.withPgClient = timed(context.withPgClient, observation);
         }
-        return next();
+        const result = await next();
+        // Which they are is settled when they are put in words for the client.
+        if ("errors" in result) observation.errors = [];
+        return result;
       },
     },
   },
@@ -48,6 +53,28 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
 // The files of GraphiQL have names of their own.
 const routeOf = (path: string): string =>
   path === "/graphql" || path === "/graphiql" ? path : "/ruru-static/*";
+
+/** What an answer that has nothing but errors begins with: its query did not parse or fit. */
+const ONLY_ERRORS = Buffer.from('{"errors":');
+
+/** Longer answers are not read again only to be counted. */
+const LONGEST_READ_BYTES = 100_000;
+
+/** The codes of an answer's errors, empty where an error has none; undefined without errors. */
+function errorsOf(result: Result, hasFailed: boolean): readonly string[] | undefined {
+  if (result.type === "error") return [""];
+  if (result.type !== "buffer") return undefined;
+  const { buffer } = result;
+  const isRefused = buffer.subarray(0, ONLY_ERRORS.length).equals(ONLY_ERRORS);
+  if (!isRefused && !hasFailed) return undefined;
+  if (buffer.length > LONGEST_READ_BYTES) return [""];
+  const { errors } = JSON.parse(buffer.toString()) as {
+    errors: { extensions?: { code?: unknown } }[];
+  };
+  return errors.map(({ extensions }) =>
+    typeof extensions?.code === "string" ? extensions.code : "",
+  );
+}
 
 /** Adds up the time in which at least one statement is waited for. */
 function timed(withPgClient: WithPgClient, observation: Observation): WithPgClient {

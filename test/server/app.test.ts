@@ -6,6 +6,7 @@ import { isUnreachable } from "../../server/unreachable.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";
+import { recordStatements } from "../statements.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -132,6 +133,65 @@ describe("/ready", () => {
         reasons: ["The database cannot be reached"],
       });
     });
+  });
+});
+
+describe("/ready with MAX_HEAD_AGE", () => {
+  const ageHead = (seconds: number) =>
+    database.writer.query(
+      `insert into dex_head (block, time)
+      values (5, clock_timestamp() - make_interval(secs => $1))
+      on conflict ((true)) do update set block = excluded.block, time = excluded.time`,
+      [seconds],
+    );
+
+  it("is 503 while the head is older, and says by how much", async () => {
+    const strict = await makeTestApp(database.reader, { maxHeadAge: 300 });
+    const ask = async () => {
+      const { status, body } = await strict.request.get("/ready");
+      return [status, body.reasons];
+    };
+    const without = await ask();
+    await ageHead(4000);
+    const old = await ask();
+    const other = await app.request.get("/ready");
+    await ageHead(100);
+    const young = await ask();
+    await strict.close();
+
+    expect(without).toEqual([503, ["No head is declared"]]);
+    expect(old).toEqual([
+      503,
+      [
+        expect.stringMatching(
+          /^The head, block 5, is 40\d\d seconds old, and MAX_HEAD_AGE is 300$/,
+        ),
+      ],
+    ]);
+    expect(other.status).toBe(200);
+    expect(young).toEqual([200, undefined]);
+  });
+
+  it("tells within seconds that the database hangs, and asks it once for all who ask", async () => {
+    const hung = makePool(database.url, { role: "dex_reader", poolSize: 5 });
+    const asked = recordStatements(hung);
+    const waiting = await makeTestApp(hung, { cache: "off" });
+    const locking = await connect(database.url);
+    await locking.query("begin");
+    await locking.query("lock table dex_private.applied_migration in access exclusive mode");
+    const answers = await Promise.all([1, 2, 3].map(() => waiting.request.get("/ready")));
+    const askedMeanwhile = asked.filter(({ text }) => text.includes("applied_migration"));
+    await locking.end();
+
+    for (const { status, body } of answers) {
+      expect(status).toBe(503);
+      expect(body.reasons).toEqual(["The database has not answered within 2 seconds"]);
+    }
+    expect(askedMeanwhile).toHaveLength(1);
+    while (hung.idleCount < hung.totalCount) await new Promise(setImmediate);
+    expect((await waiting.request.get("/ready")).status).toBe(200);
+    await waiting.close();
+    await hung.end();
   });
 });
 

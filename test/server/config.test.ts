@@ -37,6 +37,8 @@ it("has a default for everything", () => {
     statementTimeoutMs: 10_000,
     lockTimeoutMs: 3000,
     rateLimit: { perMinute: 6000, trustedProxies: 0 },
+    maxHeadAge: 0,
+    metrics: { port: undefined },
     cache: { bytes: 67_108_864, checkMs: 50 },
   });
   expect(basename(dataDir)).toBe(".data");
@@ -65,6 +67,8 @@ it("takes what is given", () => {
       MAX_HEADER_BYTES: "8192",
       MAX_CONNECTIONS: "50",
       LOG_LEVEL: "warn",
+      MAX_HEAD_AGE: "60",
+      METRICS_PORT: "9464",
       CACHE_BYTES: "1000000",
       CACHE_CHECK_MS: "0",
     }),
@@ -95,6 +99,8 @@ it("takes what is given", () => {
     statementTimeoutMs: 10_000,
     lockTimeoutMs: 3000,
     rateLimit: { perMinute: 6000, trustedProxies: 0 },
+    maxHeadAge: 60,
+    metrics: { port: 9464 },
     cache: { bytes: 1_000_000, checkMs: 0 },
   });
 });
@@ -174,6 +180,27 @@ it("keeps no answers where CACHE is off", () => {
   expect(readConfig({ CACHE: "on" }).cache).toEqual(readConfig({}).cache);
 });
 
+it.each([
+  [{}, { port: undefined }],
+  [{ HOST: "localhost" }, { port: undefined }],
+  [{ HOST: "127.0.0.2" }, { port: undefined }],
+  [{ HOST: "::1" }, { port: undefined }],
+  [{ HOST: "0.0.0.0" }, undefined],
+  [{ HOST: "::" }, undefined],
+  [{ HOST: "127.example" }, undefined],
+  [{ HOST: "0.0.0.0", METRICS: "on" }, { port: undefined }],
+  [{ HOST: "0.0.0.0", METRICS_PORT: "9464" }, { port: 9464 }],
+  [{ METRICS: "off" }, undefined],
+])("shows the metrics to nobody from elsewhere unless told to: %j", (env, metrics) => {
+  expect(readConfig(env).metrics).toEqual(metrics);
+});
+
+it("refuses a port for metrics that are off", () => {
+  expect(complaints({ METRICS: "off", METRICS_PORT: "9464" })).toEqual([
+    "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",
+  ]);
+});
+
 it("takes an empty variable as one that is not given", () => {
   expect(readConfig({ PORT: "", DATABASE_URL: " ", SIMULATE_RATE: "" })).toEqual(readConfig({}));
 });
@@ -200,6 +227,9 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
       SIMULATE_RATE: "-1",
       POOL_SIZE: "0",
       LOG_LEVEL: "loud",
+      MAX_HEAD_AGE: "1h",
+      METRICS: "public",
+      METRICS_PORT: "65536",
       CACHE: "yes",
       CACHE_BYTES: "64MB",
       CACHE_CHECK_MS: "-1",
@@ -212,6 +242,9 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
     'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
     'POOL_SIZE: "0" is not an integer from 1 to 1000.',
     'LOG_LEVEL: "loud" is not `silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`.',
+    'MAX_HEAD_AGE: "1h" is not an integer of seconds from 0 (any age) to 31536000.',
+    'METRICS: "public" is not `on` or `off`.',
+    'METRICS_PORT: "65536" is not an integer from 0 (any free port) to 65535.',
     'CACHE: "yes" is not `on` or `off`.',
     'CACHE_BYTES: "64MB" is not an integer of bytes from 1000000 to 1000000000000.',
     'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',

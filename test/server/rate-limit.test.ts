@@ -114,6 +114,25 @@ describe("the service", () => {
     expect(statements).toEqual([]);
   });
 
+  it("lets whoever supervises it ask on, and shows each refused client the id of its request", async () => {
+    const { request, close } = await makeTestApp(database.reader, {
+      rateLimit: { perMinute: 1, trustedProxies: 0 },
+      metrics: { isPublic: true },
+    });
+    closing.push(close);
+    await request.get("/v1/markets/");
+    const refused = await request.get("/v1/markets/").set("X-Request-Id", "one-too-many");
+    const supervised: number[] = [];
+    for (const path of ["/health", "/ready", "/metrics"]) {
+      supervised.push((await request.get(path)).status);
+    }
+
+    expect(refused.status).toBe(429);
+    expect(refused.headers["x-request-id"]).toBe("one-too-many");
+    expect(refused.headers["server-timing"]).toMatch(/^total;dur=/);
+    expect(supervised).toEqual([200, 200, 200]);
+  });
+
   it("has no limit where it is off", async () => {
     const ask = await serviceWith({});
     expect(header(await ask(MARKETS), "ratelimit")).toBeUndefined();
@@ -123,12 +142,12 @@ describe("the service", () => {
 it("never refuses whoever supervises the service", async () => {
   const ask = await limited(1);
   await ask(MARKETS);
-  const paths = ["/health", "/health/", "/ready", "/ready?x=1", "/health"];
+  const paths = ["/health", "/health/", "/ready", "/ready?x=1", "/metrics", "/metrics/"];
   const answers = await askAll(
     ask,
     paths.map((path) => ({ path })),
   );
-  expect(statuses(answers)).toEqual([200, 200, 200, 200, 200]);
+  expect(statuses(answers)).toEqual([200, 200, 200, 200, 200, 200]);
   expect(header(answers[0]!, "ratelimit")).toBeUndefined();
   expect((await ask({ path: "/healthy" })).status).toBe(429);
 });

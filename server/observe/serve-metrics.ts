@@ -1,0 +1,30 @@
+// Gives the metrics to Prometheus: at /metrics of the service, or on a port of their own.
+import { createServer, type Server } from "node:http";
+import { Router } from "express";
+import { readOnlyRoute } from "../read-only-route.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** `/metrics` among the service's own paths. */
+export function metricsRouter(metrics: Metrics): Router {
+  const router = Router({ caseSensitive: true });
+  readOnlyRoute(router, "/metrics", async (_req, res) => {
+    const text = await metrics.text();
+    res.set("Cache-Control", "no-store").set("Content-Type", metrics.contentType).send(text);
+  });
+  return router;
+}
+
+/** A server of the metrics alone, not listening yet, for a port that strangers do not reach. */
+export function metricsServer(metrics: Metrics): Server {
+  return createServer((req, res) => {
+    const isAsked = req.method === "GET" && req.url?.split("?", 1)[0] === "/metrics";
+    if (!isAsked) {
+      res.writeHead(404, { "Content-Type": "text/plain" }).end("Only GET /metrics is here\n");
+      return;
+    }
+    metrics.text().then(
+      (text) => res.writeHead(200, { "Content-Type": metrics.contentType }).end(text),
+      () => res.writeHead(500).end(),
+    );
+  });
+}

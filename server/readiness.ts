@@ -1,0 +1,91 @@
+// Whether the service can serve, and if not, why: the database, its migrations, whether every figure
+// can be read, the age of its head.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../db/connect.ts";
+import { pendingMigrations } from "../db/migrations.ts";
+import { findUnreadable } from "../rest/queries/probe.ts";
+import { databaseFailure } from "./database-failure.ts";
+import type { DatabaseGate } from "./database-gate.ts";
+import { DatabaseNotReady } from "./errors.ts";
+
+export interface ReadinessOptions {
+  db: Database;
+  gate: DatabaseGate;
+  /** How old the head may be, in seconds; 0 for any age, and for no head. */
+  maxHeadAge: number;
+  log: (error: unknown) => void;
+}
+
+/** Whoever asks is told within so many milliseconds, whatever the database does. */
+const PATIENCE_MS = 2000;
+
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  #asking: Promise<string[]> | undefined;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+  }
+
+  /** Why the service cannot serve; none where it can. Who asks at the same time is told the same. */
+  async reasons(): Promise<string[]> {
+    // Asked however often, it asks the database one thing at a time.
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+    const given = new AbortController();
+    const silence = sleep(PATIENCE_MS, undefined, { signal: given.signal }).then(() => [
+      `The database has not answered within ${PATIENCE_MS / 1000} seconds`,
+    ]);
+    // It ends by being given up.
+    silence.catch(() => undefined);
+    try {
+      return await Promise.race([this.#asking, silence]);
+    } finally {
+      given.abort();
+    }
+  }
+
+  async #ask(): Promise<string[]> {
+    const { db, gate, maxHeadAge, log } = this.#options;
+    try {
+      const pending = await pendingMigrations(db);
+      if (pending.length > 0) {
+        return pending.map((name) => `The database lacks the migration ${name}`);
+      }
+      const unreadable = await findUnreadable(db, isOfAll);
+      for (const { error } of unreadable) if (databaseFailure(error) === undefined) log(error);
+      if (unreadable.length > 0) {
+        return unreadable.map(({ figures }) => `The ${figures} cannot be read`);
+      }
+      // The gate opens a moment after the database does, or not, where it is read as somebody else.
+      if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
+      return maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
+    } catch (error) {
+      const failure = databaseFailure(error);
+      if (failure !== undefined) return [failure.message];
+      log(error);
+      return ["The database answers with an error"];
+    }
+  }
+}
+
+/** Whether whatever else is asked of the database would fail for the same reason. */
+function isOfAll(error: unknown): boolean {
+  const failure = databaseFailure(error);
+  return failure !== undefined && !(failure instanceof DatabaseNotReady);
+}
+
+/** By the clock of the database, which the service's may differ from. */
+async function headTooOld(db: Database, maxHeadAge: number): Promise<string[]> {
+  const { rows } = await db.query<{ block: number; age: number }>(`
+    select
+      head.block,
+      floor(extract(epoch from clock_timestamp() - head.time))::float8 as age
+    from dex_head as head
+  `);
+  const [head] = rows;
+  if (head === undefined) return ["No head is declared"];
+  if (head.age <= maxHeadAge) return [];
+  return [
+    `The head, block ${head.block}, is ${head.age} seconds old, and MAX_HEAD_AGE is ${maxHeadAge}`,
+  ];
+}
