@@ -135,3 +135,19 @@ describe.each(["with answers from memory", "without"])("%s", (memory) => {
     expect(answer.body.toString()).not.toContain('"data"');
   });
 });
+
+it("a body is answered that the layer in front has read in the same moment", async () => {
+  // It knows the version of the data, so it hands the request on before its end was told.
+  const patient = await makeTestApp(database.reader, {
+    cache: { bytes: 1_000_000, checkMs: 60_000 },
+  });
+  try {
+    for (const field of ["allDexTokens", "allDexPairs", "allDexTrades"]) {
+      const body = JSON.stringify({ query: `{ ${field} { totalCount } }` });
+      const answer = await post(body, { "Content-Type": "application/json" }, patient);
+      expect(answer).toMatchObject({ status: 200, body: { data: { [field]: { totalCount: 0 } } } });
+    }
+  } finally {
+    await patient.close();
+  }
+});
