@@ -7,6 +7,7 @@ import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
+import { KnownOperationsPlugin } from "./known-operations.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
 import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
@@ -53,6 +54,7 @@ export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
       makeWholeListsPlugin(limits),
+      KnownOperationsPlugin,
       ExactNamesPlugin,
       ServedOrdersPlugin,
       PagingArgumentsPlugin,

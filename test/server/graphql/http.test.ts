@@ -77,9 +77,26 @@ describe("a request", () => {
     });
   });
 
-  it("for a mutation is told that there is none", async () => {
-    const { errors } = await ask(app, "mutation { createDexTrade { id } }");
-    expect(errors?.[0]?.message).toBe("No mutation type found in schema");
+  it.each([
+    ["mutation", "mutation { createDexTrade { id } }", undefined],
+    ["subscription", "subscription { allDexTrades { totalCount } }", undefined],
+    ["mutation", "query A { __typename } mutation B { __typename }", "B"],
+  ])("for a %s is told what is accepted, and nothing is printed", async (kind, query, name) => {
+    const printed = [jest.spyOn(console, "error"), jest.spyOn(console, "dir")];
+    const response = await post({ query, operationName: name });
+    const calls = printed.flatMap((spy) => spy.mock.calls);
+    for (const spy of printed) spy.mockRestore();
+
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      errors: [
+        expect.objectContaining({
+          message: `There is no ${kind} here: the service only reads, and accepts operations of the kind "query".`,
+          locations: [{ line: 1, column: query.indexOf(kind) + 1 }],
+        }),
+      ],
+    });
+    expect(calls).toEqual([]);
   });
 
   it("may come from a page of any origin", async () => {
