@@ -156,16 +156,17 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
 
   const totalCount = (
     counted: Counted,
-    $page: Step<Moment | null>,
-    $attempt: Step<Attempt | undefined>,
+    beside?: { $page: Step<Moment | null>; $attempt: Step<Attempt | undefined> },
   ): Step<number> => {
+    const { $page, $attempt } = beside ?? { $page: constant(null), $attempt: constant(undefined) };
     const id = sql.identifier(counted.appendOnly.idColumn);
     const $kept = lambda(counted.$key, recall);
 
     const $uncounted = lambda(list([$kept, $page, $attempt]), uncounted as never) as Step;
     const $newerRows = rowsToCount(counted);
     $newerRows.apply(
-      lambda(inhibitOnNull($uncounted) as Step<Uncounted>, ({ above, upTo }) => {
+      lambda((beside ? inhibitOnNull($uncounted) : $uncounted) as Step<Uncounted>, (ids) => {
+        const { above, upTo } = ids;
         return (builder: PgSelectQueryBuilder) => {
           const { alias } = builder;
           const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
@@ -174,9 +175,11 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
         };
       }),
     );
-    const $newer = trap(seenBy($newerRows, counted), TRAP_INHIBITED, {
-      valueForInhibited: "NULL",
-    }) as Step<Seen | null>;
+    const $asked = seenBy($newerRows, counted);
+    // Alone it is always asked: a trap would have what is wrong with it become an absence.
+    const $newer = beside
+      ? (trap($asked, TRAP_INHIBITED, { valueForInhibited: "NULL" }) as Step<Seen | null>)
+      : $asked;
 
     // Null, on which the second statement is not sent, or else a change of it that changes nothing.
     const $isVoid = lambda(list([$kept, $page, $newer]), ([kept, page, newer]) =>
@@ -226,7 +229,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const counted = countedBy.get($connection);
               return counted === undefined
                 ? (plan($connection, fieldArgs, info) as Step)
-                : totalCount(counted, constant(null), constant(undefined));
+                : totalCount(counted);
             };
             const planBesideRows: FieldPlanResolver = ($connection, fieldArgs, info) => {
               const counted = countedBy.get($connection);
@@ -234,7 +237,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const { resource, appendOnly } = counted;
               const $page = new PageMomentStep(counted.$connection, resource, appendOnly);
               const $attempt = context().get("attempt") as unknown as Step<Attempt | undefined>;
-              return totalCount(counted, $page, $attempt);
+              return totalCount(counted, { $page, $attempt });
             };
             const extensions = { ...field.extensions, planBesideRows };
             return { ...field, extensions, plan: countPlan };
