@@ -178,6 +178,24 @@ const variables = {
     .describe("an integer of milliseconds from 0 (ask each time) to 60000"),
 };
 
+/** One variable of the environment: what it is without being given, and what it accepts. */
+export interface Setting {
+  name: string;
+  usual: string | number | undefined;
+  accepted: string;
+}
+
+/** Every variable that `readConfig` reads itself; the usual PGSSL ones are PostgreSQL's. */
+export const settings = (): Setting[] =>
+  Object.entries(variables).map(([name, variable]) => ({
+    name,
+    usual: usualOf(variable.safeParse(undefined).data),
+    accepted: variable.description ?? "",
+  }));
+
+const usualOf = (value: unknown): string | number | undefined =>
+  typeof value === "string" || typeof value === "number" ? value : undefined;
+
 /**
  * Reads the configuration; a variable that is empty counts as not given. Throws `ConfigError` with
  * a line for each wrong value, which names the variable, the value and what is accepted. No line

@@ -1,0 +1,71 @@
+// docs/operations.md speaks of every setting and every metric there is, and of no other.
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { makePool } from "../../db/connect.ts";
+import { settings } from "../../server/config.ts";
+import { Metrics } from "../../server/observe/metrics.ts";
+
+const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+
+const section = (title: string): string =>
+  text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
+
+/** The cells of a section's table, its head and the line below it left out. */
+const rowsOf = (title: string): string[][] =>
+  section(title)
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .slice(2)
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+
+const metricNames = (): string[] => {
+  // It connects when it is first asked, and is not.
+  const pool = makePool("postgres://nobody@127.0.0.1:1/nothing");
+  return new Metrics({ pool, db: pool, kept: undefined, droppedLines: () => 0 }).names;
+};
+
+it("has each setting, with its default and what it accepts", () => {
+  const documented = rowsOf("Settings").map((cells) => cells.slice(0, 3));
+  expect(documented).toEqual(
+    settings().map(({ name, usual, accepted }) => [
+      `\`${name}\``,
+      usual === undefined ? "" : `\`${usual}\``,
+      accepted,
+    ]),
+  );
+});
+
+it("says what each setting and each metric is", () => {
+  for (const cells of [...rowsOf("Settings"), ...rowsOf("Metrics")]) {
+    expect(cells.at(-1)).not.toBe("");
+  }
+});
+
+it("has each metric", () => {
+  const documented = rowsOf("Metrics").map(([name]) => name!.replaceAll("`", ""));
+  expect(documented.sort()).toEqual(metricNames().sort());
+});
+
+it("alerts by metrics that there are", () => {
+  const source = /```yaml\n([^]*?)```/.exec(section("Alerts"))?.[1] ?? "";
+  const { groups } = parse(source) as { groups: { rules: { alert: string; expr: string }[] }[] };
+  const rules = groups.flatMap((group) => group.rules);
+  const known = metricNames();
+  for (const { expr } of rules) {
+    const asked = expr.match(/\b(?:dex|process|nodejs)_\w+/g) ?? [];
+    expect(asked).not.toEqual([]);
+    for (const name of asked) expect(known).toContain(name.replace(/_(?:count|bucket|sum)$/, ""));
+  }
+  expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+});
+
+it("names no variable that the service does not read", () => {
+  const known = settings().map(({ name }) => name);
+  const named = text.match(/`[A-Z]+(?:_[A-Z]+)+(?==|`)/g) ?? [];
+  for (const name of named) expect(known).toContain(name.slice(1));
+});
