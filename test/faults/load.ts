@@ -2,13 +2,14 @@
 import { Agent } from "node:http";
 import { exchange, graphql } from "../exchange-http.ts";
 import type { Case } from "./right-answers.ts";
+import { errorsIn, isToldUnavailable } from "./told.ts";
 
 /** What became of the requests to a service. */
 export interface Counts {
   asked: number;
   /** 200, and to the byte what it had to be. */
   right: number;
-  /** 503 with Retry-After, or in GraphQL every error UNAVAILABLE. */
+  /** Said to be unavailable just now: 503, or in GraphQL an error of such a code. */
   unavailable: number;
   /** Refused, or broken off without an answer. */
   unanswered: number;
@@ -60,26 +61,15 @@ export async function askOnce(
     counts.slowestMs = Math.max(counts.slowestMs, performance.now() - began);
     const text = body.toString("utf8");
     const errors = status === 200 ? errorsIn(text) : undefined;
-    if (errors?.every(isUnavailable)) counts.unavailable += 1;
+    if (isToldUnavailable(status, headers, text)) counts.unavailable += 1;
     else if (errors !== undefined) counts.other.push(`${path}: 200 ${JSON.stringify(errors)}`);
     else if (status === 200 && text === JSON.stringify(right)) counts.right += 1;
     else if (status === 200) counts.wrong.push(`${path}: ${text.slice(0, 400)}`);
-    else if (status === 503 && headers.includes("Retry-After")) counts.unavailable += 1;
     else counts.other.push(`${path}: ${status} ${text.slice(0, 400)}`);
   } catch {
     counts.unanswered += 1;
   }
 }
-
-interface GraphqlError {
-  extensions?: { code?: string };
-}
-
-const errorsIn = (text: string): GraphqlError[] | undefined =>
-  (JSON.parse(text) as { errors?: GraphqlError[] }).errors;
-
-/** Whether GraphQL says of what it could not answer that it is to be asked again. */
-const isUnavailable = ({ extensions }: GraphqlError): boolean => extensions?.code === "UNAVAILABLE";
 
 export interface Load {
   /** What came so far. */

@@ -12,6 +12,7 @@ import { writeSection } from "./reliability-page.ts";
 import { readWritten, type Written } from "./right-answers.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
 import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
+import { isToldUnavailable } from "./told.ts";
 
 const { values } = parseArgs({
   options: {
@@ -94,17 +95,16 @@ async function ask(url: string, n: number, agent: Agent): Promise<void> {
   const began = performance.now();
   asked += 1;
   try {
-    const { status, body } = await exchange(
+    const { status, headers, body } = await exchange(
       url,
       query === undefined ? { path } : graphql({ query }),
       { agent },
     );
     slowestMs = Math.max(slowestMs, performance.now() - began);
     const text = body.toString("utf8");
-    const isUnavailable = status === 503 || text.includes('"code":"UNAVAILABLE"');
-    if (isUnavailable) {
-      if (begunFaulty || isFaulty) count("503 during a fault");
-      else others.push(`${path}: 503 without a fault: ${text.slice(0, 200)}`);
+    if (isToldUnavailable(status, headers, text)) {
+      if (begunFaulty || isFaulty) count("unavailable during a fault");
+      else others.push(`${path}: ${status} without a fault: ${text.slice(0, 200)}`);
     } else if (status !== 200 || text.includes('"errors"')) {
       others.push(`${path}: ${status} ${text.slice(0, 200)}`);
     } else {
@@ -206,7 +206,7 @@ const section = `\`npm run soak -- --minutes ${minutes} --seed ${seed}\`, on ${n
 | answered 200 | ${grouped(tally.get("200") ?? 0)} |
 | of them held against the computation the long way | ${grouped(checked)} |
 | wrong | ${grouped(wrong.length)} |
-| 503, all during a fault | ${grouped(tally.get("503 during a fault") ?? 0)} |
+| told to be unavailable, all during a fault | ${grouped(tally.get("unavailable during a fault") ?? 0)} |
 | any other error | ${grouped(others.length)} |
 | trades written meanwhile | ${grouped(written.recording.trades.length - 500)} |
 | faults thrown in | ${grouped(thrown.length)} |
