@@ -1,10 +1,17 @@
 // Takes staged offers over into dex_offer.
 import type { Client } from "../connect.ts";
-import { comparison, describeDifferences, type Compared } from "./differences.ts";
 import { inChunks } from "./chunks.ts";
-import { LoadError } from "./load-error.ts";
+import {
+  keepFirst,
+  refuseContradictions,
+  refuseOtherValues,
+  standsTwice,
+  type Recorded,
+} from "./contradictions.ts";
 import type { Merged } from "./merged.ts";
 import type { Staged } from "./staging.ts";
+
+const OFFER: Recorded = { kind: "offer", key: ["id"], name: ({ id }) => `offer ${String(id)}` };
 
 /** What is recorded of an offer for good. Only its end, `killed` and `filled`, comes later. */
 const FACTS = [
@@ -26,7 +33,7 @@ export async function mergeOffers(
   onRows: (rows: number) => void,
 ): Promise<Merged> {
   await uniteRepeated(client, place);
-  await refuseOtherFacts(client, place);
+  await refuseOtherValues(client, place, OFFER, FACTS);
   const { rowCount: changed } = await client.query(
     `update dex_offer as kept
     set
@@ -59,36 +66,8 @@ export async function mergeOffers(
 
 // A file that logs an offer's life may name it at its making and again at its end.
 async function uniteRepeated(client: Client, place: Staged["place"]): Promise<void> {
-  const { rows: repeated } = await client.query(
-    `select
-    from pg_temp.load_offer
-    group by id
-    having count(*) > 1
-    limit 1`,
-  );
-  if (repeated.length === 0) return;
-  const { differ, values } = comparison("earlier", "later", FACTS);
-  const { rows } = await client.query<Compared & { id: number; line: number; first: number }>(
-    `select later.id, later.line, earlier.line as first, ${values}
-    from (
-      select id, min(line) as line
-      from pg_temp.load_offer
-      group by id
-      having count(*) > 1
-    ) as repeated
-    join pg_temp.load_offer as earlier on earlier.line = repeated.line
-    join pg_temp.load_offer as later on later.id = repeated.id
-    where ${differ}
-    order by later.line
-    limit 1`,
-  );
-  const [found] = rows;
-  if (found !== undefined) {
-    const differing = describeDifferences(FACTS, found, [`on line ${found.first}`, "here"]);
-    throw new LoadError(
-      `${place(found.line)}: offer ${found.id} stands there twice with other values: ${differing}`,
-    );
-  }
+  if (!(await standsTwice(client, OFFER))) return;
+  await refuseContradictions(client, place, OFFER, FACTS);
   await client.query(
     `update pg_temp.load_offer as staged
     set
@@ -105,28 +84,5 @@ async function uniteRepeated(client: Client, place: Staged["place"]): Promise<vo
     ) as united
     where staged.id = united.id`,
   );
-  await client.query(
-    `delete from pg_temp.load_offer as later
-    using pg_temp.load_offer as earlier
-    where earlier.id = later.id
-      and earlier.line < later.line`,
-  );
-}
-
-async function refuseOtherFacts(client: Client, place: Staged["place"]): Promise<void> {
-  const { differ, values } = comparison("kept", "staged", FACTS);
-  const { rows } = await client.query<Compared & { id: number; line: number }>(
-    `select staged.id, staged.line, ${values}
-    from pg_temp.load_offer as staged
-    join dex_offer as kept on kept.id = staged.id
-    where ${differ}
-    order by staged.line
-    limit 1`,
-  );
-  const [found] = rows;
-  if (found === undefined) return;
-  const differing = describeDifferences(FACTS, found, ["in the database", "here"]);
-  throw new LoadError(
-    `${place(found.line)}: offer ${found.id} is there already with other values: ${differing}`,
-  );
+  await keepFirst(client, OFFER);
 }

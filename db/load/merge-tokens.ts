@@ -1,15 +1,20 @@
 // Takes staged tokens over into dex_token.
 import type { Client } from "../connect.ts";
-import { comparison, describeDifferences, type Compared } from "./differences.ts";
+import { refuseContradictions, type Recorded } from "./contradictions.ts";
 import { LoadError } from "./load-error.ts";
 import type { Merged } from "./merged.ts";
 import type { Staged } from "./staging.ts";
 
+const TOKEN: Recorded = {
+  kind: "token",
+  key: ["address"],
+  name: ({ address }) => `token ${String(address)}`,
+};
 const COLUMNS = ["symbol", "decimals", "name"] as const;
 
 /** Registers new tokens and changes those that differ. What a row leaves out stays. */
 export async function mergeTokens(client: Client, { place }: Staged): Promise<Merged> {
-  await refuseContradictions(client, place);
+  await refuseContradictions(client, place, TOKEN, COLUMNS);
   await refuseOtherSpelling(client, place);
   const { rowCount: changed } = await client.query(
     `update dex_token as kept
@@ -41,30 +46,6 @@ export async function mergeTokens(client: Client, { place }: Staged): Promise<Me
     order by staged.address, staged.line`,
   );
   return { added: added ?? 0, changed: changed ?? 0 };
-}
-
-async function refuseContradictions(client: Client, place: Staged["place"]): Promise<void> {
-  const { differ, values } = comparison("earlier", "later", COLUMNS);
-  const { rows } = await client.query<Compared & { address: string; line: number; first: number }>(
-    `select later.address, later.line, earlier.line as first, ${values}
-    from (
-      select address, min(line) as line
-      from pg_temp.load_token
-      group by address
-      having count(*) > 1
-    ) as repeated
-    join pg_temp.load_token as earlier on earlier.line = repeated.line
-    join pg_temp.load_token as later on later.address = repeated.address
-    where ${differ}
-    order by later.line
-    limit 1`,
-  );
-  const [found] = rows;
-  if (found === undefined) return;
-  const differing = describeDifferences(COLUMNS, found, [`on line ${found.first}`, "here"]);
-  throw new LoadError(
-    `${place(found.line)}: token ${found.address} stands there twice with other values: ${differing}`,
-  );
 }
 
 // Plain SQL may have written an address without its checksum. Rows that are loaded would not

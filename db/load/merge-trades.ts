@@ -1,10 +1,22 @@
 // Takes staged trades over into dex_trade.
 import type { Client } from "../connect.ts";
 import { inChunks } from "./chunks.ts";
-import { comparison, describeDifferences, type Compared } from "./differences.ts";
+import {
+  keepFirst,
+  refuseContradictions,
+  refuseOtherValues,
+  standsTwice,
+  type Recorded,
+} from "./contradictions.ts";
 import { LoadError } from "./load-error.ts";
 import type { Merged } from "./merged.ts";
 import type { Staged } from "./staging.ts";
+
+const TRADE: Recorded = {
+  kind: "trade",
+  key: ["tx", "idx"],
+  name: ({ tx, idx }) => `trade ${String(tx)}, idx ${String(idx)}`,
+};
 
 /** What is recorded of a trade besides (tx, idx), which identify it, and its id. */
 const FACTS = [
@@ -36,11 +48,15 @@ export async function mergeTrades(
   if (!given.idxs) await countWithinBlocks(client);
   const facts = given.ids ? ["id", ...FACTS] : FACTS;
 
-  await refuseContradictions(client, place, facts);
+  // The same trade twice, as in two exports put together, is one trade.
+  if (await standsTwice(client, TRADE)) {
+    await refuseContradictions(client, place, TRADE, facts);
+    await keepFirst(client, TRADE);
+  }
   if (given.ids) await refuseRepeatedIds(client, place);
   const newest = await newestTrade(client);
   if (newest !== undefined) {
-    await refuseOtherValues(client, place, facts);
+    await refuseOtherValues(client, place, TRADE, facts);
     if (!given.idxs) await refuseSplitBlocks(client, place);
     await dropKnown(client);
     if (given.ids) await refuseTakenIds(client, place);
@@ -100,54 +116,6 @@ async function countWithinBlocks(client: Client): Promise<void> {
   );
 }
 
-// The same trade twice, as in two exports put together, is one trade.
-async function refuseContradictions(
-  client: Client,
-  place: Staged["place"],
-  facts: readonly string[],
-): Promise<void> {
-  const { rows: repeated } = await client.query(
-    `select
-    from pg_temp.load_trade
-    group by tx, idx
-    having count(*) > 1
-    limit 1`,
-  );
-  if (repeated.length === 0) return;
-  const { differ, values } = comparison("earlier", "later", facts);
-  const { rows } = await client.query<
-    Compared & { tx: string; idx: number; line: number; first: number }
-  >(
-    `select later.tx, later.idx, later.line, earlier.line as first, ${values}
-    from (
-      select tx, idx, min(line) as line
-      from pg_temp.load_trade
-      group by tx, idx
-      having count(*) > 1
-    ) as repeated
-    join pg_temp.load_trade as earlier on earlier.line = repeated.line
-    join pg_temp.load_trade as later on later.tx = repeated.tx and later.idx = repeated.idx
-    where ${differ}
-    order by later.line
-    limit 1`,
-  );
-  const [found] = rows;
-  if (found !== undefined) {
-    const differing = describeDifferences(facts, found, [`on line ${found.first}`, "here"]);
-    throw new LoadError(
-      `${place(found.line)}: trade ${found.tx}, idx ${found.idx} stands there twice with other ` +
-        `values: ${differing}`,
-    );
-  }
-  await client.query(
-    `delete from pg_temp.load_trade as later
-    using pg_temp.load_trade as earlier
-    where earlier.tx = later.tx
-      and earlier.idx = later.idx
-      and earlier.line < later.line`,
-  );
-}
-
 async function refuseRepeatedIds(client: Client, place: Staged["place"]): Promise<void> {
   const { rows } = await client.query<{ id: string; first: number; line: number }>(
     `select id, min(line) as first, max(line) as line
@@ -179,29 +147,6 @@ async function newestTrade(client: Client): Promise<Newest | undefined> {
     limit 1`,
   );
   return rows[0];
-}
-
-async function refuseOtherValues(
-  client: Client,
-  place: Staged["place"],
-  facts: readonly string[],
-): Promise<void> {
-  const { differ, values } = comparison("kept", "staged", facts);
-  const { rows } = await client.query<Compared & { tx: string; idx: number; line: number }>(
-    `select staged.tx, staged.idx, staged.line, ${values}
-    from pg_temp.load_trade as staged
-    join dex_trade as kept on kept.tx = staged.tx and kept.idx = staged.idx
-    where ${differ}
-    order by staged.line
-    limit 1`,
-  );
-  const [found] = rows;
-  if (found === undefined) return;
-  const differing = describeDifferences(facts, found, ["in the database", "here"]);
-  throw new LoadError(
-    `${place(found.line)}: trade ${found.tx}, idx ${found.idx} is there already with other ` +
-      `values: ${differing}`,
-  );
 }
 
 // Ordinals count the rows of a block from the file alone. Where the database has trades of the
