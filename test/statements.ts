@@ -1,4 +1,4 @@
-// Records what is asked of a database through a pool, and how many rows came.
+// Sees what is asked of a database through a pool: records it, or has some of it fail.
 import type { Pool } from "../db/connect.ts";
 
 export interface Statement {
@@ -30,4 +30,18 @@ export function recordStatements(pool: Pool): Statement[] {
     client.query = recording as typeof client.query;
   });
   return statements;
+}
+
+/** Has every statement with this text in it fail from now on as PostgreSQL would have it fail. */
+export function failStatements(pool: Pool, text: string, error: object): void {
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    const failing = (...args: unknown[]): unknown => {
+      const [first] = args;
+      const asked = typeof first === "string" ? first : (first as { text: string }).text;
+      if (!asked.includes(text)) return query(...args);
+      return Promise.reject(Object.assign(new Error("a statement has failed"), error));
+    };
+    client.query = failing as typeof client.query;
+  });
 }

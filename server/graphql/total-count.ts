@@ -23,8 +23,6 @@ import {
   lambda,
   list,
   object,
-  trap,
-  TRAP_INHIBITED,
   type ConnectionStep,
   type FieldArgs,
   type FieldInfo,
@@ -34,6 +32,7 @@ import {
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import type { AppendOnly } from "./append-only.ts";
 import { KeptCounts, keyOf, type KeptCount } from "./kept-counts.ts";
+import { nullWhereInhibited } from "./null-where-inhibited.ts";
 import { PageMomentStep, type Moment } from "./page-moment.ts";
 import type { Attempt } from "./snapshot.ts";
 
@@ -176,10 +175,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
       }),
     );
     const $asked = seenBy($newerRows, counted);
-    // Alone it is always asked: a trap would have what is wrong with it become an absence.
-    const $newer = beside
-      ? (trap($asked, TRAP_INHIBITED, { valueForInhibited: "NULL" }) as Step<Seen | null>)
-      : $asked;
+    const $newer = beside ? nullWhereInhibited($asked) : $asked;
 
     // Null, on which the second statement is not sent, or else a change of it that changes nothing.
     const $isVoid = lambda(list([$kept, $page, $newer]), ([kept, page, newer]) =>
@@ -189,7 +185,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     );
     const $allRows = rowsToCount(counted);
     $allRows.apply(inhibitOnNull($isVoid));
-    const $all = trap(seenBy($allRows, counted), TRAP_INHIBITED, { valueForInhibited: "NULL" });
+    const $all = nullWhereInhibited(seenBy($allRows, counted));
 
     return lambda(list([counted.$key, $kept, $page, $newer, $all, $attempt]), add as never);
   };

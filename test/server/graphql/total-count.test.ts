@@ -1,5 +1,6 @@
 // totalCount of trades is SQL's count, for every shape of question and whatever a writer does.
 import fc from "fast-check";
+import { makePool } from "../../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type TradeRow,
 } from "../../factories.ts";
 import { ask, dataOf, type TradesPage } from "../../graphql.ts";
+import { failStatements } from "../../statements.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -297,6 +299,36 @@ it("counts an offer's trades, alone and in a list", async () => {
 it("is refused with the arguments that are wrong", async () => {
   const { errors } = await ask(app, "{ allDexTrades(first: -1) { totalCount } }");
   expect(errors?.[0]?.message).toContain('Argument "first"');
+});
+
+describe("a count that PostgreSQL ends", () => {
+  it.each([
+    ["alone", "{ allDexTrades { totalCount } }"],
+    ["beside a page", "{ allDexTrades(first: 1) { totalCount nodes { id } } }"],
+    [
+      "beside another list",
+      "{ allDexTrades(first: 1) { totalCount nodes { id } } dexHead { block } }",
+    ],
+  ])("is told as such %s", async (_where, query) => {
+    await insert(database.writer, "dex_trade", trades(3));
+    const pool = makePool(database.url, { role: "dex_reader" });
+    failStatements(pool, "count(*)", { code: "57014", message: "canceling statement" });
+    const failing = await makeTestApp(pool, { cache: "off" });
+    try {
+      const { errors } = await ask(failing, query);
+
+      expect(errors).toEqual([
+        expect.objectContaining({
+          message: "The database took too long to answer this",
+          path: ["allDexTrades", "totalCount"],
+          extensions: { code: "TIMEOUT" },
+        }),
+      ]);
+    } finally {
+      await failing.close();
+      await pool.end();
+    }
+  });
 });
 
 type Act =
