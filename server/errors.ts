@@ -104,12 +104,21 @@ export class BodyTooLarge extends ClientFacingError {
   }
 }
 
-/** The database cannot be reached just now. */
-export class DatabaseUnreachable extends ClientFacingError {
-  override readonly name = "DatabaseUnreachable";
+/** The answer cannot be given just now; the client is told after how many seconds to ask again. */
+abstract class Unavailable extends ClientFacingError {
   readonly status = 503;
-  // A restart of PostgreSQL takes a few seconds.
-  override readonly headers = { "Retry-After": "5" };
+  override readonly headers: Record<string, string>;
+
+  // A restart of PostgreSQL takes a few seconds, and so does a migration.
+  constructor(message: string, seconds = 5) {
+    super(message);
+    this.headers = { "Retry-After": String(seconds) };
+  }
+}
+
+/** The database cannot be reached just now. */
+export class DatabaseUnreachable extends Unavailable {
+  override readonly name = "DatabaseUnreachable";
 
   constructor() {
     super("The database cannot be reached");
@@ -117,22 +126,18 @@ export class DatabaseUnreachable extends ClientFacingError {
 }
 
 /** Every connection to the database is in use, and has been for longer than a request may wait. */
-export class ServiceBusy extends ClientFacingError {
+export class ServiceBusy extends Unavailable {
   override readonly name = "ServiceBusy";
-  readonly status = 503;
-  // What takes the connections is over in a moment, as a rule.
-  override readonly headers = { "Retry-After": "1" };
 
   constructor() {
-    super("The service is busy: ask again in a moment");
+    // What takes the connections is over in a moment, as a rule.
+    super("The service is busy: ask again in a moment", 1);
   }
 }
 
 /** PostgreSQL has broken a statement off, which took longer than it may. */
-export class TookTooLong extends ClientFacingError {
+export class TookTooLong extends Unavailable {
   override readonly name = "TookTooLong";
-  readonly status = 503;
-  override readonly headers = { "Retry-After": "5" };
 
   constructor() {
     super("The database took too long to answer this");
@@ -140,10 +145,8 @@ export class TookTooLong extends ClientFacingError {
 }
 
 /** Somebody holds a lock on what is asked for, as a migration does, for longer than is waited. */
-export class DataLocked extends ClientFacingError {
+export class DataLocked extends Unavailable {
   override readonly name = "DataLocked";
-  readonly status = 503;
-  override readonly headers = { "Retry-After": "5" };
 
   constructor() {
     super("The data are locked at the moment");
@@ -151,10 +154,8 @@ export class DataLocked extends ClientFacingError {
 }
 
 /** The database's schema is not the one that the service reads. */
-export class DatabaseNotReady extends ClientFacingError {
+export class DatabaseNotReady extends Unavailable {
   override readonly name = "DatabaseNotReady";
-  readonly status = 503;
-  override readonly headers = { "Retry-After": "5" };
 
   constructor() {
     super("The database is not ready to be served");
