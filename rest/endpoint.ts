@@ -1,29 +1,98 @@
-// One endpoint of a version: parse and ask, shape, wrap.
-import type { Request, Router } from "express";
+// An endpoint of a version: what is declared of it, and how it is served by that.
+import { Router, type Request } from "express";
 import { performance } from "node:perf_hooks";
+import type { z } from "zod";
+import type { Database } from "../db/connect.ts";
+import { BadParameter } from "../server/errors.ts";
 import { observationOf } from "../server/observe/observation.ts";
 import { readOnlyRoute } from "../server/read-only-route.ts";
 import { answer } from "./answer.ts";
 import type { Envelope } from "./envelope.ts";
 import type { LastHead } from "./last-head.ts";
+import { readPair, readQuery, type PairName, type Parameters } from "./params.ts";
+import { findPair } from "./queries/pairs.ts";
 import type { Snapshot } from "./queries/snapshot.ts";
+import { onlyRecord } from "./records.ts";
 
-/** Adds an endpoint that asks by `find` and shapes what was found by `shape`. */
-export type AddEndpoint = <Row>(
-  path: string,
-  find: (req: Request) => Promise<Snapshot<Row>>,
-  shape: (rows: Row[]) => object,
-) => void;
-
-/** What adds the endpoints of one version to its router. */
-export function endpointsOf(router: Router, envelope: Envelope, head: LastHead): AddEndpoint {
-  return (path, find, shape) => {
-    readOnlyRoute(router, path, async (req, res) => {
-      const { rows, time } = await timed(req, head.see(find(req)));
-      await answer(req, res, envelope.success(shape(rows), time));
-    });
-  };
+/** What an endpoint is asked for: the pair of the path, if that names one, and its parameters. */
+export interface Asked<Path extends string, Query> {
+  pair: Path extends `${string}/:base/:quote` ? PairName : undefined;
+  query: Query;
 }
+
+/** All that there is to say of an endpoint: it is served by this, and described by it in OpenAPI. */
+export interface Declared<Path extends string, Query, Row, Data> {
+  /** The name of its function in clients that are made from the OpenAPI document. */
+  id: string;
+  /** Express's pattern, below the version; `/:base/:quote` at its end is a pair. */
+  path: Path;
+  /** What it gives, in a line. */
+  summary: string;
+  /** What else there is to know. */
+  description: string;
+  /** The parameters of its query string. */
+  query?: Parameters<Query>;
+  /** Asks for the rows. */
+  find: (db: Database, asked: Asked<Path, Query>) => Promise<Snapshot<Row>>;
+  /** Makes the rows what `data` of the envelope is. */
+  shape: (rows: Row[]) => Data;
+  /** What `shape` gives. */
+  data: z.ZodType<Data>;
+}
+
+/** An endpoint among others. */
+export type Endpoint = Declared<string, Record<string, unknown>, unknown, unknown>;
+
+/** Declares an endpoint. Here alone it is seen that what it finds, shapes and describes are one. */
+export const endpoint = <Path extends string, Query, Row, Data>(
+  declared: Declared<Path, Query, Row, Data>,
+): Endpoint => declared as unknown as Endpoint;
+
+/** A version of the interface: its first segment in a path is its name. */
+export interface Version {
+  name: string;
+  description: string;
+  envelope: Envelope;
+  endpoints: Endpoint[];
+}
+
+/** The paths below a version's own. */
+export function versionRouter(
+  { endpoints, envelope }: Version,
+  db: Database,
+  head: LastHead,
+): Router {
+  const router = Router({ caseSensitive: true });
+  for (const declared of endpoints) {
+    readOnlyRoute(router, declared.path, async (req, res) => {
+      const { rows, time } = await timed(req, head.see(ask(declared, db, head, req)));
+      await answer(req, res, envelope.success(declared.shape(rows), time));
+    });
+  }
+  return router;
+}
+
+async function ask(
+  { path, query: parameters = {}, find }: Endpoint,
+  db: Database,
+  head: LastHead,
+  req: Request,
+): Promise<Snapshot<unknown>> {
+  const pair = namesPair(path) ? readPair(req) : undefined;
+  const query = readQuery(req, parameters);
+  // Which endpoints have a pair, `endpoint` has seen.
+  if (!(query instanceof BadParameter))
+    return find(db, { pair, query } as Asked<string, typeof query>);
+  if (pair !== undefined) {
+    // An unknown pair is answered before a bad parameter.
+    const { rows } = await head.see(findPair(db, pair));
+    onlyRecord(rows);
+  }
+  throw query;
+}
+
+/** Whether a path is about one pair. */
+export const namesPair = (path: string): boolean => path.endsWith("/:base/:quote");
 
 /** Notes how long the request waits for the database. */
 async function timed<T>(req: Request, asked: Promise<T>): Promise<T> {

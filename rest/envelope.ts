@@ -1,21 +1,61 @@
 // What each version of the interface wraps its answers in.
+import { z } from "zod";
 
 export interface Envelope {
   /** `time` is ISO 8601 UTC with milliseconds: the moment that `data` describes. */
   success(data: unknown, time: string): object;
   failure(message: string, time: string): object;
+  /** What `success` gives for data of this kind. */
+  successSchema(data: z.ZodType): z.ZodType;
+  /** What `failure` gives. */
+  failureSchema: z.ZodType;
 }
+
+/** A moment in ISO 8601 UTC with milliseconds. */
+export const isoMoment = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: "date-time" });
+
+const unixMoment = z.int().min(0);
+
+const ofData = (unit: string): string =>
+  `The moment that the data describe, the exchange's head, ${unit}, truncated.`;
+const ofFailure = (unit: string): string =>
+  `The head that the service saw last, else its clock, ${unit}.`;
+const SECONDS = "in whole seconds of Unix time";
+const ISO = "in ISO 8601 UTC with milliseconds";
+
+const success = z.literal("success");
+const failureMessage = z.string().describe("What was wrong, and what is accepted.");
 
 /** Time in whole Unix seconds, truncated; an error carries the empty object. */
 export const v1Envelope: Envelope = {
   success: (data, time) => ({ data, time: unixSeconds(time), message: "success" }),
   failure: (message, time) => ({ data: {}, time: unixSeconds(time), message }),
+  successSchema: (data) =>
+    z.object({ data, time: unixMoment.describe(ofData(SECONDS)), message: success }),
+  failureSchema: z
+    .object({
+      data: z.object({}),
+      time: unixMoment.describe(ofFailure(SECONDS)),
+      message: failureMessage,
+    })
+    .meta({ id: "V1Failure" }),
 };
 
 /** Time in ISO 8601; an error carries no data. */
 export const v2Envelope: Envelope = {
   success: (data, time) => ({ data, time, message: "success" }),
   failure: (message, time) => ({ time, message }),
+  successSchema: (data) =>
+    z.object({ data, time: isoMoment.describe(ofData(ISO)), message: success }),
+  failureSchema: z
+    .object({
+      time: isoMoment.describe(ofFailure(ISO)),
+      message: failureMessage,
+    })
+    .meta({ id: "V2Failure" }),
 };
 
 const unixSeconds = (time: string): number => Math.floor(Date.parse(time) / 1000);

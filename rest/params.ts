@@ -1,5 +1,6 @@
-// What a request's path and query string say, checked.
+// What a request's path and query string say, checked by what is declared of them here.
 import type { Request } from "express";
+import { z } from "zod";
 import { BadParameter, UnknownPair } from "../server/errors.ts";
 
 /** The symbols of a pair as the client wrote them, in any case. */
@@ -8,54 +9,98 @@ export interface PairName {
   quote: string;
 }
 
-/** Which trades of a pair are asked for. */
-export interface Page {
-  /** How many, at most. */
-  limit: number;
-  /** The newest trade's id, at most. */
-  fromId: number;
+/** A parameter of the query string. */
+export interface Parameter<Value> {
+  /** What it is for. */
+  description: string;
+  /** What it must be, in words: the end of the message that refuses anything else. */
+  accepted: string;
+  /** Makes the value of its text; of undefined, what it is without being given. */
+  schema: z.ZodType<Value, string | undefined>;
+  example: string;
 }
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1000;
+/** The parameters of an endpoint by name, in the order in which they are checked. */
+export type Parameters<Query> = { [Name in keyof Query]: Parameter<Query[Name]> };
+
+// No text in PostgreSQL holds a NUL.
+const symbol = z
+  .string()
+  .min(1)
+  .regex(/^[^\0]*$/);
+
+/** The parameters in the path of everything that is about one pair. */
+export const pairInPath = {
+  base: {
+    description: "The base token's symbol, in any case.",
+    schema: symbol,
+    example: "weth",
+  },
+  quote: {
+    description: "The quote token's symbol, in any case.",
+    schema: symbol,
+    example: "dai",
+  },
+};
+
 // The greatest integer that JSON carries safely; no trade has a greater id.
 const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+const positiveInteger = (max: number) =>
+  z
+    .string()
+    .regex(/^[1-9][0-9]*$/)
+    .transform(Number)
+    .pipe(z.int().min(1).max(max));
+
+const integerUpTo = (max: number): string =>
+  `an integer from 1 to ${max}, given once and in digits only, without a leading zero`;
+
+/** How many records, at most; so many where it is not given. */
+export const limitUpTo = (max: number, usual: number, description: string): Parameter<number> => ({
+  description,
+  accepted: integerUpTo(max),
+  schema: positiveInteger(max).default(usual),
+  example: "2",
+});
+
+/** The id of a trade at which something begins; undefined where it is not given. */
+export const tradeId = (description: string): Parameter<number | undefined> => ({
+  description,
+  accepted: integerUpTo(MAX_ID),
+  schema: positiveInteger(MAX_ID).optional(),
+  example: "40",
+});
 
 /** The pair in the path. Throws UnknownPair for what PostgreSQL could not even be asked about. */
 export function readPair(req: Request): PairName {
   const { base, quote } = req.params as { base: string; quote: string };
-  // No text in PostgreSQL holds a NUL.
-  if (`${base}${quote}`.includes("\0")) throw new UnknownPair();
+  if (!symbol.safeParse(base).success || !symbol.safeParse(quote).success) throw new UnknownPair();
   return { base, quote };
 }
 
 /**
- * The page asked for by `limit` and `fromId`; a BadParameter is given back, not thrown, since an
- * unknown pair is answered before it.
+ * The values of the parameters; others are ignored. A BadParameter is given back, not thrown, since
+ * an unknown pair is answered before it.
  */
-export function readPage(req: Request): Page | BadParameter {
+export function readQuery<Query>(
+  req: Request,
+  parameters: Parameters<Query>,
+): Query | BadParameter {
   // Read here and not by Express, whose parser forgives what must be refused.
   const [, query = ""] = /\?(.*)$/s.exec(req.url) ?? [];
   const given = [...new URLSearchParams(query)];
-  const limit = readInteger(given, "limit", MAX_LIMIT) ?? DEFAULT_LIMIT;
-  if (limit instanceof BadParameter) return limit;
-  const fromId = readInteger(given, "fromId", MAX_ID) ?? MAX_ID;
-  if (fromId instanceof BadParameter) return fromId;
-  return { limit, fromId };
+  const values: Partial<Query> = {};
+  for (const name in parameters) {
+    const { schema, accepted } = parameters[name];
+    const texts = given.filter(([key]) => isNamed(key, name));
+    const [[key, text] = [name, undefined], second] = texts;
+    const { success, data } = schema.safeParse(text);
+    if (!success || key !== name || second !== undefined) return new BadParameter(name, accepted);
+    values[name] = data;
+  }
+  return values as Query;
 }
 
-/** The parameter's value, from 1 to `max`; undefined where it is not given. */
-function readInteger(
-  query: [name: string, value: string][],
-  name: string,
-  max: number,
-): number | BadParameter | undefined {
-  // `name[]=1` and `name[a]=1` are ways of other frameworks to give it more than once.
-  const given = query.filter(([key]) => key === name || key.startsWith(`${name}[`));
-  const [first, second] = given;
-  if (first === undefined) return undefined;
-  const [key, value] = first;
-  const integer = /^[1-9][0-9]*$/.test(value) ? Number(value) : Infinity;
-  if (second !== undefined || key !== name || integer > max) return new BadParameter(name, max);
-  return integer;
-}
+/** `name[]=1` and `name[a]=1` are ways of other frameworks to give a parameter more than once. */
+const isNamed = (key: string, name: string): boolean => key === name || key.startsWith(`${name}[`);

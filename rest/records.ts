@@ -1,28 +1,44 @@
 // Rows of a query → the `data` of an envelope.
+import { z } from "zod";
 import { UnknownPair } from "../server/errors.ts";
-import type { TradeRow } from "./queries/trades.ts";
 
 /** A row's record, and the BASE/QUOTE it is listed under. */
 export interface KeyedRow {
   key: string;
 }
 
+/** Any decimal of REST. */
+export const decimal = z
+  .string()
+  .regex(/^(0|[1-9]\d*)(\.\d{0,17}[1-9])?$/)
+  .meta({
+    id: "Decimal",
+    description:
+      "A decimal number, exact: plain digits, no exponent, at most 18 fractional digits without " +
+      'trailing zeros; "0" where the figure does not exist. It may have more digits than a binary ' +
+      "float holds.",
+  });
+
+/** What a pair is listed under. */
+export const pairKey = z
+  .string()
+  .regex(/^.+\/.+$/s)
+  .meta({
+    id: "PairKey",
+    description: "The symbols of base and quote in upper case, joined by a slash.",
+  });
+
+/** Records of this kind, each under its key. */
+export const recordsByKey = <Schema extends z.ZodType>(record: Schema) => z.record(pairKey, record);
+
 /** All records, each under its key, in the order of the rows. */
-export function byKey(rows: KeyedRow[]): object {
+export function byKey<Row extends KeyedRow>(rows: Row[]): Record<string, Omit<Row, "key">> {
   return Object.fromEntries(rows.map(({ key, ...record }) => [key, record]));
 }
 
 /** The one record. Throws UnknownPair where there is none. */
-export function onlyRecord([row]: KeyedRow[]): object {
+export function onlyRecord<Row extends KeyedRow>([row]: Row[]): Omit<Row, "key"> {
   if (row === undefined) throw new UnknownPair();
   const { key: _key, ...record } = row;
   return record;
-}
-
-/** The trades of the one pair, which may be none. Throws UnknownPair where there is no pair. */
-export function tradeRecords(rows: TradeRow[]): object[] {
-  if (rows.length === 0) throw new UnknownPair();
-  return rows
-    .filter((row) => row.id !== null)
-    .map(({ id, price, volume, time }) => ({ id: Number(id), price, volume, time }));
 }

@@ -6,8 +6,9 @@ import type { Database, Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import { answerFailures } from "../rest/failures.ts";
 import { LastHead } from "../rest/last-head.ts";
-import { v1Router } from "../rest/v1/router.ts";
-import { v2Router } from "../rest/v2/router.ts";
+import { versionRouter } from "../rest/endpoint.ts";
+import { v1 } from "../rest/v1/endpoints.ts";
+import { v2 } from "../rest/v2/endpoints.ts";
 import type { AnswerStore } from "./cache/answer-store.ts";
 import { answerFromMemory, storeOf, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
@@ -111,8 +112,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
-  app.use("/v1", gate.refuseUntilOpen, v1Router(pool, head));
-  app.use("/v2", gate.refuseUntilOpen, v2Router(pool, head));
+  app.use("/v1", gate.refuseUntilOpen, versionRouter(v1, pool, head));
+  app.use("/v2", gate.refuseUntilOpen, versionRouter(v2, pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
   app.all(

@@ -23,10 +23,8 @@ export class BadParameter extends ClientFacingError {
   override readonly name = "BadParameter";
   readonly status = 400;
 
-  constructor(parameter: string, max: number) {
-    super(
-      `${parameter} must be an integer from 1 to ${max}, given once and in digits only, without a leading zero`,
-    );
+  constructor(parameter: string, accepted: string) {
+    super(`${parameter} must be ${accepted}`);
   }
 }
 

@@ -1,21 +1,26 @@
 // The overview of each market, from dex_market.
 import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
 import type { PairName } from "../params.ts";
+import { decimal, pairKey, type KeyedRow } from "../records.ts";
 import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
-/** Decimals are "0" where the figure does not exist. */
-export interface MarketRow {
-  key: string;
-  pair: string;
-  price: string;
-  last: string;
-  vol: string;
-  ask: string;
-  bid: string;
-  low: string;
-  high: string;
-  active: boolean;
-}
+/** The overview of a market. */
+export const marketRecord = z
+  .object({
+    pair: pairKey,
+    price: decimal.describe("The volume weighted price of the last 6 hours, in quote per base."),
+    last: decimal.describe("The price of the newest trade, however old, in quote per base."),
+    vol: decimal.describe("The volume of the last 24 hours, in base units."),
+    ask: decimal.describe("The lowest price of the open offers that sell base."),
+    bid: decimal.describe("The highest price of the open offers that buy base."),
+    low: decimal.describe("The lowest price of a trade of the last 24 hours."),
+    high: decimal.describe("The highest price of a trade of the last 24 hours."),
+    active: z.boolean().describe("Whether trading is enabled."),
+  })
+  .meta({ id: "Market" });
+
+export type MarketRow = KeyedRow & z.infer<typeof marketRecord>;
 
 const SELECT_MARKETS = `
   select

@@ -1,17 +1,28 @@
 // The registered pairs, from dex_pair.
 import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
 import type { PairName } from "../params.ts";
+import type { KeyedRow } from "../records.ts";
 import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
-/** Precisions are integers in a string. */
-export interface PairRow {
-  key: string;
-  base: string;
-  quote: string;
-  basePrecision: string;
-  quotePrecision: string;
-  active: boolean;
-}
+const precision = z.string().regex(/^(0|[1-9]\d*)$/);
+
+/** A registered pair. */
+export const pairRecord = z
+  .object({
+    base: z.string().describe("The base token's symbol, in upper case."),
+    quote: z.string().describe("The quote token's symbol, in upper case."),
+    basePrecision: precision.describe(
+      "How many fractional digits an amount of base can have: an integer in a string.",
+    ),
+    quotePrecision: precision.describe(
+      "How many fractional digits an amount of quote can have: an integer in a string.",
+    ),
+    active: z.boolean().describe("Whether trading is enabled."),
+  })
+  .meta({ id: "Pair" });
+
+export type PairRow = KeyedRow & z.infer<typeof pairRecord>;
 
 const SELECT_PAIRS = `
   select

@@ -1,17 +1,28 @@
 // The price statistics of each market, from dex_price.
 import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
 import type { PairName } from "../params.ts";
+import { decimal, type KeyedRow } from "../records.ts";
 import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
-/** Decimals are "0" where the figure does not exist. */
-export interface PriceRow {
-  key: string;
-  "24hrvwap": string;
-  "12hrvwap": string;
-  "6hrvwap": string;
-  "1hrvwap": string;
-  last: string;
-}
+const vwap = (hours: string) =>
+  decimal.describe(
+    `The volume weighted price of the last ${hours}, in quote per base: the quote that was traded ` +
+      "over the base.",
+  );
+
+/** The price statistics of a market. */
+export const priceRecord = z
+  .object({
+    "24hrvwap": vwap("24 hours"),
+    "12hrvwap": vwap("12 hours"),
+    "6hrvwap": vwap("6 hours"),
+    "1hrvwap": vwap("hour"),
+    last: decimal.describe("The price of the newest trade, however old, in quote per base."),
+  })
+  .meta({ id: "Price" });
+
+export type PriceRow = KeyedRow & z.infer<typeof priceRecord>;
 
 const SELECT_PRICES = `
   select

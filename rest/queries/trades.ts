@@ -1,26 +1,40 @@
 // The trades of one market up to the head.
 import type { Database } from "../../db/connect.ts";
-import type { Page, PairName } from "../params.ts";
+import { z } from "zod";
+import { UnknownPair } from "../../server/errors.ts";
+import { isoMoment } from "../envelope.ts";
+import type { PairName } from "../params.ts";
+import { decimal, type KeyedRow } from "../records.ts";
 import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
+/** A trade of a market. */
+export const tradeRecord = z
+  .object({
+    id: z.int().min(1).describe("Identifies the trade; grows with recency, with gaps."),
+    price: decimal.describe("In quote per base."),
+    volume: decimal.describe("In base units."),
+    time: isoMoment.describe("The time of its block, in ISO 8601 UTC with milliseconds."),
+  })
+  .meta({ id: "Trade" });
+
+export type TradeRecord = z.infer<typeof tradeRecord>;
+
 /** A trade; where the market has none on this page, one row whose id is null. */
-export interface TradeRow {
-  key: string;
-  /** At most 2^53 − 1. */
-  id: string | null;
-  /** Quote per base; "0" where the base amount is 0. */
-  price: string;
-  /** In base units. */
-  volume: string;
-  /** Block time, ISO 8601 UTC with milliseconds, truncated. */
-  time: string;
+export type TradeRow = KeyedRow & Omit<TradeRecord, "id"> & { id: string | null };
+
+/** Which trades of a pair are asked for. */
+export interface Page {
+  /** How many, at most. */
+  limit: number;
+  /** The newest trade's id, at most; undefined for any. */
+  fromId?: number | undefined;
 }
 
 /** The newest `limit` trades whose id is at most `fromId`, newest first; symbols in any case. */
 export async function findTrades(
   db: Database,
   { base, quote }: PairName,
-  { limit, fromId }: Page,
+  { limit, fromId = Number.MAX_SAFE_INTEGER }: Page,
 ): Promise<Snapshot<TradeRow>> {
   return readSnapshot(db, {
     name: "rest_trades",
@@ -53,4 +67,12 @@ export async function findTrades(
     `,
     values: [base, quote, fromId, limit],
   });
+}
+
+/** The trades of the one pair, which may be none. Throws UnknownPair where there is no pair. */
+export function tradeRecords(rows: TradeRow[]): TradeRecord[] {
+  if (rows.length === 0) throw new UnknownPair();
+  return rows
+    .filter((row) => row.id !== null)
+    .map(({ id, price, volume, time }) => ({ id: Number(id), price, volume, time }));
 }

@@ -1,13 +1,16 @@
 // The volume of each market, from dex_volume.
 import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
 import type { PairName } from "../params.ts";
+import { decimal, type KeyedRow } from "../records.ts";
 import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
 
-/** The volume of 24 hours in base units; "0" without a trade in them. */
-export interface VolumeRow {
-  key: string;
-  vol: string;
-}
+/** The volume of a market. */
+export const volumeRecord = z
+  .object({ vol: decimal.describe("The volume of the last 24 hours, in base units.") })
+  .meta({ id: "Volume" });
+
+export type VolumeRow = KeyedRow & z.infer<typeof volumeRecord>;
 
 const SELECT_VOLUMES = `
   select

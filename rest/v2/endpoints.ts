@@ -1,0 +1,72 @@
+// Version 2 of the REST interface: prices, volumes and trades.
+import { z } from "zod";
+import { endpoint, type Version } from "../endpoint.ts";
+import { v2Envelope } from "../envelope.ts";
+import { limitUpTo, tradeId } from "../params.ts";
+import { findPrice, findPrices, priceRecord } from "../queries/prices.ts";
+import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
+import { findVolume, findVolumes, volumeRecord } from "../queries/volumes.ts";
+import { byKey, onlyRecord, recordsByKey } from "../records.ts";
+
+/** The paths below /v2. */
+export const v2: Version = {
+  name: "v2",
+  description: "Prices, volumes and trades. `time` is in ISO 8601.",
+  envelope: v2Envelope,
+  endpoints: [
+    endpoint({
+      id: "v2Prices",
+      path: "/prices",
+      summary: "The prices of each registered market",
+      description: "By `BASE/QUOTE`, in the order of its code points.",
+      find: findPrices,
+      shape: byKey,
+      data: recordsByKey(priceRecord),
+    }),
+    endpoint({
+      id: "v2Price",
+      path: "/prices/:base/:quote",
+      summary: "The prices of a market",
+      description: "Volume weighted over 24, 12, 6 and 1 hours, and the last.",
+      find: (db, { pair }) => findPrice(db, pair),
+      shape: onlyRecord,
+      data: priceRecord,
+    }),
+    endpoint({
+      id: "v2Volumes",
+      path: "/volumes",
+      summary: "The volume of each registered market",
+      description: "By `BASE/QUOTE`, in the order of its code points.",
+      find: findVolumes,
+      shape: byKey,
+      data: recordsByKey(volumeRecord),
+    }),
+    endpoint({
+      id: "v2Volume",
+      path: "/volumes/:base/:quote",
+      summary: "The volume of a market",
+      description: "Of the last 24 hours, in base units.",
+      find: (db, { pair }) => findVolume(db, pair),
+      shape: onlyRecord,
+      data: volumeRecord,
+    }),
+    endpoint({
+      id: "v2Trades",
+      path: "/trades/:base/:quote",
+      summary: "The trades of a market, newest first",
+      description:
+        "A page of them, up to the head. To page back, ask with a `fromId` one below the last `id` " +
+        "of the page before; trades that arrive meanwhile move nothing.",
+      query: {
+        limit: limitUpTo(1000, 100, "How many trades, at most."),
+        fromId: tradeId(
+          "The page begins with the newest trade of the pair whose `id` is at most this; without " +
+            "it, with the newest.",
+        ),
+      },
+      find: (db, { pair, query }) => findTrades(db, pair, query),
+      shape: tradeRecords,
+      data: z.array(tradeRecord),
+    }),
+  ],
+};
