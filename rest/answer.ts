@@ -1,6 +1,6 @@
 // Sends an envelope: tagged, cacheable, compressed where that is worth it.
 import type { Request, Response } from "express";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip as gzipWithCallback } from "node:zlib";
 
@@ -25,11 +25,11 @@ export async function answer(req: Request, res: Response, envelope: object): Pro
   const plain = Buffer.from(JSON.stringify(envelope));
   const compressed =
     plain.length > COMPRESS_ABOVE_BYTES && req.acceptsEncodings("gzip", "identity") === "gzip";
-  const hash = createHash("sha1").update(plain).digest("base64url");
+  const digest = hash("sha1", plain, "base64url");
 
   res.vary("Accept-Encoding");
   res.set("Cache-Control", CACHE_CONTROL);
-  res.set("ETag", compressed ? `"${hash}-gzip"` : `"${hash}"`);
+  res.set("ETag", compressed ? `"${digest}-gzip"` : `"${digest}"`);
   if (req.fresh) {
     res.status(304).end();
     return;
