@@ -6,6 +6,7 @@ import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connecti
 import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
+import { makeDescriptionsPlugin } from "./descriptions.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
@@ -65,6 +66,7 @@ export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       WholeRowsPlugin,
+      makeDescriptionsPlugin(limits),
       // Decides by the query that is executed.
       SnapshotPlugin,
       PagePolicyPlugin,

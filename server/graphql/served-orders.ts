@@ -57,6 +57,25 @@ function unique(orders: string[][]): string[][] {
   return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, order]) => order);
 }
 
+/** The orders that an index serves, as a client names them: `[ID], [TIME, IDX]`. */
+export function servedOrderList(served: readonly string[][], names: OrderNames): string {
+  const nameOf = (column: string): string => {
+    const entry = [...names].find(
+      ([name, [first, second]]) =>
+        name !== "PRIMARY_KEY_ASC" &&
+        first?.column === column &&
+        first.direction === "ASC" &&
+        second === undefined,
+    );
+    return (entry?.[0] ?? column).replace(/_ASC$/, "");
+  };
+  const offered = new Set([...names.values()].flat().map(({ column }) => column));
+  return served
+    .filter((order) => order.every((column) => offered.has(column)))
+    .map((order) => `[${order.map(nameOf).join(", ")}]`)
+    .join(", ");
+}
+
 /**
  * What is wrong with an orderBy of this resource, as a message for the client that lists what is
  * accepted; undefined when nothing is. `asked` are names of its enum.
@@ -74,24 +93,10 @@ export function orderProblem(
   const wanted = columns.map(({ column }) => column).join();
   if (oneDirection && served.some((order) => order.join() === wanted)) return undefined;
 
-  const nameOf = (column: string): string => {
-    const entry = [...names].find(
-      ([name, [first, second]]) =>
-        name !== "PRIMARY_KEY_ASC" &&
-        first?.column === column &&
-        first.direction === "ASC" &&
-        second === undefined,
-    );
-    return (entry?.[0] ?? column).replace(/_ASC$/, "");
-  };
-  const offered = new Set([...names.values()].flat().map(({ column }) => column));
-  const list = served
-    .filter((order) => order.every((column) => offered.has(column)))
-    .map((order) => `[${order.map(nameOf).join(", ")}]`)
-    .join(", ");
   const problem = oneDirection
     ? "would sort the whole set"
     : "mixes ascending and descending, and would sort the whole set";
+  const list = servedOrderList(served, names);
   return `Argument "orderBy": [${asked.join(", ")}] ${problem}. Served by an index are ${list}, all of one list _ASC or all _DESC.`;
 }
 

@@ -5,7 +5,10 @@ import { fileURLToPath } from "node:url";
 import {
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
   isObjectType,
+  isSpecifiedScalarType,
   lexicographicSortSchema,
   printSchema,
   type GraphQLSchema,
@@ -18,15 +21,15 @@ import { makeDatabase, type TestDatabase } from "../../database.ts";
 const TRACKED = fileURLToPath(new URL("../../../server/graphql/schema.graphql", import.meta.url));
 
 let database: TestDatabase;
+let preset: GraphileConfig.Preset;
 let schema: GraphQLSchema;
 beforeAll(async () => {
   database = await makeDatabase();
   const log = (error: unknown): void => {
     throw error;
   };
-  ({ schema } = await makeSchema(
-    makePreset({ pool: database.reader, log, limits: GRAPHQL_LIMITS }),
-  ));
+  preset = makePreset({ pool: database.reader, log, limits: GRAPHQL_LIMITS });
+  ({ schema } = await makeSchema(preset));
 });
 afterAll(async () => {
   await database.drop();
@@ -149,14 +152,46 @@ it("shows nothing of the unexposed schema", () => {
   expect(fieldsOf("DexTrade").concat(fieldsOf("DexPair"))).not.toContain("marketId");
 });
 
-it("describes every type, field, argument and value that comes from the database", () => {
-  const undescribed: string[] = [];
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!type.name.startsWith("Dex") || !isObjectType(type)) continue;
-    if (!type.description) undescribed.push(type.name);
+/** Every description of a schema, by what it describes; null where there is none. */
+function descriptionsOf(described: GraphQLSchema): Map<string, string | null> {
+  const all = new Map<string, string | null>();
+  const note = (name: string, { description }: { description?: string | null | undefined }): void =>
+    void all.set(name, description?.replace(/\s+/g, " ") ?? null);
+  for (const type of Object.values(described.getTypeMap())) {
+    if (isIntrospectionType(type) || isSpecifiedScalarType(type)) continue;
+    note(type.name, type);
+    if (isEnumType(type)) {
+      for (const value of type.getValues()) note(`${type.name}.${value.name}`, value);
+    }
+    if (!isObjectType(type) && !isInterfaceType(type) && !isInputObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      if (!field.description) undescribed.push(`${type.name}.${field.name}`);
+      note(`${type.name}.${field.name}`, field);
+      if (!("args" in field)) continue;
+      for (const argument of field.args) {
+        note(`${type.name}.${field.name}(${argument.name})`, argument);
+      }
     }
   }
+  return all;
+}
+
+it("describes every type, field, argument and value, by its own words or a comment's", async () => {
+  const stock = await makeSchema({
+    extends: [preset],
+    disablePlugins: ["DescriptionsPlugin"],
+  });
+  const generated = descriptionsOf(stock.schema);
+  const { rows } = await database.owner.query<{ comments: string }>(
+    "select string_agg(description, E'\\n') as comments from pg_description where objsubid >= 0",
+  );
+  const comments = rows[0]!.comments.replace(/\s+/g, " ");
+
+  const undescribed = [...descriptionsOf(schema)].filter(
+    ([name, description]) =>
+      description === null ||
+      (description === generated.get(name) && !comments.includes(description)),
+  );
+
+  // A relation is described by the tags @forwardDescription and @backwardDescription.
   expect(undescribed).toEqual([]);
 });
