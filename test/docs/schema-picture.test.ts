@@ -1,0 +1,53 @@
+// docs/schema.md shows the schema as the committed migrations make it: `npm run schema:picture` draws it.
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import prettier from "prettier";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { drawSchema } from "./schema-picture.ts";
+
+const TRACKED = fileURLToPath(new URL("../../docs/schema.md", import.meta.url));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+it("is the page that is tracked", async () => {
+  const page = await prettier.format(await drawSchema(database.owner), {
+    parser: "markdown",
+    printWidth: 100,
+  });
+  if (process.env["WRITE_PICTURE"] !== undefined) await writeFile(TRACKED, page);
+  expect(page).toBe(await readFile(TRACKED, "utf8"));
+});
+
+it("shows an added table with its relation, the view over it, and the trigger on it", async () => {
+  await database.owner.query(
+    `create table token_note (
+      id integer primary key,
+      token text not null references dex_token (address),
+      symbol_of text unique
+    );
+    comment on table token_note is
+      E'@foreignKey (symbol_of) references dex_market (pair)|@fieldName market\\nA note.';
+    create view noted as select note.token from token_note as note;
+    create trigger noting before delete or update of token on token_note
+    for each row execute function dex_private.refuse_change();`,
+  );
+  const page = await drawSchema(database.owner);
+  // Enforced and not null: exactly one token, of which there are any number of notes.
+  expect(page).toContain('  dex_token ||--o{ token_note : ""\n');
+  // Declared only, by a unique column: perhaps a market, and one note of it at most.
+  expect(page).toContain('  dex_market |o..o| token_note : "market"\n');
+  expect(page).toContain(
+    '  token_note {\n    integer id PK\n    text token FK\n    text symbol_of FK, UK "may be null"\n  }\n',
+  );
+  expect(page).toContain("  token_note[(token_note)]\n");
+  expect(page).toContain("  token_note --> noted\n");
+  expect(page).toContain(
+    "| `token_note` | before update of `token`, delete, once a row | `refuse_change` |",
+  );
+});
