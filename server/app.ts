@@ -1,6 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import compression from "compression";
 import express, { type Express } from "express";
+import { EventEmitter } from "node:events";
 import type { RequestListener, Server } from "node:http";
 import type { Database, Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
@@ -20,7 +21,7 @@ import { DatabaseGate } from "./database-gate.ts";
 import { answerGraphqlFailures } from "./graphql/failures.ts";
 import { readBodyUpTo } from "./graphql/limits/body.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
-import { addGraphql } from "./graphql/serve.ts";
+import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
 import { healthRouter } from "./health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http-server.ts";
 import { asCurrentRequest, currentRequest } from "./observe/current-request.ts";
@@ -60,6 +61,8 @@ export interface AppOptions {
   limits?: GraphqlLimits;
   /** How often a client may ask; without it, as often as it likes. */
   rateLimit?: RateLimit | undefined;
+  /** Has GraphQL show what migrations change; without it, its schema is that of the start. */
+  watch?: WatchOptions | undefined;
 }
 
 export interface MetricsOptions {
@@ -71,9 +74,11 @@ export interface MetricsOptions {
   droppedLines?: () => number;
 }
 
-/** What answers are kept in; undefined where none are. */
 interface Kept {
+  /** What answers are kept in; undefined where none are. */
   kept: AnswerStore | undefined;
+  /** Emits when GraphQL has another schema. */
+  schema: EventEmitter<{ changed: [] }>;
 }
 
 export interface App {
@@ -93,9 +98,10 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const app = express();
   const head = new LastHead();
   const kept = cache && storeOf(cache);
+  const schema: Kept["schema"] = new EventEmitter();
   const metrics = countedBy(options, kept);
   const server = makeServer(
-    beforeExpress(app, { ...options, kept }, head, log),
+    beforeExpress(app, { ...options, kept, schema }, head, log),
     http,
     refusalBody(head),
     (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
@@ -128,6 +134,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
     gate,
     log,
     limits,
+    watch: options.watch,
+    onNewSchema: () => schema.emit("changed"),
     plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
   });
 
@@ -140,6 +148,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     server,
     metrics,
     async close() {
+      graphql.endStreams();
       await stopListening(server);
       await graphql.release();
     },
@@ -152,7 +161,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
  */
 function beforeExpress(
   app: Express,
-  { pool, cache, kept, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
+  { pool, cache, kept, schema, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
   head: LastHead,
   log: LogError,
 ): RequestListener {
@@ -161,7 +170,7 @@ function beforeExpress(
   const service = asCurrentRequest(app);
   const answering =
     cache && kept
-      ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, ...cache })
+      ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
       : service;
   const bounded = boundUrls(answering, refuse);
   return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;

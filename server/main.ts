@@ -31,7 +31,12 @@ if (hurry.aborted) process.exit();
  * hurry, it gives up what has not ended, all but the embedded database, which it stops.
  */
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
-  const { values } = parseArgs({ options: { migrate: { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: {
+      migrate: { type: "boolean", default: false },
+      watch: { type: "boolean", default: false },
+    },
+  });
   const config = readConfig(process.env);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
@@ -72,6 +77,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       db: watch,
       droppedLines: log.dropped,
     },
+    watch: values.watch ? { db: watch, tell: log.info } : undefined,
     log: log.error,
     onOver: log.request,
   });

@@ -1,6 +1,7 @@
 // Stands in front of the service, and answers from memory what it has answered before, while the
 // data stand as they were.
 import fresh from "fresh";
+import type { EventEmitter } from "node:events";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -40,6 +41,8 @@ export interface CacheOptions {
 export interface FrontOptions extends CacheOptions {
   /** What answers are kept in, of this front alone: made by `storeOf`. */
   kept: AnswerStore;
+  /** Emits when GraphQL has another schema. */
+  schema: EventEmitter<{ changed: [] }>;
   versionFrom: Database;
   /** How long the body of a GraphQL request may be. */
   bodyBytes: number;
@@ -74,8 +77,8 @@ const GRAPHQL_KEY = "POST\n";
  * same at once.
  *
  * An answer is made after its version of the data was read, so it is never older than that, and is
- * given only while the version stands. All are forgotten together when the data change: a write
- * anywhere may change any of them.
+ * given only while the version stands. All are forgotten together when the data or the schema change: a
+ * write anywhere may change any of them.
  */
 export function answerFromMemory(service: Service, options: FrontOptions): RequestListener {
   const { kept, versionFrom, bodyBytes, checkMs, log, now = () => performance.now() } = options;
@@ -84,6 +87,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
   let coming = new Map<string, Coming>();
   /** The version of everything in `kept` and `coming`. */
   let text = "";
+  options.schema.on("changed", forgetAll);
 
   return (req, res) => {
     const { method, url = "" } = req;
@@ -101,6 +105,12 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     }
     service(req, res);
   };
+
+  /** What is being made for those who have asked goes on, and is not kept. */
+  function forgetAll(): void {
+    kept.clear();
+    coming = new Map();
+  }
 
   function answerGraphql(body: Buffer, req: ReadRequest, res: ServerResponse): void {
     req.body = body;
@@ -141,8 +151,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     }
     if (version.text !== text) {
       text = version.text;
-      kept.clear();
-      coming = new Map();
+      forgetAll();
     }
     const known = kept.get(key);
     if (known !== undefined && now() < known.until) {

@@ -2,22 +2,38 @@
 // First, since it is read when PostGraphile is loaded.
 import "./production.ts";
 import { Router, type Express, type RequestHandler } from "express";
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { postgraphile } from "postgraphile";
+import type { GraphQLSchema } from "graphql";
+import { makeSchema } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
+import type { Database } from "../../db/connect.ts";
 import type { DatabaseGate } from "../database-gate.ts";
 import { DatabaseUnreachable } from "../errors.ts";
+import { noteRoute } from "../observe/note-route.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
+import { catalogState, followCatalogs } from "./schema-watch.ts";
 
 const RETRY_MS = 1000;
 
 /** For how long a request waits for the schema. */
 const SCHEMA_WAIT_MS = 5000;
 
+/** Where GraphiQL hears of a changed schema. */
+const STREAM = "/graphql/stream";
+
 export interface GraphqlHandle {
+  /** Ends the streams by which browsers hear of changes; what else was begun goes on. */
+  endStreams: () => void;
   /** Lets go of what PostGraphile holds; the pool stays its owner's. */
   release: () => Promise<void>;
+}
+
+export interface WatchOptions {
+  /** Asked for the state of the catalogs, if not the service's pool. */
+  db?: Database;
+  /** Tells the operator what has become of a change. */
+  tell: (line: string) => void;
 }
 
 export interface GraphqlOptions extends PresetOptions {
@@ -25,21 +41,31 @@ export interface GraphqlOptions extends PresetOptions {
   gate: DatabaseGate;
   /** What the rest of the service adds to PostGraphile. */
   plugins?: GraphileConfig.Plugin[];
+  /** Shows what migrations change; without it, the schema is that of the start. */
+  watch?: WatchOptions | undefined;
+  /** Called when a new schema takes the place of the one before, at once. */
+  onNewSchema?: () => void;
 }
 
 /**
  * Serves POST /graphql, and GraphiQL at /graphiql. The schema is read from the database meanwhile,
  * and again every second as long as that fails; what is asked before waits for it, 5 seconds at most.
+ * Where it is watched, it is read again after every change, and replaced if it can be built.
  */
 export async function addGraphql(
   app: Express,
   server: Server,
-  { plugins = [], gate, ...options }: GraphqlOptions,
+  { plugins = [], gate, watch, onNewSchema = () => undefined, ...options }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
-  const preset: GraphileConfig.Preset = {
+  // Made anew for each schema: what its plugins keep is of one schema.
+  const presetNow = (): GraphileConfig.Preset => ({
     extends: [makePreset(options)],
     plugins,
+    grafserv: { watch: watch !== undefined, eventStreamPath: STREAM },
+  });
+  const preset: GraphileConfig.Preset = {
+    extends: [presetNow()],
     schema: {
       retryOnInitFail: async () => {
         await sleep(RETRY_MS, undefined, { signal: released.signal }).catch(() => undefined);
@@ -49,24 +75,65 @@ export async function addGraphql(
   };
   // The routes' place in the application; what is behind it comes when the gate opens.
   const router = Router();
-  let instance: ReturnType<typeof postgraphile> | undefined;
+  const streams = new Set<ServerResponse>();
+  let instance: ReturnType<typeof grafserv> | undefined;
+  let following: Promise<void> | undefined;
+
   const begin = async (): Promise<{ schema: Promise<unknown> }> => {
     await gate.opened;
-    instance = postgraphile(preset);
+    const { db = options.pool, tell = () => undefined } = watch ?? {};
+    const known = watch && (await catalogState(db).catch(() => undefined));
+    const schema = makeSchema(preset).then((made) => made.schema);
+    const serving = grafserv({ preset, schema });
+    instance = serving;
+    await serving.addTo(router as unknown as Express, server);
+
+    const replace = (changed: GraphQLSchema): void => {
+      onNewSchema();
+      serving.setSchema(changed);
+    };
+    const rebuild = async (): Promise<void> => {
+      const { schema: changed } = await makeSchema(presetNow());
+      replace(changed);
+      tell("The database's schema has changed: GraphQL shows it as it is now.");
+    };
     // It fails only when it is released before it could be built, and then nobody asks any more.
-    const schema = Promise.resolve(instance.getSchema()).catch(() => undefined);
-    await instance.createServ(grafserv).addTo(router as unknown as Express, server);
-    return { schema };
+    const built = schema.catch(() => undefined);
+    if (watch) {
+      const { signal } = released;
+      following = built.then(() =>
+        followCatalogs({ db, known, signal }, rebuild, (error) =>
+          tell(
+            `The database's schema has changed, and cannot be shown: ${(error as Error).message}. GraphQL stays as it was.`,
+          ),
+        ),
+      );
+    }
+    return { schema: built };
   };
+  if (watch) router.get(STREAM, noteRoute(STREAM), keepIn(streams));
   const begun = begin();
   app.use(["/graphql", "/graphiql"], gate.refuseUntilOpen, waitFor(begun));
   app.use(router);
   if (gate.obstacle === undefined) await begun;
   return {
+    endStreams() {
+      for (const response of streams) response.end();
+    },
     async release() {
       released.abort();
+      await following;
       await instance?.release();
     },
+  };
+}
+
+/** A middleware that has the responses of a route known for as long as they last. */
+function keepIn(streams: Set<ServerResponse>): RequestHandler {
+  return (_req, res, next) => {
+    streams.add(res);
+    res.once("close", () => streams.delete(res));
+    next();
   };
 }
 

@@ -1,0 +1,180 @@
+// GraphQL follows the database's schema while it serves, with no right but the reader's.
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "../../../db/connect.ts";
+import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { exchange, graphql } from "../../exchange-http.ts";
+import { aTrade, insert, registerMarkets, setHead } from "../../factories.ts";
+import { ask, dataOf } from "../../graphql.ts";
+import { catalogState } from "../../../server/graphql/schema-watch.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+const told: string[] = [];
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await insert(database.writer, "dex_trade", aTrade({ id: 1 }));
+  await setHead(database.writer, 24);
+  app = await makeTestApp(database.reader, { watch: { tell: (line) => told.push(line) } });
+  await dataOf(app, "{ __typename }");
+});
+afterEach(async () => {
+  await migrate("drop table if exists note");
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+/** Changes the schema, and waits until the service has said what has become of it. */
+async function migrate(sql: string): Promise<string> {
+  const before = await catalogState(database.owner);
+  await database.owner.query(sql);
+  if ((await catalogState(database.owner)) === before) return "";
+  const heard = told.length;
+  while (told.length === heard) await sleep(20);
+  return told.at(-1)!;
+}
+
+const NOTE = `
+  create table note (id integer primary key, body text not null);
+  comment on table note is 'What somebody has noted.';
+  grant select on note to dex_reader;
+`;
+
+it("shows a new table, its comment and its rows, without a restart, within the limits", async () => {
+  const query = "{ allNotes { nodes { body } } }";
+  expect((await ask(app, query)).errors).toHaveLength(1);
+
+  expect(await migrate(`${NOTE} insert into note values (1, 'seen')`)).toBe(
+    "The database's schema has changed: GraphQL shows it as it is now.",
+  );
+
+  expect(await dataOf(app, query)).toEqual({ allNotes: { nodes: [{ body: "seen" }] } });
+  expect(await dataOf(app, '{ __type(name: "Note") { description } }')).toEqual({
+    __type: { description: "What somebody has noted." },
+  });
+  // The limits hold for it too.
+  const { errors } = await ask(app, "{ allNotes(first: 1001) { nodes { id } } }");
+  expect(errors?.[0]?.extensions?.["code"]).toBe("PAGE_TOO_LARGE");
+});
+
+it("sees comments, grants, indexes and functions that come and go, and no data", async () => {
+  const quiet = await makeDatabase();
+  const { owner } = quiet;
+  await owner.query(NOTE);
+  const changes = [
+    "comment on column note.body is 'Its text.'",
+    "revoke select on note from dex_reader",
+    "grant select on note to dex_reader",
+    "create index note_body_id_idx on note (body, id)",
+    "create function note_length(note) returns integer stable language sql return length($1.body)",
+    "drop function note_length(note)",
+    "alter table note add column author text",
+    "alter table note rename column author to writer",
+    "alter table note drop column writer",
+    "create type mood as enum ('glad')",
+    "alter type mood add value 'sad'",
+    "alter table note add constraint note_body_check check (body <> '')",
+  ];
+  let state = await catalogState(owner);
+  for (const change of changes) {
+    await owner.query(change);
+    const changed = await catalogState(owner);
+    expect([change, changed]).not.toEqual([change, state]);
+    state = changed;
+  }
+
+  await owner.query("insert into note select n, 'x' from generate_series(1, 2000) as n");
+  await owner.query("analyze note");
+  await owner.query("vacuum note");
+  const writer = await connect(quiet.url, { role: "dex_writer" });
+  await writer.query("create temporary table passing (id integer)");
+  expect(await catalogState(owner)).toBe(state);
+  await writer.end();
+  await quiet.drop();
+});
+
+it("forgets what it answered by the schema before", async () => {
+  const introspect = '{ __type(name: "DexToken") { fields { name } } }';
+  const names = async (): Promise<string[]> => {
+    const { __type } = await dataOf<{ __type: { fields: { name: string }[] } }>(app, introspect);
+    return __type.fields.map(({ name }) => name);
+  };
+  await database.owner.query("alter table dex_token add column website text");
+  // Between the change and the new schema, the old one answers, and its answer is kept.
+  const heard = told.length;
+  while (told.length === heard) {
+    await names();
+    await sleep(5);
+  }
+  expect(await names()).toContain("website");
+
+  await migrate("alter table dex_token drop column website");
+  expect(await names()).not.toContain("website");
+});
+
+it("counts afresh under a column that has become another", async () => {
+  const count = async (): Promise<number> => {
+    const query = '{ allDexTrades(condition: { note: "a" }) { totalCount } }';
+    return (await dataOf(app, query)).allDexTrades.totalCount;
+  };
+  await migrate("alter table dex_trade add column note text default 'a'");
+  expect(await count()).toBe(1);
+
+  await migrate(
+    "alter table dex_trade drop column note; alter table dex_trade add column note text default 'b'",
+  );
+
+  expect(await count()).toBe(0);
+  await migrate("alter table dex_trade drop column note");
+});
+
+it("serves on as it was where the new schema cannot be shown, and says why", async () => {
+  await migrate(NOTE);
+  const line = await migrate("comment on table note is E'@name dexToken\\nTwo of a name.'");
+
+  expect(line).toMatch(/^The database's schema has changed, and cannot be shown: .*dexToken/);
+  expect(line).toMatch(/GraphQL stays as it was\.$/);
+  expect((await ask(app, "{ allNotes { totalCount } allDexTokens { totalCount } }")).status).toBe(
+    200,
+  );
+  expect(await migrate("comment on table note is 'One of a name.'")).toBe(told[0]);
+});
+
+it("tells browsers of a change, and lets go of them when it stops", async () => {
+  const own = await makeTestApp(database.reader, {
+    watch: { tell: (line) => told.push(line) },
+  });
+  const { headers } = await exchange(own.url, graphql({ query: "{ __typename }" }));
+  expect(headers[headers.findIndex((name) => /^x-graphql-event-stream$/i.test(name)) + 1]).toBe(
+    "/graphql/stream",
+  );
+
+  const stream = await fetch(`${own.url}/graphql/stream`, {
+    headers: { Accept: "text/event-stream" },
+  });
+  expect(stream.status).toBe(200);
+  expect(stream.headers.get("content-type")).toBe("text/event-stream");
+  const events = stream.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  let heard = "";
+  const until = async (event: string): Promise<void> => {
+    while (!heard.includes(event)) heard += (await events.next()).value ?? "";
+  };
+  await until("event: open");
+  await migrate(NOTE);
+  await until("event: change");
+
+  // An open page does not hold up the stop.
+  await own.close();
+  expect((await events.next()).done).toBe(true);
+});
+
+it("has no stream, and nothing that watches, unless it is asked to", async () => {
+  const still = await makeTestApp(database.reader);
+  const { status, headers } = await exchange(still.url, { path: "/graphql/stream" });
+  expect(status).toBe(404);
+  expect(headers.join()).not.toMatch(/event-stream/i);
+  await still.close();
+});
