@@ -7,6 +7,7 @@ import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
 import { makeDescriptionsPlugin } from "./descriptions.ts";
+import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
@@ -23,6 +24,8 @@ import { StorableTextPlugin } from "./storable-text.ts";
 import { StrictScalarsPlugin } from "./strict-scalars.ts";
 import { makeTotalCountPlugin } from "./total-count.ts";
 import { WholeRowsPlugin } from "./whole-rows.ts";
+
+type GraphiqlConfig = NonNullable<NonNullable<GraphileConfig.Preset["ruru"]>["clientConfig"]>;
 
 export interface PresetOptions {
   /** Reads as dex_reader; what that role may not see is not in the schema. */
@@ -112,6 +115,10 @@ export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig
       // The preset for version 4 takes forms too.
       allowedRequestContentTypes: ["application/json"],
       maskError: makeMaskError(log),
+    },
+    ruru: {
+      // What GraphiQL opens with. The type asks for every setting, where all are optional.
+      clientConfig: { defaultQuery: EXAMPLE_QUERIES } as GraphiqlConfig,
     },
   };
 }

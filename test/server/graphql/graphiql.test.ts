@@ -1,4 +1,6 @@
 // GraphiQL in a real browser, under the policy that its page is sent with.
+import { parse } from "graphql";
+import { EXAMPLE_QUERIES } from "../../../server/graphql/example-queries.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { chromiumPath, TestBrowser } from "../../browser.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
@@ -18,6 +20,26 @@ afterAll(async () => {
 });
 
 describe("GraphiQL's page", () => {
+  it("opens with queries of which each is answered", async () => {
+    const names = parse(EXAMPLE_QUERIES).definitions.map((definition) =>
+      "name" in definition ? definition.name.value : undefined,
+    );
+    expect(names.length).toBeGreaterThan(1);
+
+    for (const operationName of names) {
+      const { status, body } = await app.request
+        .post("/graphql")
+        .send({ query: EXAMPLE_QUERIES, operationName });
+      expect({ operationName, status, errors: body.errors }).toEqual({
+        operationName,
+        status: 200,
+        errors: undefined,
+      });
+      // The market and its trade that were put into the database.
+      expect(JSON.stringify(body.data)).toMatch(/WETH|"price":"100\.0{18}"|"basePrecision":18/);
+    }
+  });
+
   it("may run what it brings, by file or by hash, and load nothing from elsewhere", async () => {
     const { headers } = await app.request.get("/graphiql").set("accept", "text/html");
     const policy = new Map(
@@ -66,6 +88,17 @@ describe("GraphiQL's page", () => {
         expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));
         const shot = process.env["SCREENSHOT"];
         if (shot !== undefined) await page.screenshot({ path: shot });
+      });
+
+      it("opens with example queries, of which one is chosen and run", async () => {
+        const { page, complaints } = await browser.open(`${app.url}/graphiql`);
+
+        await page.waitForSelector(".graphiql-query-editor :text('Prices, volume')");
+        await page.click(".graphiql-execute-button");
+        await page.click("[role='menuitem']:has-text('NewestTrades')");
+        await page.waitForSelector(".result-window :text('100.000000000000000000')");
+
+        expect(complaints).toEqual([]);
       });
 
       it("does not run a script that somebody has got into it", async () => {
