@@ -17,6 +17,7 @@ export type Database = Pick<pg.Pool, "query">;
 export type Pool = pg.Pool;
 export type PooledClient = pg.PoolClient;
 export type Client = pg.Client;
+export type FieldDef = pg.FieldDef;
 
 export interface ConnectionOptions {
   /** The role to become, whatever the URL logs in as; without it, none is. */

@@ -1,5 +1,5 @@
 // Finds the database that a command is to work on.
-import { connect } from "./connect.ts";
+import { connect, urlForDatabase } from "./connect.ts";
 import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
 import { tlsProblem, withTlsOf } from "./tls.ts";
 
@@ -43,4 +43,24 @@ async function checkAlive(url: string, dataDir: string): Promise<void> {
       { cause: error },
     );
   }
+}
+
+/** The database in which migrations are tried, and the one from which it is made. */
+export interface ShadowUrls {
+  shadow: string;
+  root: string;
+}
+
+/**
+ * SHADOW_DATABASE_URL and ROOT_DATABASE_URL, else `<database>_shadow` and `postgres` beside the
+ * database of this URL.
+ */
+export function shadowUrls(url: string, env: NodeJS.ProcessEnv): ShadowUrls {
+  const given = (variable: string): string | undefined =>
+    env[variable] === "" ? undefined : env[variable];
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  return {
+    shadow: given("SHADOW_DATABASE_URL") ?? urlForDatabase(url, `${name}_shadow`),
+    root: given("ROOT_DATABASE_URL") ?? urlForDatabase(url, "postgres"),
+  };
 }

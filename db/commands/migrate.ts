@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { urlForDatabase, urlForRole } from "../connect.ts";
-import { ownerUrl } from "../locate.ts";
+import { urlForRole } from "../connect.ts";
+import { ownerUrl, shadowUrls } from "../locate.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -19,17 +19,12 @@ try {
 
 /** The environment that graphile-migrate reads. Its own two variables win where they are given. */
 function connections(url: string): Record<string, string> {
-  const given = (variable: string): string | undefined =>
-    process.env[variable] === "" ? undefined : process.env[variable];
-  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  const { shadow, root } = shadowUrls(url, process.env);
   return {
     DATABASE_URL: urlForRole(url, "dex_owner"),
-    SHADOW_DATABASE_URL: urlForRole(
-      given("SHADOW_DATABASE_URL") ?? urlForDatabase(url, `${name}_shadow`),
-      "dex_owner",
-    ),
+    SHADOW_DATABASE_URL: urlForRole(shadow, "dex_owner"),
     // Makes the shadow afresh, so it is in neither of the two.
-    ROOT_DATABASE_URL: given("ROOT_DATABASE_URL") ?? urlForDatabase(url, "postgres"),
+    ROOT_DATABASE_URL: root,
   };
 }
 

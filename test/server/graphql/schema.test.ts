@@ -1,7 +1,6 @@
 // The schema as clients see it. Its text is tracked, so that a change of the contract is seen in
 // review: `npm run schema:print` writes it.
 import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import {
   isEnumType,
   isInputObjectType,
@@ -9,26 +8,18 @@ import {
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
-  lexicographicSortSchema,
-  printSchema,
   type GraphQLSchema,
 } from "graphql";
 import { makeSchema } from "postgraphile";
-import { GRAPHQL_LIMITS } from "../../../server/graphql/limits/limits.ts";
-import { makePreset } from "../../../server/graphql/preset.ts";
+import { presetOf, printSdl, TRACKED_SDL } from "../../../server/graphql/sdl.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-
-const TRACKED = fileURLToPath(new URL("../../../server/graphql/schema.graphql", import.meta.url));
 
 let database: TestDatabase;
 let preset: GraphileConfig.Preset;
 let schema: GraphQLSchema;
 beforeAll(async () => {
   database = await makeDatabase();
-  const log = (error: unknown): void => {
-    throw error;
-  };
-  preset = makePreset({ pool: database.reader, log, limits: GRAPHQL_LIMITS });
+  preset = presetOf(database.reader);
   ({ schema } = await makeSchema(preset));
 });
 afterAll(async () => {
@@ -54,9 +45,9 @@ const typeOf = (type: string, field: string): string => {
 };
 
 it("is the schema that is tracked", async () => {
-  const printed = `${printSchema(lexicographicSortSchema(schema))}\n`;
-  if (process.env["WRITE_SCHEMA"] !== undefined) await writeFile(TRACKED, printed);
-  expect(printed).toBe(await readFile(TRACKED, "utf8"));
+  const printed = printSdl(schema);
+  if (process.env["WRITE_SCHEMA"] !== undefined) await writeFile(TRACKED_SDL, printed);
+  expect(printed).toBe(await readFile(TRACKED_SDL, "utf8"));
 });
 
 const TRADE_FIELDS = [

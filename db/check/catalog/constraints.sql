@@ -1,0 +1,18 @@
+-- Constraints of tables. `not null` is a column's nullability, whether it has a row here or not, and
+-- a constraint trigger is a trigger.
+select
+  'constraint' as kind,
+  format('%I on %I.%I', con.conname, schema.nspname, relation.relname) as name,
+  format('%I.%I', schema.nspname, relation.relname) as part_of,
+  'pg_constraint'::regclass as class,
+  con.oid as object,
+  0 as part,
+  relation.oid as within,
+  null::oid as owner,
+  null::aclitem[] as acl,
+  jsonb_build_object('definition', pg_get_constraintdef(con.oid)) as facts
+from pg_constraint as con
+join pg_class as relation on relation.oid = con.conrelid
+join pg_namespace as schema on schema.oid = relation.relnamespace
+where schema.nspname = any ($1)
+  and con.contype not in ('n', 't')

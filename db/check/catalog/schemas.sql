@@ -1,0 +1,14 @@
+-- The schemas that are compared. public is PostgreSQL's own: only its grants are ours.
+select
+  'schema' as kind,
+  schema.nspname as name,
+  null as part_of,
+  'pg_namespace'::regclass as class,
+  schema.oid as object,
+  0 as part,
+  null::oid as within,
+  case when schema.nspname <> 'public' then schema.nspowner end as owner,
+  coalesce(schema.nspacl, acldefault('n', schema.nspowner)) as acl,
+  '{}'::jsonb as facts
+from pg_namespace as schema
+where schema.nspname = any ($1)

@@ -1,0 +1,131 @@
+// Whether every declared relation can be followed back by an index on the referencing side.
+import { readFile } from "node:fs/promises";
+import type { Client, FieldDef } from "../connect.ts";
+import type { Finding } from "./finding.ts";
+
+const DECLARED = new URL("./declared-relations.sql", import.meta.url);
+const INDEX_COLUMNS = new URL("./index-columns.sql", import.meta.url);
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+interface Declared {
+  oid: number;
+  isView: boolean;
+  name: string;
+  declared: string;
+  columns: string[];
+}
+
+/** A column of a table; what a view computes comes from none. */
+interface Source {
+  table: number;
+  column: string;
+}
+
+/**
+ * The relations, of foreign keys and of @foreignKey tags, whose columns no index begins with. Of a
+ * view, those of the tables count that its columns come from.
+ */
+export async function findUnindexed(db: Client, schemas: string[]): Promise<Finding[]> {
+  const { rows } = await db.query<Declared>(await readFile(DECLARED, "utf8"), [schemas]);
+  const findings: Finding[] = [];
+  for (const relation of rows) {
+    const finding = await findMissingIndex(db, relation);
+    if (finding !== undefined) findings.push(finding);
+  }
+  return findings;
+}
+
+async function findMissingIndex(db: Client, relation: Declared): Promise<Finding | undefined> {
+  const { isView, name, declared, columns } = relation;
+  const object = `${isView ? "view" : "table"} ${name}`;
+  const sources: (Source | undefined)[] = [];
+  for (const column of columns) sources.push(await sourceOf(db, relation, column));
+  const computed = columns.filter((_, index) => sources[index] === undefined);
+  if (computed.length > 0) {
+    return {
+      check: "relations",
+      object,
+      problem: `its ${declared} goes by ${computed.join(", ")}, which is no column of a table that dex_owner reads, so that no index serves it`,
+      remedy: "Let the view show the table's own column, or take the tag away.",
+    };
+  }
+  const known = sources.filter((source) => source !== undefined);
+  const [first] = known;
+  const isOfOneTable = known.every((source) => source.table === first?.table);
+  if (first !== undefined && isOfOneTable && (await isIndexed(db, first.table, known))) return;
+  const table = first === undefined ? name : await tableName(db, first.table);
+  const list = known.map((source) => source.column).join(", ");
+  return {
+    check: "relations",
+    object,
+    problem: isOfOneTable
+      ? `its ${declared} is served by no index of ${table} that begins with ${list}`
+      : `the columns of its ${declared} come from several tables, so that no index serves it`,
+    remedy: isOfOneTable
+      ? `Make one by a migration: create index concurrently on ${table} (${list});`
+      : "Let the view show the columns of one table, or take the tag away.",
+  };
+}
+
+/** Whether an index begins with these columns, in any order. */
+async function isIndexed(db: Client, table: number, wanted: Source[]): Promise<boolean> {
+  const { rows } = await db.query<{ columns: string[] }>(await readFile(INDEX_COLUMNS, "utf8"), [
+    table,
+  ]);
+  const names = wanted.map((source) => source.column);
+  return rows.some(({ columns }) => {
+    const leading = columns.slice(0, names.length);
+    return names.every((name) => leading.includes(name));
+  });
+}
+
+/**
+ * The table's column that a column is, or shows: PostgreSQL tells of a query's columns where they are
+ * from, one view further at a time.
+ */
+async function sourceOf(
+  db: Client,
+  relation: Pick<Declared, "oid" | "isView">,
+  column: string,
+): Promise<Source | undefined> {
+  if (!relation.isView) return { table: relation.oid, column };
+  const { rows } = await db.query<{ definition: string }>(
+    "select pg_get_viewdef($1::oid) as definition",
+    [relation.oid],
+  );
+  const definition = rows[0]?.definition.trim().replace(/;$/, "") ?? "";
+  const field = (await fieldsOf(db, definition)).find(({ name }) => name === column);
+  if (field === undefined || field.tableID === 0) return undefined;
+  const { rows: origins } = await db.query<{ isView: boolean; column: string }>(
+    `select
+      relation.relkind = 'v' as "isView",
+      attribute.attname as column
+    from pg_class as relation
+    join pg_attribute as attribute on attribute.attrelid = relation.oid
+    where relation.oid = $1
+      and attribute.attnum = $2`,
+    [field.tableID, field.columnID],
+  );
+  const origin = origins[0];
+  return origin && sourceOf(db, { oid: field.tableID, isView: origin.isView }, origin.column);
+}
+
+/** The columns of a query, with where they are from; none where its tables may not be read. */
+async function fieldsOf(db: Client, query: string): Promise<FieldDef[]> {
+  await db.query("savepoint before");
+  try {
+    return (await db.query(`select * from (${query}) as shown limit 0`)).fields;
+  } catch (error) {
+    if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    await db.query("rollback to before");
+    return [];
+  }
+}
+
+async function tableName(db: Client, table: number): Promise<string> {
+  const { rows } = await db.query<{ name: string }>("select $1::oid::regclass::text as name", [
+    table,
+  ]);
+  return rows[0]?.name ?? "";
+}

@@ -1,0 +1,59 @@
+// A database made afresh, for what the migrations make to be looked at, and dropped again.
+import { randomBytes } from "node:crypto";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MIGRATIONS_FOLDER } from "../committed.ts";
+import { connect, urlForDatabase } from "../connect.ts";
+import type { ShadowUrls } from "../locate.ts";
+import { applyMigrations } from "../migrations.ts";
+import { makeRoles } from "../roles.ts";
+
+export interface Shadow {
+  /** The URL of the login that db:commit uses on its shadow. */
+  url: string;
+  drop(): Promise<void>;
+}
+
+/**
+ * Makes it on the server of the shadow that db:commit uses, by the same login, under a name of its
+ * own: what is there is left alone. Whoever makes it drops it.
+ */
+export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> {
+  const name = `dex_check_${randomBytes(6).toString("hex")}`;
+  const admin = await connect(root);
+  try {
+    await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
+  } finally {
+    await admin.end();
+  }
+  const drop = async (): Promise<void> => {
+    const client = await connect(root);
+    try {
+      await client.query(`drop database if exists ${name} with (force)`);
+    } finally {
+      await client.end();
+    }
+  };
+  try {
+    await makeRoles(urlForDatabase(root, name));
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+  return { url: urlForDatabase(shadow, name), drop };
+}
+
+/** Applies these committed migrations, and no others. */
+export async function applyOnly(url: string, files: string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
+  try {
+    await mkdir(join(folder, "committed"));
+    for (const file of files) {
+      await cp(join(MIGRATIONS_FOLDER, "committed", file), join(folder, "committed", file));
+    }
+    await applyMigrations(url, folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

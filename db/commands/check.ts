@@ -1,0 +1,43 @@
+// npm run db:check: tells where a database differs from what its migrations make, and from what the
+// house asks of it. Exits 0 where nothing is found, 1 where something is, 2 where it could not look.
+import { parseArgs } from "node:util";
+import { checkDatabase } from "../check/check.ts";
+import { reportLines } from "../check/report.ts";
+import type { Shadow } from "../check/shadow.ts";
+import { ownerUrl, shadowUrls } from "../locate.ts";
+import { shownUrl } from "../shown-url.ts";
+
+let shadow: Shadow | undefined;
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    void Promise.resolve(shadow?.drop()).finally(() => process.exit(2));
+  });
+}
+
+try {
+  const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
+  const url = await ownerUrl(process.env);
+  const result = await checkDatabase({
+    url,
+    shadow: shadowUrls(url, process.env),
+    exposed: exposedSchemas(process.env["EXPOSED_SCHEMAS"]),
+    onShadow: (made) => (shadow = made),
+  });
+  console.log(
+    values.json
+      ? JSON.stringify({ database: shownUrl(url), ...result }, null, 2)
+      : reportLines(shownUrl(url), result).join("\n"),
+  );
+  process.exitCode = result.findings.length === 0 ? 0 : 1;
+} catch (error) {
+  console.error(`The database could not be checked: ${(error as Error).message}`);
+  process.exitCode = 2;
+}
+
+function exposedSchemas(given = ""): string[] {
+  const others = given
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && name !== "public");
+  return ["public", ...others];
+}

@@ -1,0 +1,527 @@
+// npm run db:check: a database is held to what its migrations make, and every fault that plain SQL can
+// make in it is named, with what to do.
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { checkDatabase, type CheckResult } from "../../db/check/check.ts";
+import type { Finding } from "../../db/check/finding.ts";
+import { findExcessiveRights } from "../../db/check/grants.ts";
+import { applyOnly } from "../../db/check/shadow.ts";
+import { connect, type Client } from "../../db/connect.ts";
+import { shadowUrls } from "../../db/locate.ts";
+import { makeRoles } from "../../db/roles.ts";
+import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { runFile, type Ended } from "../service.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+const COMMITTED = "db/migrations/committed";
+
+let admin: Client;
+let database: TestDatabase;
+/** On the database, as its superuser. */
+let dba: Client;
+let files: string[];
+beforeAll(async () => {
+  files = (await readdir(join(REPOSITORY, COMMITTED))).sort();
+  admin = await connect(clusterUrl());
+  database = await makeChecked();
+  dba = await connect(database.url);
+});
+afterAll(async () => {
+  await dba.end();
+  await database.drop();
+  // Whatever was found, no shadow is left.
+  const { rows } = await admin.query(
+    "select datname from pg_database where datname like 'dex\\_check\\_%'",
+  );
+  await admin.end();
+  expect(rows).toEqual([]);
+});
+
+/** A database with its rights, which a template does not hand on. */
+async function makeChecked(options = {}): Promise<TestDatabase> {
+  const made = await makeDatabase(options);
+  await makeRoles(made.url);
+  return made;
+}
+
+const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult> =>
+  checkDatabase({ url, shadow: shadowUrls(url, {}), exposed });
+
+it("finds nothing in a migrated database, whatever a site keeps in a schema of its own", async () => {
+  await dba.query(`
+    create schema site;
+    create table site.note (id integer primary key, offer_id integer references dex_offer (id));
+    create view site.price as select pair, vwap1h from dex_price
+  `);
+  // What belongs to an extension is the extension's.
+  await dba.query("create table of_extension (id integer primary key, note text)");
+  await dba.query("grant all on of_extension to public");
+  await dba.query("alter extension plpgsql add table of_extension");
+
+  expect(await check(database)).toEqual({
+    compared: ["public", "dex_private"],
+    exposed: ["public"],
+    migrations: { committed: files.length, applied: files.length },
+    findings: [],
+    additions: [],
+    skipped: [],
+  });
+});
+
+/** What somebody does to the database, and what is then told. */
+interface Fault {
+  sql: string;
+  findings: Pick<Finding, "check" | "object" | "problem">[];
+}
+
+const drift = (object: string, problem: string): Fault["findings"][number] => ({
+  check: "drift",
+  object,
+  problem,
+});
+const grants = (role: string, right: string, why: string): Fault["findings"][number] => ({
+  check: "grants",
+  object: `role ${role}`,
+  problem: `it has ${right}, ${why}`,
+});
+const undescribed = (object: string): Fault["findings"][number] => ({
+  check: "comments",
+  object,
+  problem: "clients see it, and no comment says what it is",
+});
+const NO_MIGRATION = "no migration makes it";
+const READS = "and is meant to read alone";
+
+const FAULTS: Record<string, Fault> = {
+  "a column that was added": {
+    sql: "alter table dex_token add column note text",
+    findings: [
+      drift("column public.dex_token.note", NO_MIGRATION),
+      undescribed("column public.dex_token.note"),
+    ],
+  },
+  "a column's other type and default": {
+    sql: "alter table dex_token alter column name type varchar(99), alter column name set default ''",
+    findings: [
+      drift(
+        "column public.dex_token.name",
+        "its type is character varying(99), where the migrations make it text; " +
+          "its default is ''::character varying, where the migrations make it none",
+      ),
+    ],
+  },
+  "a column that may be null": {
+    sql: "alter table dex_private.hour_figure alter column max_block drop not null",
+    findings: [
+      drift(
+        "column dex_private.hour_figure.max_block",
+        "its nullability is null, where the migrations make it not null",
+      ),
+    ],
+  },
+  "a table that was added, with its parts": {
+    sql: `create table stray (id bigint generated always as identity primary key, note text);
+      create index on stray (note)`,
+    findings: [drift("table public.stray", NO_MIGRATION)],
+  },
+  "a view that was dropped": {
+    sql: "drop view dex_volume",
+    findings: [drift("view public.dex_volume", "it is missing")],
+  },
+  "a view that shows something else": {
+    sql: `create or replace view dex_private.applied_migration as
+      select migration.filename, migration.date from graphile_migrate.migrations as migration
+      where migration.date is not null`,
+    findings: [
+      drift(
+        "view dex_private.applied_migration",
+        "its definition differs from line 3 on: `FROM graphile_migrate.migrations migration`, " +
+          "where the migrations have `FROM graphile_migrate.migrations migration;`",
+      ),
+    ],
+  },
+  "a function's other body": {
+    sql: `create or replace function dex_private.minute_of(moment timestamptz) returns timestamptz
+      language sql immutable parallel safe as 'select moment'`,
+    findings: [
+      drift(
+        "function dex_private.minute_of(timestamp with time zone)",
+        "its body is select moment, where the migrations make it select date_bin('1 minute', moment, 'epoch')",
+      ),
+    ],
+  },
+  "a function's other settings, security and owner": {
+    sql: `alter function dex_private.start_epoch() reset enable_seqscan;
+      alter function dex_private.start_epoch() set work_mem = '1GB';
+      alter function dex_private.start_epoch() security invoker;
+      alter function dex_private.start_epoch() owner to current_user`,
+    findings: [
+      drift(
+        "function dex_private.start_epoch()",
+        "its owner is OWNER, where the migrations make it dex_owner; " +
+          "its grants lack execute to dex_owner; " +
+          "its security is invoker, where the migrations make it definer; " +
+          "its settings have work_mem=1GB in excess and its settings lack enable_seqscan=off",
+      ),
+    ],
+  },
+  "a trigger that is disabled, and one that is gone": {
+    sql: "alter table dex_offer disable trigger derive_labels; drop trigger refuse_change on dex_trade",
+    findings: [
+      drift(
+        "trigger derive_labels on public.dex_offer",
+        "its state is disabled, where the migrations make it enabled",
+      ),
+      drift("trigger refuse_change on public.dex_trade", "it is missing"),
+    ],
+  },
+  "indexes that are gone, added, or half made": {
+    sql: `drop index dex_trade_taker_id_idx;
+      create index stray_tx_idx on dex_offer (tx);
+      update pg_index set indisvalid = false where indexrelid = 'dex_offer_maker_id_idx'::regclass`,
+    findings: [
+      drift("index public.dex_trade_taker_id_idx", "it is missing"),
+      drift("index public.stray_tx_idx", NO_MIGRATION),
+      drift(
+        "index public.dex_offer_maker_id_idx",
+        "its state is invalid, where the migrations make it valid",
+      ),
+    ],
+  },
+  "constraints that are gone, or hold for new rows alone": {
+    sql: `alter table dex_trade drop constraint dex_trade_idx_check;
+      alter table dex_offer drop constraint dex_offer_killed_check;
+      alter table dex_offer add constraint dex_offer_killed_check check (killed >= 0) not valid`,
+    findings: [
+      drift("constraint dex_trade_idx_check on public.dex_trade", "it is missing"),
+      drift(
+        "constraint dex_offer_killed_check on public.dex_offer",
+        "its definition is CHECK ((killed >= 0)) NOT VALID, where the migrations make it CHECK ((killed >= 0))",
+      ),
+    ],
+  },
+  "another comment": {
+    sql: "comment on column dex_trade.price is 'Price.'",
+    findings: [
+      drift(
+        "column public.dex_trade.price",
+        "its comment differs from line 1 on: `Price.`, where the migrations have " +
+          "`Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base …`",
+      ),
+    ],
+  },
+  "a type, a rule, a policy, a sequence": {
+    sql: `create type public.mood as enum ('good', 'bad');
+      create rule stray as on delete to dex_pair do instead nothing;
+      create policy stray on dex_pair using (true);
+      create sequence dex_private.stray_seq`,
+    findings: [
+      drift("type public.mood", NO_MIGRATION),
+      drift("rule stray on public.dex_pair", NO_MIGRATION),
+      drift("policy stray on public.dex_pair", NO_MIGRATION),
+      drift("sequence dex_private.stray_seq", NO_MIGRATION),
+    ],
+  },
+  "an owner, and reading that was taken away": {
+    sql: `alter table dex_private.offer_taken owner to current_user;
+      revoke select on dex_price from dex_reader`,
+    findings: [
+      drift(
+        "table dex_private.offer_taken",
+        "its owner is OWNER, where the migrations make it dex_owner; its grants lack DEX_OWNER_ALL",
+      ),
+      drift("view public.dex_price", "its grants lack select to dex_reader"),
+    ],
+  },
+  "rights to write for who reads": {
+    sql: `grant insert on dex_head to dex_reader;
+      grant update (symbol) on dex_token to public;
+      grant usage on sequence dex_trade_id_seq to dex_reader;
+      grant delete on site.note to dex_reader;
+      grant create on schema site to dex_reader`,
+    findings: [
+      drift("table public.dex_head", "its grants have insert to dex_reader in excess"),
+      drift("column public.dex_token.symbol", "its grants have update to public in excess"),
+      drift("sequence public.dex_trade_id_seq", "its grants have usage to dex_reader in excess"),
+      grants("dex_reader", "insert on public.dex_head", READS),
+      grants("dex_reader", "update on public.dex_token", READS),
+      grants("dex_reader", "usage on public.dex_trade_id_seq", READS),
+      grants("dex_reader", "delete on site.note", READS),
+      grants("dex_reader", "create on schema site", READS),
+    ],
+  },
+  "rights of a writer that it does not need, and of another": {
+    sql: `grant truncate on dex_offer to dex_writer;
+      grant execute on function dex_private.relabel(text[]) to dex_writer;
+      grant update on dex_offer to pg_monitor`,
+    findings: [
+      drift("table public.dex_offer", "its grants have truncate to dex_writer in excess"),
+      drift(
+        "function dex_private.relabel(text[])",
+        "its grants have execute to dex_writer in excess",
+      ),
+      grants("dex_writer", "truncate on public.dex_offer", "which is more than a writer needs"),
+      grants(
+        "dex_writer",
+        "execute on dex_private.relabel(text[])",
+        "which is more than a writer needs",
+      ),
+      grants(
+        "pg_monitor",
+        "update on public.dex_offer",
+        "and what is written is written by dex_writer",
+      ),
+    ],
+  },
+  "rights on the database, and on what is yet to come": {
+    sql: `grant temporary on database DATABASE to public;
+      alter default privileges for role dex_owner in schema public grant select on tables to public`,
+    findings: [
+      drift("database itself", "its grants have temporary to public in excess"),
+      drift("default privileges of dex_owner in public for r", NO_MIGRATION),
+      grants("dex_reader", "temporary on the database", READS),
+    ],
+  },
+  "what clients see and nothing describes": {
+    sql: `create view site.described_by_tags as select 1 as number, 2 as hidden;
+      comment on view site.described_by_tags is E'@primaryKey number\\n@name tagged';
+      comment on column site.described_by_tags.hidden is '@behavior -*';
+      create function site.twice(number integer) returns integer language sql immutable
+        as 'select 2 * number';
+      grant usage on schema site to dex_reader;
+      grant select on site.described_by_tags to dex_reader`,
+    findings: [
+      undescribed("view site.described_by_tags"),
+      undescribed("column site.described_by_tags.number"),
+      undescribed("function site.twice(integer)"),
+    ],
+  },
+  "relations that no index serves": {
+    sql: `drop index dex_pair_quote_gem_base_gem_idx;
+      set role dex_owner;
+      create view dex_private.daily as
+        select market_id, upper(market) as label, offer_id from dex_trade;
+      comment on view dex_private.daily is
+        E'@addition\\n@foreignKey (market_id) references dex_pair (id)\\n@foreignKey (label) references dex_pair (market)\\n@foreignKey (offer_id) references dex_offer (id)\\nA site''s own.';
+      create view dex_private.takers as
+        select taker.lot_tkn as token from (select daily.label, trade.lot_tkn from dex_private.daily as daily
+          cross join dex_trade as trade) as taker;
+      comment on view dex_private.takers is E'@addition\\n@foreignKey (token) references dex_token (symbol)';
+      reset role`,
+    findings: [
+      drift("index public.dex_pair_quote_gem_base_gem_idx", "it is missing"),
+      {
+        check: "relations",
+        object: "table public.dex_pair",
+        problem:
+          "its foreign key dex_pair_quote_gem_fkey is served by no index of public.dex_pair that begins with quote_gem",
+      },
+      {
+        check: "relations",
+        object: "view dex_private.daily",
+        problem:
+          "its tag @foreignKey (label) references dex_pair (market) goes by label, which is no column of a table that dex_owner reads, so that no index serves it",
+      },
+      {
+        check: "relations",
+        object: "view dex_private.takers",
+        problem:
+          "its tag @foreignKey (token) references dex_token (symbol) is served by no index of public.dex_trade that begins with lot_tkn",
+      },
+    ],
+  },
+};
+
+describe("a database that somebody has changed by hand", () => {
+  let result: CheckResult;
+  beforeAll(async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    // Made as a site's own, by a tag.
+    await dba.query("alter table dex_offer add column site_note text");
+    await dba.query(
+      "comment on column dex_offer.site_note is E'@addition\\nWhat the site knows of it.'",
+    );
+    for (const { sql } of Object.values(FAULTS)) await dba.query(sql.replace("DATABASE", name));
+    result = await check(database, ["public", "site"]);
+  });
+
+  it.each(Object.entries(FAULTS))("names %s", async (_, { findings }) => {
+    const { rows } = await dba.query<{ owner: string; all: string }>(
+      `select
+        current_user as owner,
+        string_agg(lower(privilege_type) || ' to dex_owner', ', ' order by privilege_type) as all
+      from aclexplode(acldefault('r', 'dex_owner'::regrole))`,
+    );
+    const told = result.findings.map(({ check, object, problem }) => ({ check, object, problem }));
+    for (const finding of findings) {
+      // The superuser's name, and what an owner may, are the server's.
+      const problem = finding.problem
+        .replace("OWNER,", `${rows[0]!.owner},`)
+        .replace("DEX_OWNER_ALL", rows[0]!.all);
+      expect(told.filter(({ object }) => object === finding.object)).toContainEqual({
+        ...finding,
+        problem,
+      });
+    }
+  });
+
+  it("tells of nothing else, and of each what to do", () => {
+    const expected = Object.values(FAULTS).flatMap(({ findings }) => findings);
+    expect(result.findings.map(({ object }) => object).sort()).toEqual(
+      expected.map(({ object }) => object).sort(),
+    );
+    for (const { remedy } of result.findings) expect(remedy).toMatch(/^[A-Z].*\.$|;$/);
+    expect(result.findings.find(({ object }) => object === "view public.dex_volume")?.remedy).toBe(
+      "Make it again, by the statements of the migrations (see 000004-figures.sql).",
+    );
+    expect(
+      result.findings.find(({ problem }) => problem.includes("insert on public.dex_head"))?.remedy,
+    ).toBe("Take it away: revoke insert on public.dex_head from dex_reader, public;");
+  });
+
+  it("leaves out what a site has added and says so", () => {
+    expect(result.additions).toEqual([
+      "view dex_private.daily",
+      "view dex_private.takers",
+      "column public.dex_offer.site_note",
+    ]);
+  });
+});
+
+it("names a reader who is more than that", async () => {
+  // Roles are of the whole server: only this transaction sees it.
+  await dba.query("begin");
+  try {
+    await dba.query("grant dex_owner to dex_reader; alter role dex_reader createdb");
+    const found = await findExcessiveRights(dba, ["public"]);
+    expect(found).toContainEqual({
+      check: "grants",
+      object: "role dex_reader",
+      problem: "it has membership in dex_owner, and is meant to read alone",
+      remedy: "Take it away: revoke dex_owner from dex_reader;",
+    });
+    expect(found.map(({ problem }) => problem)).toContain(
+      "it has the attribute createdb, and is meant to read alone",
+    );
+  } finally {
+    await dba.query("rollback");
+  }
+});
+
+it("names the migrations that wait and those that are others, and then what they lack is no drift", async () => {
+  const behind = await makeChecked({ migrated: false });
+  try {
+    await applyOnly(behind.url, files.slice(0, -1));
+    const last = files.at(-1)!;
+    const waiting = await check(behind);
+    expect(waiting.findings).toEqual([
+      {
+        check: "migrations",
+        object: `${COMMITTED}/${last}`,
+        problem: "the database lacks it",
+        remedy: "Apply it by `npm run db:migrate`.",
+      },
+    ]);
+
+    await behind.owner.query(
+      `insert into graphile_migrate.migrations (hash, filename)
+      values ('sha1:x', '${last.slice(0, 6)}.sql'), ('sha1:y', '900000.sql')`,
+    );
+    const foreign = await check(behind);
+    expect(foreign.findings.map(({ object, problem }) => ({ object, problem }))).toEqual([
+      {
+        object: `${COMMITTED}/${last}`,
+        problem: "the database has applied another one of this number",
+      },
+      {
+        object: "migration 900000.sql",
+        problem: `the database has it, and ${COMMITTED} has not`,
+      },
+    ]);
+    expect(foreign.skipped).toEqual([
+      "drift: the database was migrated by other migrations than these",
+    ]);
+  } finally {
+    await behind.drop();
+  }
+});
+
+describe("the command", () => {
+  let copy: string;
+  beforeAll(async () => {
+    copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
+    for (const name of ["db", "server", "package.json"]) {
+      await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
+    }
+    await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
+  });
+  afterAll(async () => {
+    await rm(copy, { recursive: true });
+  });
+  const run = (url: string, args: string[] = [], env = {}): Promise<Ended> =>
+    runFile("db/commands/check.ts", { DATABASE_OWNER_URL: url, ...env }, args, copy).ended;
+
+  it("exits 0 where nothing is found, and 1 with what to do where the tracked SDL is old", async () => {
+    const clean = await makeChecked();
+    try {
+      const found = await run(clean.url);
+      expect(found).toMatchObject({ code: 0, stderr: "" });
+      expect(found.stdout).toContain("Compared: the schemas public, dex_private.");
+      expect(found.stdout).toMatch(/\nNothing found\.\n$/);
+
+      const sdl = join(copy, "server/graphql/schema.graphql");
+      const text = await readFile(sdl, "utf8");
+      await writeFile(sdl, text.replace(/^.*\n/, "# old\n"));
+      const old = await run(clean.url);
+      expect(old.code).toBe(1);
+      expect(old.stdout).toContain(
+        "sdl: server/graphql/schema.graphql\n" +
+          "  it is not the schema that the migrations make, from line 1 on: `# old`, where it should have",
+      );
+      expect(old.stdout).toMatch(/npm run schema:print[^]*\n1 finding\.\n$/);
+    } finally {
+      await clean.drop();
+    }
+  });
+
+  it("tells machines of a committed migration that was changed, or is out of its chain", async () => {
+    const [first, second] = files;
+    const path = join(copy, COMMITTED, first!);
+    const text = await readFile(path, "utf8");
+    await writeFile(path, `${text}\ndrop table dex_trade;\n`);
+    await rm(join(copy, COMMITTED, second!));
+    const { code, stdout, stderr } = await run(database.url, ["--json"]);
+
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+    const told = JSON.parse(stdout) as CheckResult & { database: string };
+    expect(told.database).not.toContain(new URL(database.url).password);
+    expect(told.findings.filter((finding) => finding.check === "migrations")).toEqual([
+      {
+        check: "migrations",
+        object: `${COMMITTED}/${first}`,
+        problem: "it has been changed since it was committed: its hash is no longer its header's",
+        remedy: `Take it back as it was (git checkout ${COMMITTED}/${first}), and write the change as a new migration.`,
+      },
+      expect.objectContaining({
+        object: `${COMMITTED}/${files[2]}`,
+        problem: `it does not follow on ${first}, which is before it`,
+      }),
+      expect.objectContaining({ object: "migration 000002.sql" }),
+    ]);
+    expect(told.skipped).toEqual([
+      "drift and the SDL: the committed migrations are not what was committed",
+    ]);
+  });
+
+  it("exits 2 where it could not look, and says why", async () => {
+    const nowhere = new URL(database.url);
+    nowhere.pathname = "/dex_nowhere";
+    const { code, stdout, stderr } = await run(nowhere.href);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toBe(
+      'The database could not be checked: database "dex_nowhere" does not exist\n',
+    );
+  });
+});
