@@ -1,7 +1,8 @@
 // Starts one PostgreSQL for the whole test run, and builds in it the template that every test
-// database is cloned from. TEST_POSTGRES_URL points the tests at another server instead.
+// database is cloned from. It is the embedded one; TEST_POSTGRES_BIN names the folder of another
+// version's programs instead (/usr/lib/postgresql/15/bin), TEST_POSTGRES_URL a server that runs.
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, urlForDatabase } from "../db/connect.ts";
@@ -11,7 +12,11 @@ import {
   startServer,
   stopServer,
   SUPERUSER,
+  type Cluster,
 } from "../db/embedded/cluster.ts";
+import { serverAccount } from "../db/embedded/account.ts";
+import { writePrivate } from "../db/embedded/private-file.ts";
+import { run } from "../db/embedded/run.ts";
 import { applyMigrations } from "../db/migrations.ts";
 import { makeRoles } from "../db/roles.ts";
 import tearDownCluster from "./cluster-teardown.ts";
@@ -43,7 +48,10 @@ async function buildTemplate(url: string): Promise<void> {
 async function startCluster(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dex-test-"));
   await chmod(folder, 0o755);
-  const cluster = await openCluster(join(folder, "postgres"));
+  const dataDir = join(folder, "postgres");
+  const programs = process.env["TEST_POSTGRES_BIN"];
+  const cluster =
+    programs === undefined ? await openCluster(dataDir) : await openOther(dataDir, programs);
   (globalThis as { stopTestCluster?: () => Promise<void> }).stopTestCluster = async () => {
     await stopServer(cluster);
     await rm(folder, { recursive: true, force: true });
@@ -53,7 +61,9 @@ async function startCluster(): Promise<string> {
     process.once(signal, () => void tearDownCluster().finally(() => process.exit(1)));
   }
   const password = randomBytes(18).toString("base64url");
-  await initialiseCluster(cluster, password);
+  await (programs === undefined
+    ? initialiseCluster(cluster, password)
+    : initialiseOther(cluster, password, join(folder, "password")));
   // What a crash would lose may be lost: the data is made anew for each run.
   const port = await startServer(cluster, {
     fsync: "off",
@@ -62,4 +72,36 @@ async function startCluster(): Promise<string> {
     max_connections: "200",
   });
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
+}
+
+/** The cluster of another PostgreSQL's programs. */
+async function openOther(dataDir: string, programs: string): Promise<Cluster> {
+  const account = await serverAccount(dataDir);
+  if (account !== undefined) {
+    await mkdir(dataDir, { mode: 0o700 });
+    await chown(dataDir, account.uid, account.gid);
+  }
+  const binaries = {
+    initdb: join(programs, "initdb"),
+    pg_ctl: join(programs, "pg_ctl"),
+    postgres: join(programs, "postgres"),
+  };
+  return { dataDir, account, binaries };
+}
+
+/** Without the locale of PostgreSQL itself, which 15 and 16 do not have. */
+async function initialiseOther(
+  cluster: Cluster,
+  password: string,
+  passwordFile: string,
+): Promise<void> {
+  await writePrivate(passwordFile, password, cluster.account);
+  await run(cluster.account, cluster.binaries.initdb, [
+    `--pgdata=${cluster.dataDir}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
+  ]);
 }
