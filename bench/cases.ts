@@ -3,6 +3,7 @@ import type { Client, Database } from "../db/connect.ts";
 import { findMarket, findMarkets } from "../rest/queries/markets.ts";
 import { findPair, findPairs } from "../rest/queries/pairs.ts";
 import { findPrice, findPrices } from "../rest/queries/prices.ts";
+import { findSummaries, findSummary } from "../rest/queries/summaries.ts";
 import { findTrades } from "../rest/queries/trades.ts";
 import { findVolume, findVolumes } from "../rest/queries/volumes.ts";
 import { BUSIEST } from "./data/registry.ts";
@@ -59,6 +60,8 @@ export async function everyEndpoint(): Promise<RestCase[]> {
     await restCase(`/v1/prices/${PAIR_PATH}`, (db) => findPrice(db, PAIR)),
     await restCase("/v2/volumes", (db) => findVolumes(db)),
     await restCase(`/v2/volumes/${PAIR_PATH}`, (db) => findVolume(db, PAIR)),
+    await restCase("/v2/summary", (db) => findSummaries(db)),
+    await restCase(`/v2/summary/${PAIR_PATH}`, (db) => findSummary(db, PAIR)),
     await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
       findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
     ),

@@ -19,6 +19,15 @@ export const decimal = z
       "float holds.",
   });
 
+/** A decimal of REST that may be below zero. */
+export const signedDecimal = z
+  .string()
+  .regex(/^(0|-?(0|[1-9]\d*)\.\d{0,17}[1-9]|-?[1-9]\d*)$/)
+  .meta({
+    id: "SignedDecimal",
+    description: "A decimal number like Decimal, with a minus before it where it is below zero.",
+  });
+
 /** What a pair is listed under. */
 export const pairKey = z
   .string()

@@ -16,7 +16,7 @@ export interface Moment {
   time: number;
 }
 
-/** What dex_market, dex_price and dex_volume say of one pair, together. */
+/** What dex_market, dex_price, dex_volume and dex_summary say of one pair, together. */
 export interface Figures {
   pair: string;
   base: string;
@@ -33,6 +33,14 @@ export interface Figures {
   vwap12h: string | null;
   vwap6h: string | null;
   vwap1h: string | null;
+  last_time: Date | null;
+  open: string | null;
+  change: string | null;
+  percent: string | null;
+  vwap: string | null;
+  quote_vol: string | null;
+  trades: number;
+  spread: string | null;
 }
 
 const ONE = 10n ** 18n;
@@ -46,13 +54,15 @@ export function units(decimal: string): bigint {
 
 /** Units of 10^-18 as a decimal with 18 fractional digits. */
 export function decimal(value: bigint): string {
+  if (value < 0n) return `-${decimal(-value)}`;
   const digits = value.toString().padStart(19, "0");
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
 }
 
-/** a ÷ b in units of 10^-18, half away from zero, for two amounts; null when b is 0. */
+/** a ÷ b in units of 10^-18, half away from zero, for an amount b; null when b is 0. */
 export function quotient(a: bigint, b: bigint): bigint | null {
   if (b === 0n) return null;
+  if (a < 0n) return -quotient(-a, b)!;
   const down = (a * ONE) / b;
   const rest = (a * ONE) % b;
   return rest * 2n >= b ? down + 1n : down;
@@ -139,9 +149,15 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
 
   const day = window(24);
   const prices = day.map((trade) => trade.price).filter((price) => price !== null);
-  const [newest] = dealt
-    .filter((trade) => trade.price !== null)
-    .sort((one, other) => other.block - one.block || other.idx - one.idx);
+  const priced = dealt.filter((trade) => trade.price !== null);
+  const newest = priced.toSorted(byBlock).at(-1);
+  const opening = priced
+    .filter((trade) => trade.time <= moment.time - 24 * HOUR)
+    .sort(byTime)
+    .at(-1);
+  const [last, open] = [newest?.price ?? null, opening?.price ?? null];
+  const change = difference(last, open);
+  const [ask, bid] = [least(openPrices(sells)), greatest(openPrices(buys))];
 
   return {
     pair: `${base}/${quote}`,
@@ -149,16 +165,24 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
     quote,
     active: pair["active"] !== "false",
     price: text(vwap(6)),
-    last: text(newest?.price ?? null),
+    last: text(last),
     vol: day.length === 0 ? null : text(sum(day.map((trade) => trade.base))),
-    ask: text(least(openPrices(sells))),
-    bid: text(greatest(openPrices(buys))),
+    ask: text(ask),
+    bid: text(bid),
     low: text(least(prices)),
     high: text(greatest(prices)),
     vwap24h: text(vwap(24)),
     vwap12h: text(vwap(12)),
     vwap6h: text(vwap(6)),
     vwap1h: text(vwap(1)),
+    last_time: newest === undefined ? null : new Date(newest.time),
+    open: text(open),
+    change: text(change),
+    percent: text(change === null || open === null ? null : quotient(change * 100n, open)),
+    vwap: text(vwap(24)),
+    quote_vol: day.length === 0 ? null : text(sum(day.map((trade) => trade.quote))),
+    trades: day.length,
+    spread: text(difference(ask, bid)),
   };
 }
 
@@ -173,4 +197,11 @@ const least = (values: bigint[]): bigint | null =>
   values.reduce<bigint | null>((kept, one) => (kept === null || one < kept ? one : kept), null);
 const greatest = (values: bigint[]): bigint | null =>
   values.reduce<bigint | null>((kept, one) => (kept === null || one > kept ? one : kept), null);
+const difference = (one: bigint | null, other: bigint | null): bigint | null =>
+  one === null || other === null ? null : one - other;
+/** As a chain orders trades, the oldest first. */
+const byBlock = (one: Dealt, other: Dealt): number =>
+  one.block - other.block || one.idx - other.idx;
+/** By their times, and of one time as the chain orders them. */
+const byTime = (one: Dealt, other: Dealt): number => one.time - other.time || byBlock(one, other);
 const text = (value: bigint | null): string | null => (value === null ? null : decimal(value));

@@ -2,6 +2,7 @@
 // long way tells. Everything a writer can do is in them: many rows in one statement, out of order and
 // with equal times, trades exactly on the edges of windows, offers taken, cancelled and closed, blocks
 // taken back, pairs registered after their trades and removed again, heads that move both ways.
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
 import { bruteForce, type Figures, type Recording, type Row } from "./brute-force.ts";
@@ -326,13 +327,28 @@ async function compare(client: Client, exchange: Exchange, now: number): Promise
         price.vwap24h,
         price.vwap12h,
         price.vwap6h,
-        price.vwap1h
+        price.vwap1h,
+        summary.last_time,
+        summary.open,
+        summary.change,
+        summary.percent,
+        summary.vwap,
+        summary.quote_vol,
+        summary.trades,
+        summary.spread
       from dex_market as market
       join dex_price as price using (pair)
       join dex_volume as volume
         on volume.pair = market.pair
         and volume.vol is not distinct from market.vol
         and price.last is not distinct from market.last
+      join dex_summary as summary
+        on summary.pair = market.pair
+        and (
+          (summary.last, summary.vol, summary.low, summary.high, summary.bid, summary.ask)
+          is not distinct from
+          (market.last, market.vol, market.low, market.high, market.bid, market.ask)
+        )
       order by market.pair collate "C"
     `,
   });
@@ -340,7 +356,7 @@ async function compare(client: Client, exchange: Exchange, now: number): Promise
   for (const [index, figures] of expected.entries()) {
     for (const [name, value] of Object.entries(figures)) {
       const found = rows[index]?.[name as keyof Figures];
-      if (found === value) continue;
+      if (isDeepStrictEqual(found, value)) continue;
       throw new Error(
         `${figures.pair}: ${name} is ${String(found)}, and should be ${String(value)}`,
       );

@@ -36,15 +36,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-type Figures = Record<string, string | boolean | null>;
+type Figures = Record<string, string | number | boolean | null>;
 
 /** As REST writes a decimal: plain, without trailing zeros, "0" where there is none. */
-const plain = (value: string | boolean | null): string | boolean =>
-  typeof value === "string" && /^\d+\.\d+$/.test(value)
+const plain = (value: string | number | boolean | null): string | number | boolean =>
+  typeof value === "string" && /^-?\d+\.\d+$/.test(value)
     ? value.replace(/\.?0+$/, "")
     : (value ?? "0");
 
-const plainly = (figures: Figures): Record<string, string | boolean> =>
+const plainly = (figures: Figures): Record<string, string | number | boolean> =>
   Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, plain(value)]));
 
 async function restData(path: string): Promise<Record<string, Record<string, unknown>>> {
@@ -82,11 +82,17 @@ it("the figures are those of the trades, by SQL", async () => {
   });
 });
 
-it("markets, prices and volumes are the same by SQL, REST v1 and v2, and GraphQL", async () => {
+it("markets, prices, volumes and summaries are the same by SQL, REST v1 and v2, and GraphQL", async () => {
   const markets = await sqlRows("select * from dex_market");
   const prices = await sqlRows("select * from dex_price");
   const volumes = await sqlRows("select * from dex_volume");
-  expect([markets.length, prices.length, volumes.length]).toEqual([3, 3, 3]);
+  const summaries = await sqlRows(
+    `select
+      dex_summary.*,
+      to_char(last_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"') as last_time
+    from dex_summary`,
+  );
+  expect([markets.length, prices.length, volumes.length, summaries.length]).toEqual([3, 3, 3, 3]);
 
   const graphql = await dataOf<Record<string, { nodes: Figures[] }>>(
     app,
@@ -94,6 +100,10 @@ it("markets, prices and volumes are the same by SQL, REST v1 and v2, and GraphQL
       allDexMarkets { nodes { pair base quote price last vol ask bid low high active } }
       allDexPrices { nodes { pair base quote vwap24h vwap12h vwap6h vwap1h last } }
       allDexVolumes { nodes { pair base quote vol } }
+      allDexSummaries { nodes {
+        pair base quote last last_time: lastTime open change percent low high vwap vol
+        quote_vol: quoteVol trades bid ask spread
+      } }
     }`,
   );
   const byPair = (rows: Figures[]): Figures[] =>
@@ -101,6 +111,7 @@ it("markets, prices and volumes are the same by SQL, REST v1 and v2, and GraphQL
   expect(byPair(graphql["allDexMarkets"]!.nodes)).toEqual(byPair(markets));
   expect(byPair(graphql["allDexPrices"]!.nodes)).toEqual(byPair(prices));
   expect(byPair(graphql["allDexVolumes"]!.nodes)).toEqual(byPair(volumes));
+  expect(byPair(graphql["allDexSummaries"]!.nodes)).toEqual(byPair(summaries));
 
   for (const row of markets) {
     const { base, quote, ...record } = plainly(row);
@@ -126,6 +137,13 @@ it("markets, prices and volumes are the same by SQL, REST v1 and v2, and GraphQL
       expect(await restData(`/${version}/volumes/${String(pair)}`)).toEqual({ vol });
       expect((await restData(`/${version}/volumes`))[String(pair)]).toEqual({ vol });
     }
+  }
+  for (const row of summaries) {
+    const { base, quote, quote_vol: quoteVol, last_time: _lastTime, ...record } = plainly(row);
+    const lastTime = String(row["last_time"]).replace("000+00:00", "Z");
+    const summary = { ...record, quoteVol, lastTime: row["last_time"] === null ? null : lastTime };
+    expect(await restData(`/v2/summary/${String(base)}/${String(quote)}`)).toEqual(summary);
+    expect((await restData("/v2/summary"))[String(row["pair"])]).toEqual(summary);
   }
 });
 

@@ -206,7 +206,8 @@ export function insertOffers(trades: number): string {
 export const FIGURES = {
   minutes: `
     insert into dex_private.minute_figure (
-      market_id, minute, base_amt, quote_amt, low, high, max_block
+      market_id, minute, base_amt, quote_amt, low, high, max_block,
+      trades, unpriced_trades, unpriced_quote_amt
     )
     select
       trade.market_id,
@@ -215,14 +216,18 @@ export const FIGURES = {
       sum(trade.quote_amt),
       min(trade.price),
       max(trade.price),
-      max(trade.block)
+      max(trade.block),
+      count(*),
+      nullif(count(*) filter (where trade.price is null), 0),
+      sum(trade.quote_amt) filter (where trade.price is null)
     from dex_private.market_row as trade
     group by
       trade.market_id,
       dex_private.minute_of(trade.time)`,
   hours: `
     insert into dex_private.hour_figure (
-      market_id, hour, base_amt, quote_amt, low, high, max_block
+      market_id, hour, base_amt, quote_amt, low, high, max_block,
+      trades, unpriced_trades, unpriced_quote_amt
     )
     select
       figure.market_id,
@@ -231,7 +236,10 @@ export const FIGURES = {
       sum(figure.quote_amt),
       min(figure.low),
       max(figure.high),
-      max(figure.max_block)
+      max(figure.max_block),
+      sum(figure.trades),
+      sum(figure.unpriced_trades),
+      sum(figure.unpriced_quote_amt)
     from dex_private.minute_figure as figure
     group by
       figure.market_id,

@@ -3,6 +3,7 @@ import type { Database } from "../../db/connect.ts";
 import { findMarket } from "./markets.ts";
 import { findPair } from "./pairs.ts";
 import { findPrice } from "./prices.ts";
+import { findSummary } from "./summaries.ts";
 import { findTrades } from "./trades.ts";
 import { findVolume } from "./volumes.ts";
 
@@ -15,6 +16,7 @@ const PROBES: Record<string, (db: Database) => Promise<unknown>> = {
   prices: (db) => findPrice(db, NO_PAIR),
   volumes: (db) => findVolume(db, NO_PAIR),
   trades: (db) => findTrades(db, NO_PAIR, { limit: 1, fromId: 1 }),
+  summary: (db) => findSummary(db, NO_PAIR),
 };
 
 /** A kind of figure that cannot be read, and why. */

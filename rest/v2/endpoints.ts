@@ -1,9 +1,10 @@
-// Version 2 of the REST interface: prices, volumes and trades.
+// Version 2 of the REST interface: prices, volumes, trades and summaries.
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../envelope.ts";
 import { limitUpTo, tradeId } from "../params.ts";
 import { findPrice, findPrices, priceRecord } from "../queries/prices.ts";
+import { findSummaries, findSummary, summaryRecord } from "../queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
 import { findVolume, findVolumes, volumeRecord } from "../queries/volumes.ts";
 import { byKey, onlyRecord, recordsByKey } from "../records.ts";
@@ -11,7 +12,7 @@ import { byKey, onlyRecord, recordsByKey } from "../records.ts";
 /** The paths below /v2. */
 export const v2: Version = {
   name: "v2",
-  description: "Prices, volumes and trades. `time` is in ISO 8601.",
+  description: "Prices, volumes, trades and summaries. `time` is in ISO 8601.",
   envelope: v2Envelope,
   endpoints: [
     endpoint({
@@ -67,6 +68,25 @@ export const v2: Version = {
       find: (db, { pair, query }) => findTrades(db, pair, query),
       shape: tradeRecords,
       data: z.array(tradeRecord),
+    }),
+    endpoint({
+      id: "v2Summaries",
+      path: "/summary",
+      summary: "The last 24 hours of each registered market",
+      description: "By `BASE/QUOTE`, in the order of its code points.",
+      find: findSummaries,
+      shape: byKey,
+      data: recordsByKey(summaryRecord),
+    }),
+    endpoint({
+      id: "v2Summary",
+      path: "/summary/:base/:quote",
+      summary: "The last 24 hours of a market",
+      description:
+        "What stood before them and what stands now, and how much was traded in between.",
+      find: (db, { pair }) => findSummary(db, pair),
+      shape: onlyRecord,
+      data: summaryRecord,
     }),
   ],
 };

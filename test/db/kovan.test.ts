@@ -22,6 +22,25 @@ const VIEWS: Record<string, (keyof Figures)[]> = {
   ],
   dex_price: ["pair", "base", "quote", "vwap24h", "vwap12h", "vwap6h", "vwap1h", "last"],
   dex_volume: ["pair", "base", "quote", "vol"],
+  dex_summary: [
+    "pair",
+    "base",
+    "quote",
+    "last",
+    "last_time",
+    "open",
+    "change",
+    "percent",
+    "low",
+    "high",
+    "vwap",
+    "vol",
+    "quote_vol",
+    "trades",
+    "bid",
+    "ask",
+    "spread",
+  ],
 };
 
 describeKovan("the week of kovan-2018-06", () => {

@@ -82,7 +82,7 @@ export function casesAt({ recording, head }: Written): Case[] {
   const seconds = Math.floor(head.time / 1000);
   const v1 = (data: unknown): object => ({ data, time: seconds, message: "success" });
   const v2 = (data: unknown): object => ({ data, time: iso, message: "success" });
-  const { markets, prices, volumes, active } = figures;
+  const { markets, prices, volumes, summaries, active } = figures;
   const newest = recording.trades.slice(-50).reverse();
   return [
     { path: "/v1/markets/", right: v1(active) },
@@ -93,6 +93,7 @@ export function casesAt({ recording, head }: Written): Case[] {
     { path: "/v2/prices", right: v2(prices) },
     { path: "/v2/volumes", right: v2(volumes) },
     { path: "/v2/volumes/weth/usdc", right: v2(volumes["WETH/USDC"]) },
+    { path: "/v2/summary", right: v2(summaries) },
     { path: "/v2/trades/weth/dai?limit=40", right: v2(tradesOf(recording, head, "WETH/DAI", 40)) },
     { path: "/v2/trades/dai/usdc", right: v2(tradesOf(recording, head, "DAI/USDC", 100)) },
     {
@@ -128,6 +129,7 @@ export interface RestFigures {
   active: Named<object>;
   prices: Named<object>;
   volumes: Named<object>;
+  summaries: Named<object>;
 }
 
 /** Figures as REST lists them. */
@@ -158,6 +160,23 @@ export function restFiguresOf(all: Figures[]): RestFigures {
       last: rest(row.last),
     })),
     volumes: by((row) => ({ vol: rest(row.vol) })),
+    summaries: by((row) => ({
+      pair: row.pair,
+      last: rest(row.last),
+      lastTime: row.last_time?.toISOString() ?? null,
+      open: rest(row.open),
+      change: rest(row.change),
+      percent: rest(row.percent),
+      low: rest(row.low),
+      high: rest(row.high),
+      vwap: rest(row.vwap),
+      vol: rest(row.vol),
+      quoteVol: rest(row.quote_vol),
+      trades: row.trades,
+      bid: rest(row.bid),
+      ask: rest(row.ask),
+      spread: rest(row.spread),
+    })),
   };
 }
 

@@ -59,6 +59,24 @@ export const WETH_DAI = {
     last: "125",
   },
   volume: { vol: "8" },
+  // No trade is 24 hours old, so nothing stood then. The spread is 130 - 120.
+  summary: {
+    pair: "WETH/DAI",
+    last: "125",
+    lastTime: "2026-01-01T23:30:00.000Z",
+    open: "0",
+    change: "0",
+    percent: "0",
+    low: "100",
+    high: "150",
+    vwap: "127.5",
+    vol: "8",
+    quoteVol: "1020",
+    trades: 4,
+    bid: "120",
+    ask: "130",
+    spread: "10",
+  },
 };
 
 export const MKR_WETH = {
@@ -76,6 +94,23 @@ export const MKR_WETH = {
   pair: { base: "MKR", quote: "WETH", basePrecision: "18", quotePrecision: "18", active: true },
   price: { "24hrvwap": "0", "12hrvwap": "0", "6hrvwap": "0", "1hrvwap": "0", last: "0" },
   volume: { vol: "0" },
+  summary: {
+    pair: "MKR/WETH",
+    last: "0",
+    lastTime: null,
+    open: "0",
+    change: "0",
+    percent: "0",
+    low: "0",
+    high: "0",
+    vwap: "0",
+    vol: "0",
+    quoteVol: "0",
+    trades: 0,
+    bid: "0",
+    ask: "0",
+    spread: "0",
+  },
 };
 
 // Its trade at 24 hours before the head, 7.5 ÷ 3, is in no window; it is the last all the same.
@@ -94,4 +129,12 @@ export const WSTETH_DAI = {
   pair: { base: "WSTETH", quote: "DAI", basePrecision: "6", quotePrecision: "18", active: false },
   price: { "24hrvwap": "0", "12hrvwap": "0", "6hrvwap": "0", "1hrvwap": "0", last: "2.5" },
   volume: { vol: "0" },
+  // That trade's is the price that stood when the 24 hours began.
+  summary: {
+    ...MKR_WETH.summary,
+    pair: "WSTETH/DAI",
+    last: "2.5",
+    lastTime: "2026-01-01T00:00:00.000Z",
+    open: "2.5",
+  },
 };

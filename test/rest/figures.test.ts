@@ -1,8 +1,9 @@
-// Markets, pairs, prices and volumes, of both versions, as clients read them.
+// Markets, pairs, prices, volumes and summaries, of both versions, as clients read them.
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anAddress,
+  anOffer,
   aTrade,
   GENESIS,
   insert,
@@ -44,6 +45,7 @@ describe("a list", () => {
     ["/v1/volumes/", v1(all("volume"))],
     ["/v2/prices", v2(all("price"))],
     ["/v2/volumes", v2(all("volume"))],
+    ["/v2/summary", v2(all("summary"))],
   ])("%s holds the whole record of each", async (path, body) => {
     await fillExchange(database.writer);
 
@@ -65,7 +67,7 @@ describe("a list", () => {
     },
   );
 
-  it.each(["/v2/prices", "/v2/volumes"])(
+  it.each(["/v2/prices", "/v2/volumes", "/v2/summary"])(
     "%s is empty while no pair is registered",
     async (path) => {
       await setHead(database.writer, 24);
@@ -82,6 +84,7 @@ describe("a list", () => {
     "/v1/volumes/",
     "/v2/prices",
     "/v2/volumes",
+    "/v2/summary",
   ])("%s is in the order of the whole key by code point", async (path) => {
     // In the order of symbols A would come before A-B; '-' and '.' come before '/', and É after Z.
     const symbols = ["É", "Z", "A", "A.B", "A-B", "A2"];
@@ -136,6 +139,7 @@ describe("a single pair", () => {
     ["/v1/volumes/weth/dai", v1(WETH_DAI.volume)],
     ["/v2/prices/weth/dai", v2(WETH_DAI.price)],
     ["/v2/volumes/weth/dai", v2(WETH_DAI.volume)],
+    ["/v2/summary/weth/dai", v2(WETH_DAI.summary)],
   ])("%s is its record", async (path, body) => {
     await fillExchange(database.writer);
     const answer = await app.request.get(path);
@@ -150,6 +154,7 @@ describe("a single pair", () => {
     ["/v1/volumes/wsteth/dai", v1(WSTETH_DAI.volume)],
     ["/v2/prices/wsteth/dai", v2(WSTETH_DAI.price)],
     ["/v2/volumes/wsteth/dai", v2(WSTETH_DAI.volume)],
+    ["/v2/summary/wsteth/dai", v2(WSTETH_DAI.summary)],
   ])("%s is served though trading is disabled", async (path, body) => {
     await fillExchange(database.writer);
     const answer = await app.request.get(path);
@@ -201,7 +206,7 @@ describe("a single pair", () => {
     },
   );
 
-  it.each(["prices", "volumes", "trades"])(
+  it.each(["prices", "volumes", "trades", "summary"])(
     "of /v2/%s that is not registered is unknown",
     async (kind) => {
       await fillExchange(database.writer);
@@ -212,6 +217,95 @@ describe("a single pair", () => {
       }
     },
   );
+});
+
+describe("the summary", () => {
+  it("tells how far the price has come from where it stood 24 hours ago", async () => {
+    await fillExchange(database.writer);
+    // 30 hours after genesis: at hour 6 the trade of hour 1 stood, 100; the last is that of hour 25.
+    await setHead(database.writer, 30);
+
+    const { body } = await app.request.get("/v2/summary/weth/dai");
+
+    // (300 + 120 + 500 + 999) ÷ (2 + 1 + 4 + 1) = 1919 ÷ 8
+    expect(body.data).toEqual({
+      ...WETH_DAI.summary,
+      last: "999",
+      lastTime: "2026-01-02T01:00:00.000Z",
+      open: "100",
+      change: "899",
+      percent: "899",
+      low: "120",
+      high: "999",
+      vwap: "239.875",
+      vol: "8",
+      quoteVol: "1919",
+      trades: 4,
+    });
+  });
+
+  it("rounds a fall in percent as a rise, once and away from zero", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_trade", [
+      aTrade({ hour: 1, base: "1", quote: "200" }),
+      aTrade({ hour: 26, base: "1", quote: "199.999999999999999999" }),
+    ]);
+    await setHead(database.writer, 26);
+
+    const { body } = await app.request.get("/v2/summary/weth/dai");
+
+    // -10^-18 × 100 ÷ 200 is half of the last digit.
+    expect(body.data).toMatchObject({
+      change: "-0.000000000000000001",
+      percent: "-0.000000000000000001",
+    });
+  });
+
+  it("has no percent of a price of nothing", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_trade", [
+      aTrade({ hour: 1, base: "1", quote: "0" }),
+      aTrade({ hour: 26, base: "1", quote: "5" }),
+    ]);
+    await setHead(database.writer, 26);
+
+    const { body } = await app.request.get("/v2/summary/weth/dai");
+
+    expect(body.data).toMatchObject({ open: "0", change: "5", percent: "0" });
+  });
+
+  it("counts a trade of no base, which has no price", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_trade", [
+      aTrade({ hour: 1, base: "2", quote: "10" }),
+      aTrade({ hour: 2, base: "0", quote: "4" }),
+    ]);
+    await setHead(database.writer, 2);
+
+    const { body } = await app.request.get("/v2/summary/weth/dai");
+
+    expect(body.data).toMatchObject({
+      last: "5",
+      lastTime: "2026-01-01T01:00:00.000Z",
+      vol: "2",
+      quoteVol: "14",
+      trades: 2,
+      vwap: "7",
+    });
+  });
+
+  it("has a spread below zero where bid and ask overlap", async () => {
+    await registerMarkets(database.writer);
+    await insert(database.writer, "dex_offer", [
+      anOffer({ side: "sell", base: "1", quote: "100" }),
+      anOffer({ side: "buy", base: "1", quote: "101.5" }),
+    ]);
+    await setHead(database.writer, 2);
+
+    const { body } = await app.request.get("/v2/summary/weth/dai");
+
+    expect(body.data).toMatchObject({ bid: "101.5", ask: "100", spread: "-1.5" });
+  });
 });
 
 describe("a decimal", () => {

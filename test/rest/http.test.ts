@@ -35,6 +35,8 @@ const PATHS = [
   "/v2/prices/weth/dai",
   "/v2/volumes",
   "/v2/volumes/weth/dai",
+  "/v2/summary",
+  "/v2/summary/weth/dai",
   "/v2/trades/weth/dai",
 ];
 const METHODS = ["post", "put", "patch", "delete"] as const;

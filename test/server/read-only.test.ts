@@ -483,7 +483,7 @@ function filledWith(type: GraphQLInputType, payload: string): unknown[] {
 }
 
 describe("through REST", () => {
-  const LISTS = ["/v1/markets", "/v1/pairs", "/v1/prices", "/v1/volumes", "/v2/prices"];
+  const LISTS = ["/v1/markets", "/v1/pairs", "/v1/prices", "/v1/volumes", "/v2/summary"];
   const PAIRS = [...LISTS, "/v2/volumes", "/v2/trades"].map((path) => `${path}/weth/dai`);
 
   it("no method writes, by whatever name", async () => {

@@ -104,6 +104,8 @@ describe("an answer from memory", () => {
       "/v2/prices/weth/dai",
       "/v2/volumes",
       "/v2/volumes/weth/dai",
+      "/v2/summary",
+      "/v2/summary/weth/dai",
       "/v2/trades/weth/dai",
       "/v2/trades/weth/dai?limit=2&fromId=120",
     ].map((path): [string, Asked] => [path, get(path)]),
