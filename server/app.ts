@@ -7,6 +7,7 @@ import type { Database, Pool } from "../db/connect.ts";
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import { answerFailures } from "../rest/failures.ts";
 import { LastHead } from "../rest/last-head.ts";
+import { referenceRouter } from "../rest/openapi/serve.ts";
 import { versionRouter } from "../rest/endpoint.ts";
 import { v1 } from "../rest/v1/endpoints.ts";
 import { v2 } from "../rest/v2/endpoints.ts";
@@ -118,6 +119,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
+  app.use(referenceRouter());
   app.use("/v1", gate.refuseUntilOpen, versionRouter(v1, pool, head));
   app.use("/v2", gate.refuseUntilOpen, versionRouter(v2, pool, head));
 

@@ -1,13 +1,18 @@
 // The one helper that makes the service over a test database, listening where supertest asks it.
+import type { ClientRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import supertest from "supertest";
+import supertest, { type Response, type Test } from "supertest";
 import type { Pool } from "../db/connect.ts";
 import { makeApp, type App, type AppOptions } from "../server/app.ts";
 import type { CacheOptions } from "../server/cache/answers-from-memory.ts";
 import type { Observation } from "../server/observe/observation.ts";
+import { expectDocumented } from "./documented.ts";
 
 export interface TestApp {
-  /** Asks the service; one server answers all requests of a file. */
+  /**
+   * Asks the service; one server answers all requests of a file. Whatever REST answers is held to the
+   * OpenAPI document.
+   */
   request: ReturnType<typeof supertest>;
   /** Where it listens, for what supertest cannot say. */
   url: string;
@@ -50,5 +55,15 @@ export async function makeTestApp(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  return { request: supertest(server), url, logged, loggedUnder, over, metrics, close };
+  const request = supertest.agent(server);
+  request.use((asking: Test) => void asking.expect(asDocumented));
+  return { request, url, logged, loggedUnder, over, metrics, close };
+}
+
+/** What supertest has of an answer, and does not say. */
+type Received = Response & { req: ClientRequest };
+
+function asDocumented(response: Response): void {
+  const { req, status, headers, text } = response as Received;
+  expectDocumented({ method: req.method, path: req.path, status, headers, body: text || "" });
 }

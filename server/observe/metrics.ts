@@ -1,7 +1,7 @@
 // What Prometheus is told: counted as requests end, and read off when it asks.
-import { readFileSync } from "node:fs";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Database, Pool } from "../../db/connect.ts";
+import { release } from "../release.ts";
 import type { Observation } from "./observation.ts";
 
 export interface MetricsSources {
@@ -210,11 +210,6 @@ export class Metrics {
       help: "1, with the version of the service.",
       labelNames: ["version"],
       registers,
-    }).set({ version: serviceVersion() }, 1);
+    }).set({ version: release() }, 1);
   }
-}
-
-function serviceVersion(): string {
-  const description = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(description) as { version: string }).version;
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { refuseBy } from "../../server/front-refusal.ts";
 import { limitRate } from "../../server/rate-limit.ts";
-import { exchange, graphql, type Asked, type Received } from "../exchange-http.ts";
+import { exchange, exchangeWhole, graphql, type Asked, type Received } from "../exchange-http.ts";
 import { makeTestApp, type TestOptions } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";
@@ -29,7 +29,7 @@ async function limited(perMinute: number, trustedProxies: TrustedProxies = 0): P
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closing.push(() => new Promise((resolve) => server.close(resolve)));
   const { port } = server.address() as AddressInfo;
-  return (asked) => exchange(`http://127.0.0.1:${port}`, asked);
+  return (asked) => exchangeWhole(`http://127.0.0.1:${port}`, asked);
 }
 
 const header = ({ headers }: Received, name: string): string | undefined => {

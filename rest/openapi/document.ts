@@ -1,0 +1,216 @@
+// The OpenAPI document, made of what the endpoints declare of themselves.
+import { z } from "zod";
+import { health, type HealthPath } from "../../server/health.ts";
+import { release } from "../../server/release.ts";
+import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
+import { pairInPath, type Parameter } from "../params.ts";
+import { v1 } from "../v1/endpoints.ts";
+import { v2 } from "../v2/endpoints.ts";
+import { failures, type Failure } from "./failures.ts";
+import { headers, OF_ANY_ORIGIN, OF_A_FIGURE, OF_THE_REQUEST, type HeaderName } from "./headers.ts";
+import { Schemas } from "./schemas.ts";
+
+/** Real answers, by the name of what gives them and then by a line that says which they are. */
+export type Examples = Record<string, Record<string, unknown>>;
+
+/** The name of what gives the answers of an operation with a status. */
+export const answersOf = (operationId: string, status: number): string =>
+  `${operationId} ${status}`;
+
+const DESCRIPTION = `
+The market data of a decentralized exchange, open and read-only: prices, volumes, books and trades of
+its markets, exact to the last of 18 digits.
+
+- Figures are **as of the exchange's head**: the latest block that is declared complete, or the
+  database's clock where none ever was. \`time\` is that moment.
+- Decimals are strings, since a binary float does not hold them.
+- A pair is a base and a quote token, in one direction. Symbols match in any case; other letters than
+  ASCII, and slashes, are percent-encoded. The rest of a path is lower-case.
+- Each path works with and without a slash at its end. HEAD gives the headers of GET, and OPTIONS
+  \`Allow\`. Parameters that a path does not know are ignored.
+- Nothing is negotiated but the compression: answers are JSON whatever \`Accept\` says.
+- Errors are in the envelope of the version that is asked; outside \`/v1\`, of v2. They say what was
+  wrong, and what is accepted.
+- For browsers, answers also have \`Content-Security-Policy\`, \`X-Content-Type-Options\`,
+  \`Referrer-Policy\` and \`Cross-Origin-Resource-Policy\`.
+- GraphQL, at \`/graphql\`, describes itself; \`/metrics\`, where it is given, is Prometheus's.
+`.trim();
+
+const versions = [v1, v2];
+
+/** The failures that a path outside the versions can be answered with, but for its own. */
+const OF_A_PLAIN_PATH = [400, 405, 408, 413, 414, 417, 431, 500];
+
+/** Makes the document, an OpenAPI 3.1 one. */
+export function openapiDocument(examples: Examples): object {
+  const parts = new Parts(examples);
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "DEX market data",
+      version: release(),
+      summary: "Prices, volumes, books and trades of a decentralized exchange.",
+      description: DESCRIPTION,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "The service that this document is from." }],
+    // Whoever can reach it may ask.
+    security: [],
+    tags: [
+      ...versions.map(({ name, description }) => ({ name, description })),
+      { name: "service", description: "For whoever supervises the process. Not limited in rate." },
+    ],
+    paths: {
+      ...Object.fromEntries(
+        versions.flatMap((version) =>
+          version.endpoints.map((endpoint) => [
+            `/${version.name}${endpoint.path.replaceAll(/:(\w+)/g, "{$1}")}`,
+            { get: parts.operation(version, endpoint) },
+          ]),
+        ),
+      ),
+      ...Object.fromEntries(
+        health.map((path) => [path.path, { get: parts.healthOperation(path) }]),
+      ),
+    },
+    components: {
+      responses: {
+        ...Object.fromEntries(versions.flatMap((version) => parts.failuresOf(version))),
+        NotModified: {
+          description: "The client has this answer: `If-None-Match` gives its tag.",
+          headers: refs("headers", OF_A_FIGURE),
+        },
+      },
+      headers,
+      schemas: parts.schemas.named,
+    },
+  };
+}
+
+/** The parts of one document. */
+class Parts {
+  readonly schemas = new Schemas();
+  readonly #examples: Examples;
+
+  constructor(examples: Examples) {
+    this.#examples = examples;
+  }
+
+  /** What an endpoint is asked for, and what it answers. */
+  operation({ name, envelope }: Version, endpoint: Endpoint): object {
+    const { id, path, summary, description, query = {}, data } = endpoint;
+    return {
+      operationId: id,
+      tags: [name],
+      summary,
+      description,
+      parameters: [
+        ...(namesPair(path) ? this.#pairParameters() : []),
+        ...Object.entries(query).map(([parameter, declared]) =>
+          this.#queryParameter(parameter, declared),
+        ),
+      ],
+      responses: {
+        200: {
+          description: `${summary}.`,
+          headers: refs("headers", [...OF_A_FIGURE, "Content-Encoding"]),
+          content: this.#json(envelope.successSchema(data), answersOf(id, 200)),
+        },
+        304: ref("responses", "NotModified"),
+        ...failureRefs(name, ({ status }) => status !== 404 || namesPair(path)),
+      },
+    };
+  }
+
+  /** What a path of the process's health answers. */
+  healthOperation({ id, summary, description, answers }: HealthPath): object {
+    const own = Object.entries(answers).map(([status, { meaning, schema }]) => [
+      status,
+      {
+        description: meaning,
+        headers: refs("headers", [
+          ...(["Cache-Control", ...OF_THE_REQUEST, ...OF_ANY_ORIGIN] as const),
+          ...(status === "503" ? (["Retry-After"] as const) : []),
+        ]),
+        content: this.#json(schema, answersOf(id, Number(status))),
+      },
+    ]);
+    return {
+      operationId: id,
+      tags: ["service"],
+      summary,
+      description,
+      responses: {
+        ...(Object.fromEntries(own) as object),
+        ...failureRefs("v2", ({ status }) => OF_A_PLAIN_PATH.includes(status)),
+      },
+    };
+  }
+
+  /** The failures in a version's envelope, by their names. */
+  failuresOf({ name: version, envelope }: Version): [name: string, response: object][] {
+    const { failureSchema } = envelope;
+    const ofV2 = v2.envelope.failureSchema;
+    const early = failureSchema === ofV2 ? ofV2 : z.union([failureSchema, ofV2]);
+    return failures.map(({ status, name, description, headers: carried, isEarly }) => {
+      const named = failureName(version, name);
+      const schema = isEarly ? early : failureSchema;
+      const content = this.#json(schema, answersOf(named, status));
+      return [named, { description, headers: refs("headers", carried), content }];
+    });
+  }
+
+  #pairParameters(): object[] {
+    return Object.entries(pairInPath).map(([name, { description, schema, example }]) => ({
+      name,
+      in: "path",
+      required: true,
+      description,
+      schema: this.schemas.of(schema),
+      example,
+    }));
+  }
+
+  #queryParameter(
+    name: string,
+    { description, accepted, schema, example }: Parameter<unknown>,
+  ): object {
+    return {
+      name,
+      in: "query",
+      description: `${description} Must be ${accepted}.`,
+      schema: this.schemas.of(schema),
+      example: schema.parse(example),
+    };
+  }
+
+  #json(schema: z.ZodType, answers: string): object {
+    const named = Object.entries(this.#examples[answers] ?? {}).map(([summary, value]) => [
+      summary.replaceAll(/\W+/g, "-"),
+      { summary, value },
+    ]);
+    return {
+      "application/json": {
+        schema: this.schemas.of(schema),
+        ...(named.length > 0 && { examples: Object.fromEntries(named) as object }),
+      },
+    };
+  }
+}
+
+/** What a failure of a version is called among the document's responses. */
+export const failureName = (version: string, name: string): string =>
+  `${version.toUpperCase()}${name}`;
+
+function failureRefs(version: string, isTold: (failure: Failure) => boolean): object {
+  return Object.fromEntries(
+    failures
+      .filter(isTold)
+      .map(({ status, name }) => [status, ref("responses", failureName(version, name))]),
+  );
+}
+
+const refs = (kind: string, names: readonly HeaderName[]): object =>
+  Object.fromEntries(names.map((name) => [name, ref(kind, name)]));
+
+const ref = (kind: string, name: string): object => ({ $ref: `#/components/${kind}/${name}` });

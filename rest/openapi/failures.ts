@@ -1,0 +1,94 @@
+// What goes wrong, as it is described in OpenAPI: the failures that any path may be answered with.
+import { OF_ANY_ORIGIN, OF_THE_LIMIT, OF_THE_REQUEST, type HeaderName } from "./headers.ts";
+
+/** A failure by its status. */
+export interface Failure {
+  status: number;
+  /** The end of its name among the document's responses. */
+  name: string;
+  description: string;
+  headers: HeaderName[];
+  /** It may be told before the path has been read, and then in the envelope of v2. */
+  isEarly?: true;
+}
+
+/** What a failure has where the request was read. */
+const read: HeaderName[] = ["Cache-Control", ...OF_THE_REQUEST, ...OF_THE_LIMIT, ...OF_ANY_ORIGIN];
+
+/** Any of these may be told by any path. */
+export const failures: Failure[] = [
+  {
+    status: 400,
+    name: "BadRequest",
+    description:
+      "The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); " +
+      "or a parameter is not what it must be; or the path's percent-encoding is broken; or the query " +
+      "string has more than 50 parameters; or the request has no `Host`.",
+    headers: read,
+  },
+  {
+    status: 404,
+    name: "UnknownPath",
+    description: "Nothing is served there, whatever the method.",
+    headers: read,
+  },
+  {
+    status: 405,
+    name: "MethodNotAllowed",
+    description: "The path is served to other methods, which `Allow` names.",
+    headers: [...read, "Allow"],
+  },
+  {
+    status: 408,
+    name: "RequestTimeout",
+    description: "The request did not arrive in time. The connection is closed.",
+    headers: ["Cache-Control"],
+    isEarly: true,
+  },
+  {
+    status: 413,
+    name: "ContentTooLarge",
+    description: "The extensions of a chunk of the body are too long. The connection is closed.",
+    headers: ["Cache-Control"],
+    isEarly: true,
+  },
+  {
+    status: 414,
+    name: "UriTooLong",
+    description: "The path is longer than 1024 characters, or the query string than 2048.",
+    headers: read,
+  },
+  {
+    status: 417,
+    name: "ExpectationFailed",
+    description: "`Expect` has something else than `100-continue`. The connection is closed.",
+    headers: ["Cache-Control", ...OF_THE_REQUEST],
+  },
+  {
+    status: 429,
+    name: "TooManyRequests",
+    description: "The client has asked more often than it may in a minute.",
+    headers: [...read, "Retry-After"],
+  },
+  {
+    status: 431,
+    name: "HeadersTooLarge",
+    description: "The request's headers are too long. The connection is closed.",
+    headers: ["Cache-Control"],
+    isEarly: true,
+  },
+  {
+    status: 500,
+    name: "InternalError",
+    description: "A fault of the service's own, which its log has under the request's id.",
+    headers: read,
+  },
+  {
+    status: 503,
+    name: "Unavailable",
+    description:
+      "The database cannot be reached, is not ready to be served, is locked, has taken too long, or " +
+      "has no connection free.",
+    headers: [...read, "Retry-After"],
+  },
+];

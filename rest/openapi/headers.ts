@@ -1,0 +1,105 @@
+// The headers that a client's program may want to read, as they are described in OpenAPI.
+
+/** Every answer has it. */
+const always = (description: string, schema: object, example: string) => ({
+  description,
+  required: true,
+  schema: { type: "string", ...schema },
+  example,
+});
+
+/** Answers have it where it says something. */
+const sometimes = (description: string, schema: object, example: string) => ({
+  ...always(description, schema, example),
+  required: false,
+});
+
+/** By name; `required` is of the answers that list it. */
+export const headers = {
+  "X-Request-Id": always(
+    "The request's id, under which the service logs what goes wrong: the client's own `X-Request-Id` " +
+      "where that is 1 to 128 of `A-Z a-z 0-9 . _ : / + = -`, else a new UUID.",
+    { minLength: 1, maxLength: 128 },
+    "0d9a4b2e-6c1f-4f0e-9c55-0f2f8f5d3b11",
+  ),
+  "Server-Timing": always(
+    "What the answer took, in milliseconds: in all, and of that the database; or that it came from " +
+      "memory.",
+    { pattern: "^(cache;desc=(hit|shared|miss)(, )?)?(total;dur=[0-9.]+(, db;dur=[0-9.]+)?)?$" },
+    "total;dur=1.302, db;dur=0.961",
+  ),
+  "RateLimit-Policy": sometimes(
+    "How many requests (`q`) a client may send in so many seconds (`w`). Absent where there is no " +
+      "limit.",
+    { pattern: '^"requests";q=[0-9]+;w=[0-9]+$' },
+    '"requests";q=6000;w=60',
+  ),
+  RateLimit: sometimes(
+    "How many requests (`r`) the client has left for so many seconds (`t`). Absent where there is no " +
+      "limit.",
+    { pattern: '^"requests";r=[0-9]+;t=[0-9]+$' },
+    '"requests";r=5999;t=60',
+  ),
+  "Cache-Control": always(
+    "How long the answer may be kept: figures for a second, errors not at all.",
+    { enum: ["public, max-age=1", "no-store"] },
+    "public, max-age=1",
+  ),
+  ETag: always(
+    "A strong tag of the answer's bytes, for `If-None-Match`; the compressed form has one of its own.",
+    { pattern: '^"[A-Za-z0-9_-]+"$' },
+    '"2jmj7l5rSw0yVb_vlWAYkK_YBwk"',
+  ),
+  Vary: always(
+    "What of the request the answer depends on, for caches.",
+    { const: "Accept-Encoding" },
+    "Accept-Encoding",
+  ),
+  "Content-Encoding": sometimes(
+    "The form of an answer over 1 kB for a client that accepts it.",
+    { const: "gzip" },
+    "gzip",
+  ),
+  "Retry-After": always(
+    "After how many seconds the request may be sent again.",
+    { pattern: "^[0-9]+$" },
+    "5",
+  ),
+  Allow: always(
+    "The methods that the path is served to.",
+    { const: "GET, HEAD, OPTIONS" },
+    "GET, HEAD, OPTIONS",
+  ),
+  "Access-Control-Allow-Origin": sometimes(
+    "Pages of any origin may read the answer. Absent where a request was refused before it was read.",
+    { const: "*" },
+    "*",
+  ),
+  "Access-Control-Expose-Headers": sometimes(
+    "The headers that pages of another origin may read.",
+    {},
+    "ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy",
+  ),
+};
+
+export type HeaderName = keyof typeof headers;
+
+/** What every answer has that is about its one request. */
+export const OF_THE_REQUEST: HeaderName[] = ["X-Request-Id", "Server-Timing"];
+
+/** How often the client may ask. */
+export const OF_THE_LIMIT: HeaderName[] = ["RateLimit-Policy", "RateLimit"];
+
+/** For pages of other origins. */
+export const OF_ANY_ORIGIN: HeaderName[] = [
+  "Access-Control-Allow-Origin",
+  "Access-Control-Expose-Headers",
+];
+
+/** What an answer with figures has. */
+export const OF_A_FIGURE: HeaderName[] = [
+  ...(["Cache-Control", "ETag", "Vary"] as const),
+  ...OF_THE_REQUEST,
+  ...OF_THE_LIMIT,
+  ...OF_ANY_ORIGIN,
+];
