@@ -5,7 +5,7 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig([
-  globalIgnores(["node_modules/", "coverage/", ".data/", ".bench/"]),
+  globalIgnores(["node_modules/", "coverage/", ".data/", ".bench/", "examples/*/*.d.ts"]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,

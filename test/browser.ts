@@ -11,6 +11,16 @@ export const chromiumPath = [
     .flatMap((folder) => ["chromium", "chromium-browser"].map((name) => join(folder, name))),
 ].find((path) => path !== undefined && path !== "" && isProgram(path));
 
+/** Describes what is seen in Chromium; where the machine has none, it is skipped and says why. */
+export const describeInChromium = (what: string, tests: () => void): void => {
+  if (chromiumPath !== undefined) describe(what, tests);
+  else {
+    const why =
+      "not tested, since this machine has none (apt-get install chromium, or give CHROMIUM)";
+    describe.skip(`${what}: ${why}`, tests);
+  }
+};
+
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

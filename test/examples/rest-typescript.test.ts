@@ -1,0 +1,62 @@
+// The example of REST from TypeScript, as its user runs it, and the types that it is compiled with.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { runFile } from "../service.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await insert(
+    database.writer,
+    "dex_trade",
+    Array.from({ length: 230 }, (_, n) => aTrade({ id: 3 * n + 1, base: "2", quote: "250" })),
+  );
+  await setHead(database.writer, 1);
+  app = await makeTestApp(database.reader);
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const run = (...args: string[]) =>
+  runFile("examples/rest-typescript/trades.ts", {}, [app.url, ...args]).ended;
+
+it("prints the prices, and every trade once, newest first", async () => {
+  const { code, stdout, stderr } = await run("weth", "dai", "1000");
+
+  const [prices, ...trades] = stdout.trim().split("\n");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  // 250 ÷ 2
+  expect(prices).toBe("weth/dai at 2026-01-01T01:00:00.000Z: last 125, of the day 125");
+  // Three pages: ids from 3 × 229 + 1 down to 1.
+  expect(trades).toEqual(
+    Array.from({ length: 230 }, (_, n) => `${688 - 3 * n} 2026-01-01T01:00:00.000Z 2 at 125`),
+  );
+});
+
+it("prints as many trades as it is asked for", async () => {
+  const { stdout } = await run("weth", "dai", "150");
+  expect(stdout.trim().split("\n")).toHaveLength(1 + 150);
+});
+
+it("ends with what the service says of an unknown pair", async () => {
+  const { code, stderr } = await run("dai", "weth");
+  expect(code).toBe(1);
+  expect(stderr).toContain("Error: Unknown pair");
+});
+
+it("is compiled with the types of the tracked document", () => {
+  const { status, stdout, stderr } = spawnSync("npm", ["run", "openapi:types", "--", "--check"], {
+    cwd: REPOSITORY,
+    encoding: "utf8",
+  });
+  expect({ status, said: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, said: "" });
+});

@@ -1,0 +1,45 @@
+// The page of the REST reference in a real browser, under the policy that it is sent with.
+import { makeTestApp, type TestApp } from "../../app.ts";
+import { describeInChromium, TestBrowser } from "../../browser.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { fillExchange } from "../exchange.ts";
+
+describeInChromium("/docs in Chromium", () => {
+  let database: TestDatabase;
+  let app: TestApp;
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    database = await makeDatabase();
+    await fillExchange(database.writer);
+    app = await makeTestApp(database.reader);
+    browser = new TestBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await app.close();
+    await database.drop();
+  });
+
+  it("shows every path, tries one, and the browser complains of nothing", async () => {
+    const { page, asked, complaints } = await browser.open(`${app.url}/docs`);
+
+    await page.waitForSelector("#operations-v2-v2Trades");
+    const { body } = await app.request.get("/openapi.json");
+    expect(await page.locator(".opblock").count()).toBe(Object.keys(body.paths).length);
+
+    await page.click("#operations-v2-v2Trades .opblock-summary-control");
+    await page.click("#operations-v2-v2Trades .try-out__btn");
+    await page.click("#operations-v2-v2Trades .execute");
+    // The example of `limit` and of `fromId` stand in the form: 40, and the next older.
+    const answer = page.locator(
+      "#operations-v2-v2Trades .live-responses-table .response-col_description",
+    );
+    await answer.locator(":text('2026-01-01T19:00:00.000Z')").first().waitFor();
+    expect(asked.at(-1)).toBe(`${app.url}/v2/trades/weth/dai?limit=2&fromId=40`);
+
+    expect(complaints).toEqual([]);
+    expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));
+    const shot = process.env["SCREENSHOT"];
+    if (shot !== undefined) await page.screenshot({ path: shot, fullPage: true });
+  });
+});
