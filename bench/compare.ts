@@ -161,7 +161,10 @@ async function requestsToPlain(databaseUrl: string, pages: GraphqlCase[]): Promi
 }
 
 /** Each server gives its own cursors. */
-async function requestTo(server: RunningServer, page: GraphqlCase): Promise<BenchRequest> {
+export async function requestTo(
+  server: Pick<RunningServer, "url">,
+  page: GraphqlCase,
+): Promise<BenchRequest> {
   if (page.cursorAfter === undefined) return graphqlRequest(page);
   const { body } = await askOnce(server.url, cursorRequest(page.cursorAfter));
   const found = /"cursor":"([^"]+)"/.exec(body.toString())?.[1];

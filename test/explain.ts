@@ -35,6 +35,23 @@ export async function explain(
   { text, values = [] }: Statement,
   table: string,
 ): Promise<Explained> {
+  const [row] = await explainPrepared<[{ Plan: PlanNode }]>(
+    pool,
+    { text, values },
+    "analyze, format json",
+  );
+  return summary(row![0].Plan, table);
+}
+
+/**
+ * What `explain` says with these options, a row each, of the statement prepared as the service has
+ * it and on a connection with the service's settings.
+ */
+export async function explainPrepared<Row>(
+  pool: Pool,
+  { text, values = [] }: Statement,
+  options: string,
+): Promise<Row[]> {
   const client = await pool.connect();
   try {
     await client.query(`prepare explained as ${text}`);
@@ -42,10 +59,10 @@ export async function explain(
       value === null || value === undefined ? "null" : client.escapeLiteral(asText(value)),
     );
     const given = literals.length === 0 ? "" : `(${literals.join(", ")})`;
-    const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
-      `explain (analyze, format json) execute explained${given}`,
+    const { rows } = await client.query<{ "QUERY PLAN": Row }>(
+      `explain (${options}) execute explained${given}`,
     );
-    return summary(rows[0]!["QUERY PLAN"][0].Plan, table);
+    return rows.map((row) => row["QUERY PLAN"]);
   } finally {
     await client.query("deallocate explained");
     client.release();

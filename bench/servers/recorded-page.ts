@@ -1,5 +1,5 @@
-// Records the SQL that the plain PostGraphile sends for a page of trades.
-import { makePool } from "../../db/connect.ts";
+// Records the SQL that a server sends: the plain PostGraphile for a page of trades.
+import { makePool, type Pool } from "../../db/connect.ts";
 import { askOnce } from "../load/client.ts";
 import type { BoundStatement } from "../load/pgbench.ts";
 import type { BenchRequest } from "../load/request.ts";
@@ -24,19 +24,7 @@ const INTEGERS = ["offerId", "block", "idx"];
 /** The statements behind each request, in the order of the requests. */
 export async function recordPages(url: string, requests: NamedRequest[]): Promise<RecordedPage[]> {
   const pool = makePool(url, { role: "dex_reader", poolSize: 2 });
-  const sent: BoundStatement[] = [];
-  pool.on("connect", (client) => {
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    Object.assign(client, {
-      query: (...args: unknown[]) => {
-        const [statement] = args as [Partial<BoundStatement> | string];
-        if (typeof statement === "object" && statement.text?.includes("dex_trade")) {
-          sent.push({ text: statement.text, values: statement.values ?? [] });
-        }
-        return query(...args);
-      },
-    });
-  });
+  const sent = recordStatements(pool, /dex_trade/);
   const { server, release } = await makePlainPostgraphile(pool);
   try {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -54,6 +42,24 @@ export async function recordPages(url: string, requests: NamedRequest[]): Promis
     await new Promise((resolve) => server.close(resolve));
     await pool.end();
   }
+}
+
+/** The statements of such a text that the pool sends from now on, oldest first. */
+export function recordStatements(pool: Pool, text: RegExp): BoundStatement[] {
+  const sent: BoundStatement[] = [];
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    Object.assign(client, {
+      query: (...args: unknown[]) => {
+        const [statement] = args as [Partial<BoundStatement> | string];
+        if (typeof statement === "object" && text.test(statement.text ?? "")) {
+          sent.push({ text: statement.text ?? "", values: statement.values ?? [] });
+        }
+        return query(...args);
+      },
+    });
+  });
+  return sent;
 }
 
 function asPage(name: string, sent: BoundStatement[]): RecordedPage {

@@ -1,0 +1,151 @@
+// `npm run plans:print`: writes docs/plans.md, the plans that PostgreSQL takes for what clients ask most,
+// at 1,000,000 trades. `-- --trades 100000 --out FILE` to try it.
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import prettier from "prettier";
+import { connect, makePool } from "../db/connect.ts";
+import { makeApp } from "../server/app.ts";
+import { graphqlCases, readFacts, restCases } from "./cases.ts";
+import { requestTo } from "./compare.ts";
+import { isPossibleSize, makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import { explainPrepared } from "../test/explain.ts";
+import { askOnce } from "./load/client.ts";
+import type { BenchRequest } from "./load/request.ts";
+import { recordStatements } from "./servers/recorded-page.ts";
+
+/** What is read for each, in the order of the cases. */
+const REST_READS = [
+  "One row of `head_figure` a market, the last trade of each, and the first standing offer on either side; the branch that computes a market's windows runs for those that have no row, which is none.",
+  "One row of `head_figure` and the last trade of the market, which is found by its two symbols. Nothing of offers.",
+  "One row of `head_figure` a market. Nothing of trades or offers.",
+  "A hundred entries of the index by market and id, newest first, and their rows.",
+  "The same, begun at `fromId`: what is newer is not read.",
+];
+const GRAPHQL_READS: Record<string, string> = {
+  Page: "A hundred entries of the index by market, block and id, from its end, and their rows.",
+  PageAndTotal:
+    "The same page, and with it the newest id and the epoch, by which the service knows that the count it has kept is still right.",
+  MarketAndTaker: "A hundred entries of the index by market, taker, block and id, and their rows.",
+  CursorPageDeep:
+    "A hundred entries of the index by market, block and id, begun behind the cursor: as much as for the first page.",
+  EitherWay:
+    "Both directions of the pair within the day, by the index by lot token, bid token and time; the newest hundred of them are sorted out.",
+};
+
+const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";
+
+/** What says how, and not what is read: it is in memory, or another each time. */
+const ASIDE = /^ *(?:Sort Method|Full-sort Groups|Storage|Buckets|Heap Fetches|Index Searches):/;
+
+interface Explained {
+  title: string;
+  reads: string;
+  plans: string[];
+}
+
+const { values } = parseArgs({
+  options: {
+    trades: { type: "string", default: "1000000" },
+    out: { type: "string", default: fileURLToPath(new URL("../docs/plans.md", import.meta.url)) },
+  },
+});
+const trades = Number(values.trades);
+if (!isPossibleSize(trades)) {
+  console.error("--trades is a multiple of 1000 from 100000.");
+  process.exit(2);
+}
+
+const server = await openServer(process.env, console.log);
+try {
+  const url = await makeData(server, trades, console.log);
+  const page = pageOf(await explainAll(url));
+  await writeFile(
+    values.out,
+    await prettier.format(page, { parser: "markdown", printWidth: 100, proseWrap: "always" }),
+  );
+  console.log(`See ${values.out}`);
+} finally {
+  await server.stop();
+}
+
+async function explainAll(url: string): Promise<Explained[]> {
+  await using stack = new AsyncDisposableStack();
+  const pool = makePool(url, { role: "dex_reader", poolSize: 2 });
+  stack.defer(() => pool.end());
+  const sent = recordStatements(pool, /\bdex_(?:trade|market|price|volume)\b|market_trade/);
+  const { server: http, close } = await makeApp({ pool });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  stack.defer(close);
+  const { port } = http.address() as { port: number };
+  const service = { url: `http://127.0.0.1:${port}` };
+
+  const explained = async (request: BenchRequest): Promise<string[]> => {
+    // What is counted the first time is kept: the second is what is asked day in, day out.
+    for (let time = 0; time < 2; time += 1) {
+      sent.length = 0;
+      const { status, body } = await askOnce(service.url, request);
+      if (status !== 200 || body.includes('"errors"')) throw new Error(body.toString("utf8"));
+    }
+    const plans: string[] = [];
+    // A copy: what explains them is sent through the same pool.
+    for (const statement of [...sent]) {
+      const lines = await explainPrepared<string>(pool, statement, OPTIONS);
+      plans.push(withoutUnused(lines).join("\n"));
+    }
+    return plans;
+  };
+
+  const all: Explained[] = [];
+  for (const [at, { name, request }] of (await restCases(trades)).entries()) {
+    all.push({
+      title: `\`GET ${name}\``,
+      reads: REST_READS[at] ?? "",
+      plans: await explained(request),
+    });
+  }
+  const client = await connect(url, { role: "dex_reader" });
+  stack.defer(() => client.end());
+  for (const page of graphqlCases(await readFacts(client))) {
+    const reads = GRAPHQL_READS[page.operation];
+    if (reads === undefined) continue;
+    const request = await requestTo(service, page);
+    all.push({ title: page.name, reads, plans: await explained(request) });
+  }
+  return all;
+}
+
+/** Leaves that out, and what is below a node that was never run. */
+function withoutUnused(lines: string[]): string[] {
+  const kept: string[] = [];
+  let unusedAt = Infinity;
+  for (const line of lines) {
+    const depth = line.search(/\S/);
+    if (depth > unusedAt || ASIDE.test(line)) continue;
+    unusedAt = line.includes("(never executed)") ? depth : Infinity;
+    kept.push(line);
+  }
+  return kept;
+}
+
+function pageOf(all: Explained[]): string {
+  return [
+    "# How PostgreSQL answers",
+    "The plans that PostgreSQL 18 takes for what clients ask most, at " +
+      `${trades.toLocaleString("en")} trades of the benchmark's history in 50 markets. The statements are ` +
+      "those that the service sends; each is planned once a connection, for any values. " +
+      "`npm run plans:print` makes this page. `rows` are those that came out of a node each time, `loops` " +
+      "how many times; what is below a node that was never run is left out, and so are costs and times, " +
+      "which are others each time. `test/plans.test.ts` holds the service to reading no more than the page.",
+    ...all.flatMap(({ title, reads, plans }) => [
+      `## ${title}`,
+      reads,
+      ...plans.map(
+        (plan) => `<details><summary>Plan</summary>\n\n\`\`\`\n${plan}\n\`\`\`\n\n</details>`,
+      ),
+    ]),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
