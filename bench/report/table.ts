@@ -80,7 +80,8 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
   return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];
 }
 
-function table(head: string[], rows: string[][]): string {
+/** A table of Markdown. */
+export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");

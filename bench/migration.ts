@@ -1,0 +1,75 @@
+// `npm run bench:migration`: changes a large table while it is read and written to, and tells what was
+// felt of it. `-- --trades 5000000 --seconds 30`; results go to results/migration/, or to --out.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { connect, urlForDatabase } from "../db/connect.ts";
+import { isPossibleSize, makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import { migrateUnderLoad } from "./migration/measure.ts";
+import { migrationReport } from "./migration/report.ts";
+import { describeMachine } from "./report/machine.ts";
+
+const DATABASE = "bench_migration";
+
+const { values } = parseArgs({
+  options: {
+    trades: { type: "string", default: "1000000" },
+    seconds: { type: "string", default: "20" },
+    out: {
+      type: "string",
+      default: fileURLToPath(new URL("results/migration", import.meta.url)),
+    },
+  },
+});
+const trades = Number(values.trades);
+const seconds = Number(values.seconds);
+if (!isPossibleSize(trades) || !(seconds > 0)) {
+  console.error("--trades is a multiple of 1000 from 100000, --seconds a number above 0.");
+  process.exit(2);
+}
+
+const log = (line: string): void => console.log(line);
+const server = await openServer(process.env, log);
+try {
+  const made = await makeData(server, trades, log);
+  const url = await freshCopy(made);
+  const machine = await describeMachine(url);
+  log("A migration under load");
+  const course = await migrateUnderLoad(url, { seconds, log });
+  const command = `npm run bench:migration -- --trades ${trades} --seconds ${seconds}`;
+  const at = new Date().toISOString();
+  await mkdir(values.out, { recursive: true });
+  await writeFile(
+    join(values.out, "README.md"),
+    migrationReport(course, { at, command, machine, seconds }),
+  );
+  log(`A service started afterwards answers ${course.served}`);
+  log(`See ${values.out}`);
+} finally {
+  await dropCopy();
+  await server.stop();
+}
+
+/** The database that was made stays as it is for other measurements. */
+async function freshCopy(made: string): Promise<string> {
+  await dropCopy();
+  const admin = await connect(server.url);
+  try {
+    const name = admin.escapeIdentifier(new URL(made).pathname.slice(1));
+    await admin.query(`create database ${DATABASE} template ${name} strategy file_copy`);
+  } finally {
+    await admin.end();
+  }
+  return urlForDatabase(made, DATABASE);
+}
+
+async function dropCopy(): Promise<void> {
+  const admin = await connect(server.url);
+  try {
+    await admin.query(`drop database if exists ${DATABASE} with (force)`);
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,119 @@
+// Changes the schema step by step while the service is read and written to, and tells what was felt.
+import { setTimeout } from "node:timers/promises";
+import { connect } from "../../db/connect.ts";
+import { BUSIEST } from "../data/registry.ts";
+import { startService } from "../contenders.ts";
+import { askOnce } from "../load/client.ts";
+import type { BenchRequest } from "../load/request.ts";
+import { startWriter } from "../load/writer.ts";
+import { watchLocks, type Waits } from "./lock-watch.ts";
+import { startReaders, type Reading } from "./readers.ts";
+import { doStep, STEPS } from "./steps.ts";
+
+export interface Phase extends Reading {
+  /** `before`, a step's file, `after`. */
+  name: string;
+  seconds: number;
+  /** How often a step was tried until it had its lock. */
+  tries: number;
+  waits: Waits;
+}
+
+export interface Course {
+  phases: Phase[];
+  /** How many rows the backfill was of. */
+  trades: number;
+  /** How many trades were written meanwhile. */
+  written: number;
+  /** What the changed schema gives to a service that is started afterwards: a day of a trade. */
+  served: string;
+}
+
+const pair = `${BUSIEST.base}/${BUSIEST.quote}`.toLowerCase();
+
+const graphql = (query: string): BenchRequest => ({
+  method: "POST",
+  path: "/graphql",
+  body: JSON.stringify({ query }),
+});
+
+const FIELDS = "id offerId market act maker taker lotTkn lotAmt bidTkn bidAmt price block time tx";
+
+const REQUESTS: BenchRequest[] = [
+  { method: "GET", path: "/v1/markets/" },
+  { method: "GET", path: `/v1/prices/${pair}` },
+  { method: "GET", path: "/v2/volumes" },
+  { method: "GET", path: `/v2/trades/${pair}` },
+  graphql(`{ allDexTrades(first: 100, orderBy: BLOCK_DESC) { nodes { ${FIELDS} } } }`),
+  graphql(
+    `{ allDexTrades(first: 100, orderBy: BLOCK_DESC, condition: { market: "${BUSIEST.market}" }) {
+      totalCount nodes { ${FIELDS} offer { id filled } }
+    } }`,
+  ),
+  graphql("{ allDexMarkets { nodes { pair price vol last bid ask } } }"),
+];
+
+/** The database is of a size that is worth it, and is left changed. */
+export async function migrateUnderLoad(
+  databaseUrl: string,
+  { seconds, log }: { seconds: number; log: (line: string) => void },
+): Promise<Course> {
+  await using stack = new AsyncDisposableStack();
+  const trades = await countTrades(databaseUrl);
+  const service = await startService(databaseUrl, "off");
+  stack.defer(() => service.stop());
+  // The first answers are planned and compiled, and are no measure of anything.
+  for (const request of REQUESTS) await askOnce(service.url, request);
+
+  const writer = await startWriter(databaseUrl);
+  const readers = startReaders(service.url, REQUESTS);
+  const locks = await watchLocks(databaseUrl);
+  const course: Course = { phases: [], trades, written: 0, served: "" };
+  const phase = async (name: string, act: () => Promise<number>): Promise<void> => {
+    readers.take();
+    locks.take();
+    const began = performance.now();
+    const tries = await act();
+    const took = (performance.now() - began) / 1000;
+    course.phases.push({ name, seconds: took, tries, ...readers.take(), waits: locks.take() });
+    log(`  ${name}: ${took.toFixed(2)} s`);
+  };
+  const rest = async (): Promise<number> => {
+    await setTimeout(seconds * 1000);
+    return 1;
+  };
+  try {
+    await phase("before", rest);
+    for (const step of STEPS) await phase(step, () => doStep(databaseUrl, step));
+    await phase("after", rest);
+  } finally {
+    await readers.stop();
+    await locks.stop();
+    course.written = await writer.stop();
+  }
+  course.served = await dayServed(databaseUrl);
+  return course;
+}
+
+async function countTrades(databaseUrl: string): Promise<number> {
+  const client = await connect(databaseUrl);
+  try {
+    const { rows } = await client.query<{ trades: number }>(
+      "select count(*)::integer as trades from dex_trade",
+    );
+    return rows[0]?.trades ?? 0;
+  } finally {
+    await client.end();
+  }
+}
+
+async function dayServed(databaseUrl: string): Promise<string> {
+  const service = await startService(databaseUrl, "off");
+  try {
+    const query = "{ allDexTrades(first: 1, orderBy: BLOCK_DESC) { nodes { day } } }";
+    const { body } = await askOnce(service.url, graphql(query));
+    return body.toString("utf8");
+  } finally {
+    await service.stop();
+  }
+}

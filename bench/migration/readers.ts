@@ -1,0 +1,68 @@
+// Clients that read both interfaces all the time, each at its own pace.
+import { setTimeout } from "node:timers/promises";
+import type { BenchRequest } from "../load/request.ts";
+
+export interface Reading {
+  /** Milliseconds of each answer, by interface. */
+  rest: number[];
+  graphql: number[];
+  /** What was no right answer: another status than 200, errors of GraphQL, a broken connection. */
+  errors: string[];
+}
+
+export interface Readers {
+  /** What was read since this was asked last. */
+  take(): Reading;
+  stop(): Promise<void>;
+}
+
+/** Between an answer and the next request of the same client: the machine is not to be full of them. */
+const PAUSE_MS = 25;
+
+const nothing = (): Reading => ({ rest: [], graphql: [], errors: [] });
+
+export function startReaders(url: string, requests: BenchRequest[]): Readers {
+  let reading = nothing();
+  let isStopping = false;
+  const read = async (request: BenchRequest): Promise<void> => {
+    while (!isStopping) {
+      const began = performance.now();
+      const error = await complaintOf(url, request);
+      const latencies = request.method === "POST" ? reading.graphql : reading.rest;
+      latencies.push(performance.now() - began);
+      if (error !== undefined) reading.errors.push(`${request.path}: ${error}`);
+      await setTimeout(PAUSE_MS);
+    }
+  };
+  const clients = requests.map(read);
+  return {
+    take() {
+      const taken = reading;
+      reading = nothing();
+      return taken;
+    },
+    async stop() {
+      isStopping = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+/** What is wrong with the answer, or undefined. */
+async function complaintOf(
+  url: string,
+  { method, path, body }: BenchRequest,
+): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    const isRight = response.status === 200 && !text.includes('"errors":');
+    return isRight ? undefined : `${response.status} ${text.slice(0, 300)}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

@@ -1,0 +1,93 @@
+// What a migration under load cost, as Markdown.
+import { percentile } from "../load/statistics.ts";
+import type { Machine } from "../report/machine.ts";
+import { table } from "../report/table.ts";
+import { LOOK_MS, type Waits } from "./lock-watch.ts";
+import type { Course, Phase } from "./measure.ts";
+import { MIGRATION } from "./steps.ts";
+
+export interface Context {
+  at: string;
+  command: string;
+  machine: Machine;
+  seconds: number;
+}
+
+/** Application names whose waits are the writer's, and the migration's; all others are readers. */
+const WRITER = "bench writer";
+
+export function migrationReport(
+  course: Course,
+  { at, command, machine, seconds }: Context,
+): string {
+  const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });
+  const { phases } = course;
+  const errors = phases.flatMap((phase) => phase.errors);
+  const answers = phases.reduce((sum, { rest, graphql }) => sum + rest.length + graphql.length, 0);
+  return [
+    "# A migration under load",
+    [
+      `- ${at}, by \`${command}\``,
+      `- ${whole(course.trades)} trades; the service with \`CACHE=off\`, read by four clients of REST and ` +
+        "three of GraphQL that pause 25 ms after each answer; a writer of five trades a second, each " +
+        "with its block and the head",
+      `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
+        "service, database and clients share them",
+      `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
+        (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
+      `- Node ${machine.node}, PostgreSQL ${machine.postgresql}`,
+    ].join("\n"),
+    `**${whole(errors.length)} errors** in ${whole(answers)} answers; the writer wrote ` +
+      `${whole(course.written)} trades. The longest wait for a lock: ` +
+      `${milliseconds(longest(phases, isReader))} of a reader, ` +
+      `${milliseconds(longest(phases, (name) => name === WRITER))} of the writer, ` +
+      `${milliseconds(longest(phases, (name) => name === MIGRATION))} of the migration itself. ` +
+      `Waits are looked for every ${LOOK_MS} ms.`,
+    table(
+      [
+        ...["step", "seconds", "tries", "REST p50, p99, most", "GraphQL p50, p99, most", "errors"],
+        ...["a reader waited", "the writer", "the migration"],
+      ],
+      phases.map(row),
+    ),
+    `Milliseconds. \`before\` and \`after\` are ${seconds} s each without a change of the schema. The steps ` +
+      "are those of [db/README.md](../../../db/README.md#a-large-table-changed-while-it-is-read).",
+    ...(errors.length === 0
+      ? []
+      : [
+          errors
+            .slice(0, 20)
+            .map((error) => `- ${error}`)
+            .join("\n"),
+        ]),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+const row = (phase: Phase): string[] => [
+  phase.name.endsWith(".sql") ? `\`${phase.name}\`` : phase.name,
+  phase.seconds.toFixed(phase.seconds < 10 ? 2 : 0),
+  String(phase.tries),
+  spread(phase.rest),
+  spread(phase.graphql),
+  String(phase.errors.length),
+  milliseconds(longest([phase], isReader)),
+  milliseconds(longest([phase], (name) => name === WRITER)),
+  milliseconds(longest([phase], (name) => name === MIGRATION)),
+];
+
+const isReader = (name: string): boolean => name !== WRITER && name !== MIGRATION;
+
+/** The longest wait of those whose application is so named; 0 where none was seen. */
+const longest = (phases: { waits: Waits }[], isOf: (name: string) => boolean): number =>
+  phases
+    .flatMap(({ waits }) => Object.entries(waits))
+    .reduce((most, [name, waited]) => (isOf(name) ? Math.max(most, waited) : most), 0);
+
+const milliseconds = (value: number): string => (value === 0 ? "none" : `${value.toFixed(0)} ms`);
+
+function spread(latencies: number[]): string {
+  if (latencies.length === 0) return "";
+  return [0.5, 0.99, 1].map((share) => percentile(latencies, share).toFixed(0)).join(", ");
+}

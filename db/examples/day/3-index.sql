@@ -1,0 +1,2 @@
+--! no-transaction
+create index concurrently dex_trade_day_id_idx on dex_trade (day, id);
