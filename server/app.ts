@@ -15,7 +15,8 @@ import type { AnswerStore } from "./cache/answer-store.ts";
 import { answerFromMemory, storeOf, type CacheOptions } from "./cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./cache/whole-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./cross-origin.ts";
-import { refuseBy } from "./front-refusal.ts";
+import { withFrontHeaders } from "./front-headers.ts";
+import { refuseBy, type Refuse } from "./front-refusal.ts";
 import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./database-gate.ts";
@@ -101,10 +102,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const kept = cache && storeOf(cache);
   const schema: Kept["schema"] = new EventEmitter();
   const metrics = countedBy(options, kept);
+  const refuse = refuseBy(refusalBody(head));
   const server = makeServer(
-    beforeExpress(app, { ...options, kept, schema }, head, log),
+    beforeExpress(app, { ...options, kept, schema }, refuse, log),
     http,
-    refusalBody(head),
+    refuse,
     (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
   );
 
@@ -164,16 +166,15 @@ export async function makeApp(options: AppOptions): Promise<App> {
 function beforeExpress(
   app: Express,
   { pool, cache, kept, schema, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
-  head: LastHead,
+  refuse: Refuse,
   log: LogError,
 ): RequestListener {
   const { bodyBytes } = limits;
-  const refuse = refuseBy(refusalBody(head));
   const service = asCurrentRequest(app);
   const answering =
     cache && kept
       ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
-      : service;
+      : withFrontHeaders(service);
   const bounded = boundUrls(answering, refuse);
   return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
 }

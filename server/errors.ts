@@ -8,6 +8,9 @@ export abstract class ClientFacingError extends Error {
   readonly headers: Record<string, string> = {};
 }
 
+/** Where a request was not read to its end, the next one would not be found. */
+const CLOSING = { Connection: "close" };
+
 /** The pair in the path is not registered, at least not in this direction. */
 export class UnknownPair extends ClientFacingError {
   override readonly name = "UnknownPair";
@@ -77,6 +80,75 @@ export class TooManyParameters extends ClientFacingError {
 
   constructor(max: number) {
     super(`The query string must have at most ${max} parameters`);
+  }
+}
+
+/** What came is not what Node's parser takes for HTTP/1.1. */
+export class NotHttp extends ClientFacingError {
+  override readonly name = "NotHttp";
+  readonly status = 400;
+  override readonly headers = CLOSING;
+
+  constructor() {
+    super("The request is not HTTP/1.1");
+  }
+}
+
+/** HTTP/1.1 wants a Host header. */
+export class NoHost extends ClientFacingError {
+  override readonly name = "NoHost";
+  readonly status = 400;
+  override readonly headers = CLOSING;
+
+  constructor() {
+    super("The request has no Host header");
+  }
+}
+
+/** The client expects what the server does not do. */
+export class UnmetExpectation extends ClientFacingError {
+  override readonly name = "UnmetExpectation";
+  readonly status = 417;
+  override readonly headers = CLOSING;
+
+  constructor() {
+    super("Nothing but 100-continue is accepted in Expect");
+  }
+}
+
+/** The request, or its headers, took longer to arrive than they may. */
+export class RequestTooSlow extends ClientFacingError {
+  override readonly name = "RequestTooSlow";
+  readonly status = 408;
+  override readonly headers = CLOSING;
+
+  constructor(headersMs: number, wholeMs: number) {
+    super(
+      `The request did not arrive in time: ${headersMs} ms for its headers, ` +
+        `${wholeMs} ms for all of it`,
+    );
+  }
+}
+
+/** The request's headers, all together, are longer than they may be. */
+export class HeadersTooLong extends ClientFacingError {
+  override readonly name = "HeadersTooLong";
+  readonly status = 431;
+  override readonly headers = CLOSING;
+
+  constructor(maxBytes: number) {
+    super(`The request's headers exceed ${maxBytes} bytes`);
+  }
+}
+
+/** A body in chunks says more of one than Node's parser listens to. */
+export class ChunkExtensionsTooLong extends ClientFacingError {
+  override readonly name = "ChunkExtensionsTooLong";
+  readonly status = 413;
+  override readonly headers = CLOSING;
+
+  constructor() {
+    super("The extensions of a chunk of the body are too long");
   }
 }
 

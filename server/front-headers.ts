@@ -1,27 +1,40 @@
-// Headers that a layer in front of the service gives to whatever answer comes.
-import type { OutgoingHttpHeader, ServerResponse } from "node:http";
-
-type WriteHead = (status: number, ...rest: unknown[]) => ServerResponse;
+// The headers that every answer carries besides its own: the request's id, its limit, its time.
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { performance } from "node:perf_hooks";
+import type { Service } from "./cache/captured-response.ts";
+import { observationOf, type Observation } from "./observe/observation.ts";
 
 /**
- * Has the answer carry these headers too, whoever makes it. `headersOf` is called once, when the
- * head of the answer is written, and gives names and values in turn.
- *
- * `setHeader` would do, but an answer whose headers come as a list, as one from memory does, is then
- * put together anew: that takes three times as long as to answer it.
+ * Names and values in turn, as of now, for who gives `writeHead` a list: to set one header before
+ * would have Node put the answer together anew, which takes three times as long as to send it. None
+ * where the request is not observed.
  */
-export function addHeaders(res: ServerResponse, headersOf: () => string[]): void {
-  const writeHead = res.writeHead.bind(res) as WriteHead;
-  const withHeaders: WriteHead = (status, ...rest) => {
-    const added = headersOf();
-    const list = rest.at(-1);
-    if (Array.isArray(list)) {
-      const headers = [...(list as OutgoingHttpHeader[]), ...added];
-      return writeHead(status, ...rest.slice(0, -1), headers);
-    }
-    for (let n = 0; n < added.length; n += 2) res.setHeader(added[n] ?? "", added[n + 1] ?? "");
-    return writeHead(status, ...rest);
+export function frontHeaders(req: IncomingMessage): string[] {
+  const observation = observationOf(req);
+  if (observation === undefined) return [];
+  return [...observation.headers, "Server-Timing", serverTiming(observation)];
+}
+
+/** The value of `Server-Timing` as of now, milliseconds to the microsecond. */
+function serverTiming({ cache, databaseMs, startedAt }: Observation): string {
+  if (cache === "hit") return "cache;desc=hit";
+  const total = `total;dur=${(performance.now() - startedAt).toFixed(3)}`;
+  const database = databaseMs === undefined ? "" : `, db;dur=${databaseMs.toFixed(3)}`;
+  return `${cache === undefined ? "" : `cache;desc=${cache}, `}${total}${database}`;
+}
+
+type WriteHead = (...args: unknown[]) => ServerResponse;
+
+/** The service, whose answers carry them though it knows nothing of them. */
+export function withFrontHeaders(service: Service): RequestListener {
+  return (req, res) => {
+    const writeHead = res.writeHead.bind(res) as WriteHead;
+    // An own property: Express replaces the prototype.
+    res.writeHead = (...args: unknown[]) => {
+      const added = frontHeaders(req);
+      for (let n = 0; n < added.length; n += 2) res.setHeader(added[n] ?? "", added[n + 1] ?? "");
+      return writeHead(...args);
+    };
+    service(req, res);
   };
-  // An own property: Express replaces the prototype.
-  res.writeHead = withHeaders;
 }

@@ -1,22 +1,32 @@
 // Refuses a request in front of Express, which costs more than the refusal.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage, ServerResponse, type OutgoingHttpHeader } from "node:http";
+import { Socket } from "node:net";
+import { headersOf } from "./cache/captured-response.ts";
+import { readFromAnyOrigin } from "./cross-origin.ts";
 import type { ClientFacingError } from "./errors.ts";
+import { frontHeaders } from "./front-headers.ts";
 import { graphqlCode } from "./graphql/error-codes.ts";
-import type { RefusalBody } from "./http-server.ts";
 import { observationOf } from "./observe/observation.ts";
+import type { RefusalBody } from "./refusal-body.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+const GRAPHQL = /^\/graphql(?:\?|$)/;
 
 export type Refuse = (req: IncomingMessage, res: ServerResponse, error: ClientFacingError) => void;
 
-/** Any page may read why it was refused, and when it may ask again. */
-const HEADERS = {
-  "Content-Type": "application/json; charset=utf-8",
-  "Cache-Control": "no-store",
-  "X-Content-Type-Options": "nosniff",
-  "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id",
-};
+/** What every refusal carries: whatever all answers of Express do, and that it is not to be kept. */
+const HEADERS = [
+  ...givenByExpress(),
+  ...["Content-Type", "application/json; charset=utf-8"],
+  ...["Cache-Control", "no-store"],
+];
 
-const GRAPHQL = /^\/graphql(?:\?|$)/;
+function givenByExpress(): OutgoingHttpHeader[] {
+  const req = new IncomingMessage(new Socket());
+  const res = new ServerResponse(req);
+  for (const give of [securityHeaders, readFromAnyOrigin]) give(req, res, () => undefined);
+  return headersOf(res);
+}
 
 /** Makes what answers with an error's status, headers and message, in the interface's own form. */
 export function refuseBy(bodyOf: RefusalBody): Refuse {
@@ -30,7 +40,8 @@ export function refuseBy(bodyOf: RefusalBody): Refuse {
       observation.errors = [code ?? ""];
     }
     const body = JSON.stringify(bodyOf(url, error.message, code));
-    const length = { "Content-Length": Buffer.byteLength(body) };
-    res.writeHead(error.status, { ...HEADERS, ...error.headers, ...length }).end(body);
+    const length = ["Content-Length", String(Buffer.byteLength(body))];
+    const headers = [...HEADERS, ...Object.entries(error.headers).flat(), ...length];
+    res.writeHead(error.status, [...headers, ...frontHeaders(req)]).end(body);
   };
 }

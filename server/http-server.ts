@@ -1,12 +1,22 @@
 // The HTTP server with its bounds, and what it says to a request that never becomes one.
 import {
   createServer,
-  STATUS_CODES,
+  IncomingMessage,
+  ServerResponse,
   type RequestListener,
   type Server,
-  type ServerResponse,
 } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+import {
+  ChunkExtensionsTooLong,
+  HeadersTooLong,
+  NoHost,
+  NotHttp,
+  RequestTooSlow,
+  UnmetExpectation,
+  type ClientFacingError,
+} from "./errors.ts";
+import type { Refuse } from "./front-refusal.ts";
 
 /** What a client may take of the server's time and memory; milliseconds, bytes, connections. */
 export interface HttpBounds {
@@ -40,14 +50,11 @@ export const HTTP_BOUNDS: HttpBounds = {
 /** How often the server looks for requests that are late. */
 const CHECK_MS = 1000;
 
-/** What a refused request is told: a body, by the path as far as it is known; GraphQL's has a code. */
-export type RefusalBody = (path: string, message: string, code?: string) => object;
-
-/** Makes the server; it does not listen yet. `observed` sees every request that is one. */
+/** Makes the server; it does not listen yet. `observed` sees every request, also what is refused here. */
 export function makeServer(
   listener: RequestListener,
   bounds: HttpBounds,
-  bodyOf: RefusalBody,
+  refuse: Refuse,
   observed: (listener: RequestListener) => RequestListener,
 ): Server {
   const server = createServer(
@@ -64,14 +71,14 @@ export function makeServer(
     },
     observed((req, res) => {
       if (req.headers.host === undefined && req.httpVersionMinor === 1) {
-        refuse(res, 400, bodyOf(req.url ?? "", "The request has no Host header"));
+        refuse(req, res, new NoHost());
         return;
       }
       listener(req, res);
     }),
   );
   server.timeout = bounds.idleMs;
-  server.on("timeout", (socket: Duplex) => {
+  server.on("timeout", (socket: Socket) => {
     // Nothing moves while an answer is being made, either; what bounds that is not the connection.
     const answering = answerOn(socket);
     if (answering === undefined || answering.headersSent) socket.destroy();
@@ -79,12 +86,18 @@ export function makeServer(
   server.maxConnections = bounds.maxConnections;
   server.on(
     "checkExpectation",
-    observed((req, res) => {
-      refuse(res, 417, bodyOf(req.url ?? "", "Nothing but 100-continue is accepted in Expect"));
-    }),
+    observed((req, res) => refuse(req, res, new UnmetExpectation())),
   );
-  server.on("clientError", (error: ParserError, socket) => {
-    refuseUnparsed(error, socket, bounds, bodyOf);
+  server.on("clientError", (error: ParserError, socket: Socket) => {
+    // Where an answer has begun, another cannot; and a client that is gone hears nothing.
+    const answering = answerOn(socket);
+    if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent) {
+      socket.destroy();
+      return;
+    }
+    const told = errorOf(error.code ?? "", bounds);
+    const refused = observed((req, res) => refuse(req, res, told));
+    refused(...asRequest(socket, answering, error.rawPacket));
   });
   return server;
 }
@@ -92,67 +105,42 @@ export function makeServer(
 /** What Node's parser gives with its error: the bytes that it could not read. */
 type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer };
 
-function refuseUnparsed(
-  error: ParserError,
-  socket: Duplex,
-  bounds: HttpBounds,
-  bodyOf: RefusalBody,
-): void {
-  // Where an answer has begun, another cannot; and a client that is gone hears nothing.
-  const answering = answerOn(socket);
-  if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  const [status, message] = refusalOf(error.code ?? "", bounds);
-  const path = /^[A-Z]+ (\S+)/.exec(error.rawPacket?.toString("latin1", 0, 200) ?? "")?.[1];
-  const url = answering?.req.url ?? path ?? "";
-  const body = JSON.stringify(bodyOf(url, message));
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
-      `Date: ${new Date().toUTCString()}`,
-      ...Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`),
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      "Connection: close",
-      "",
-      body,
-    ].join("\r\n"),
-    // What the client still sends is not waited for.
-    () => socket.destroy(),
-  );
-}
-
 /** The answer that is being made or sent on this connection. Node's own refusals ask in this way. */
-function answerOn(socket: Duplex): ServerResponse | undefined {
+function answerOn(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
-const HEADERS = {
-  "Content-Type": "application/json; charset=utf-8",
-  "Cache-Control": "no-store",
-  "X-Content-Type-Options": "nosniff",
-};
-
-function refusalOf(code: string, bounds: HttpBounds): [status: number, message: string] {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return [431, `The request's headers exceed ${bounds.maxHeaderBytes} bytes`];
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [
-        408,
-        `The request did not arrive in time: ${bounds.headersTimeoutMs} ms for its headers, ` +
-          `${bounds.requestTimeoutMs} ms for all of it`,
-      ];
-    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return [413, "The extensions of a chunk of the body are too long"];
-    default:
-      return [400, "The request is not HTTP/1.1"];
+/**
+ * What came on a connection as a request, as far as it is known, and a last answer to it, in place of
+ * the one that is being made. Once that is out, what the client still sends is not waited for.
+ */
+function asRequest(
+  socket: Socket,
+  answering: ServerResponse | undefined,
+  packet: Buffer | undefined,
+): [IncomingMessage, ServerResponse] {
+  answering?.detachSocket(socket);
+  const req = answering?.req ?? new IncomingMessage(socket);
+  if (answering === undefined) {
+    const line = /^([A-Z]+) (\S+)/.exec(packet?.toString("latin1", 0, 200) ?? "");
+    req.method = line?.[1] ?? "";
+    req.url = line?.[2] ?? "";
   }
+  const res = new ServerResponse(req);
+  res.assignSocket(socket);
+  res.on("finish", () => socket.destroySoon());
+  return [req, res];
 }
 
-function refuse(res: ServerResponse, status: number, refusal: object): void {
-  const body = JSON.stringify(refusal);
-  const length = { "Content-Length": Buffer.byteLength(body) };
-  res.writeHead(status, { ...HEADERS, ...length, Connection: "close" }).end(body);
+function errorOf(code: string, bounds: HttpBounds): ClientFacingError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HeadersTooLong(bounds.maxHeaderBytes);
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new RequestTooSlow(bounds.headersTimeoutMs, bounds.requestTimeoutMs);
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new ChunkExtensionsTooLong();
+    default:
+      return new NotHttp();
+  }
 }

@@ -8,8 +8,8 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import { isIPv6 } from "node:net";
 import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
 import { TooManyRequests } from "./errors.ts";
-import { addHeaders } from "./front-headers.ts";
 import type { Refuse } from "./front-refusal.ts";
+import { observationOf } from "./observe/observation.ts";
 
 export interface RateLimit {
   /** How many requests a client may send in a minute. */
@@ -59,12 +59,8 @@ export function limitRate(
       return;
     }
     void hit(clientOf(req)).then(({ left, seconds }) => {
-      addHeaders(res, () => [
-        "RateLimit-Policy",
-        policy,
-        "RateLimit",
-        `"requests";r=${Math.max(0, left)};t=${seconds}`,
-      ]);
+      const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
+      observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
       if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
       else next(req, res);
     });

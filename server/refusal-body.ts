@@ -1,7 +1,9 @@
 // What a request is told that is refused before any route: in the form of the interface it asks.
 import { v1Envelope, v2Envelope } from "../rest/envelope.ts";
 import type { LastHead } from "../rest/last-head.ts";
-import type { RefusalBody } from "./http-server.ts";
+
+/** What a refused request is told: a body, by the path as far as it is known; GraphQL's has a code. */
+export type RefusalBody = (path: string, message: string, code?: string) => object;
 
 /** The body of a refusal: `errors` for GraphQL, else an envelope, v1's below /v1. */
 export function refusalBody(head: LastHead): RefusalBody {

@@ -13,6 +13,7 @@ import { performance } from "node:perf_hooks";
 import type { Database } from "../../db/connect.ts";
 import { AnswerStore, type Answer } from "./answer-store.ts";
 import { captureAnswer, type Captured, type Service } from "./captured-response.ts";
+import { frontHeaders, withFrontHeaders } from "../front-headers.ts";
 import { observationOf } from "../observe/observation.ts";
 import { VersionWatch, type DataVersion } from "./data-version.ts";
 import {
@@ -84,6 +85,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
   const { kept, versionFrom, bodyBytes, checkMs, log, now = () => performance.now() } = options;
   const versions = new VersionWatch({ db: versionFrom, checkMs, log, now });
   const keys = new KnownKeys(options.bytes * KEYS_SHARE);
+  const handOn = withFrontHeaders(service);
   let coming = new Map<string, Coming>();
   /** The version of everything in `kept` and `coming`. */
   let text = "";
@@ -93,7 +95,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     const { method, url = "" } = req;
     if (method === "GET" || method === "HEAD") {
       if (!url.startsWith("/v1/") && !url.startsWith("/v2/")) {
-        service(req, res);
+        handOn(req, res);
         return;
       }
       answer(`${url}\n${encoding(req)}`, req, res);
@@ -103,7 +105,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
       readBody(req, (body) => answerGraphql(body, req, res));
       return;
     }
-    service(req, res);
+    handOn(req, res);
   };
 
   /** What is being made for those who have asked goes on, and is not kept. */
@@ -124,7 +126,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     }
     const request = parseGraphqlBody(body);
     if (request === undefined || !onlyReads(request.query)) {
-      service(req, res);
+      handOn(req, res);
       return;
     }
     const key = asked + request.key;
@@ -146,7 +148,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
   ): void {
     // Without the version nothing is known of what is kept. The service says what is wrong.
     if (version === undefined) {
-      service(req, res);
+      handOn(req, res);
       return;
     }
     if (version.text !== text) {
@@ -156,7 +158,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
     const known = kept.get(key);
     if (known !== undefined && now() < known.until) {
       noteAnswer(req, "hit", known.answer);
-      send(known.answer, req.headers, res);
+      send(known.answer, req.headers, req, res);
       return;
     }
     answerTogether(version, key, req, res);
@@ -174,14 +176,14 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
       others.captured.then(
         ({ answer }) => {
           noteAnswer(req, "shared", answer);
-          send(answer, headers, res);
+          send(answer, headers, req, res);
         },
-        () => service(req, res),
+        () => handOn(req, res),
       );
       return;
     }
     makeAnswer(version, key, req).then(
-      (captured) => send(captured.answer, headers, res),
+      (captured) => send(captured.answer, headers, req, res),
       // The service has begun an answer and broken it off; so is the client's connection.
       () => res.destroy(),
     );
@@ -225,14 +227,19 @@ function noteAnswer(req: IncomingMessage, cache: "hit" | "shared", { madeFor }: 
 }
 
 /** Sends an answer; 304 to a client that has it. HEAD's body is left out by Node. */
-function send(answer: Answer, asked: IncomingHttpHeaders, res: ServerResponse): void {
+function send(
+  answer: Answer,
+  asked: IncomingHttpHeaders,
+  req: IncomingMessage,
+  res: ServerResponse,
+): void {
   const { status, headers, body, etag } = answer;
   const isConditional = asked["if-none-match"] !== undefined && etag !== undefined;
   if (isConditional && status === 200 && fresh(asked, { etag })) {
-    res.writeHead(304, withoutBody(headers)).end();
+    res.writeHead(304, [...withoutBody(headers), ...frontHeaders(req)]).end();
     return;
   }
-  res.writeHead(status, headers).end(body, "latin1");
+  res.writeHead(status, [...headers, ...frontHeaders(req)]).end(body, "latin1");
 }
 
 function withoutBody(headers: OutgoingHttpHeader[]): OutgoingHttpHeader[] {

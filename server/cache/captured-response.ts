@@ -65,6 +65,12 @@ function asBuffer(chunk: unknown, encoding: unknown): Buffer {
 // Every outgoing message has it; the types tell of one kind only.
 type WithRawNames = ServerResponse & { getRawHeaderNames(): string[] };
 
+/** The headers that a response was given, with their letters as they were: names and values in turn. */
+export const headersOf = (response: ServerResponse): OutgoingHttpHeader[] =>
+  (response as WithRawNames)
+    .getRawHeaderNames()
+    .flatMap((name) => [name, response.getHeader(name) ?? ""]);
+
 /** Longer bodies are sent with less work as they are. */
 const SHORT_BYTES = 8192;
 
@@ -74,16 +80,11 @@ function asBody(chunks: Buffer[]): Buffer | string {
 }
 
 function finished(req: IncomingMessage, response: ServerResponse, chunks: Buffer[]): Answer {
-  const headers: OutgoingHttpHeader[] = [];
-  // With its letters as they were given. It has them all, also those given to `writeHead`, since
-  // at least one was given before.
-  for (const name of (response as WithRawNames).getRawHeaderNames()) {
-    headers.push(name, response.getHeader(name) ?? "");
-  }
   const etag = response.getHeader("etag");
   return {
     status: response.statusCode,
-    headers,
+    // It has them all, also those given to `writeHead`, since at least one was given before.
+    headers: headersOf(response),
     body: asBody(chunks),
     etag: typeof etag === "string" ? etag : undefined,
     madeFor: observationOf(req),

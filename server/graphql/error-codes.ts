@@ -8,9 +8,12 @@ const BY_NAME = new Map([
 
 const BY_STATUS = new Map([
   [400, "BAD_REQUEST"],
+  [408, "REQUEST_TOO_SLOW"],
   [413, "BODY_TOO_LARGE"],
   [414, "URL_TOO_LONG"],
+  [417, "EXPECTATION_FAILED"],
   [429, "RATE_LIMITED"],
+  [431, "HEADERS_TOO_LONG"],
   [500, "INTERNAL_SERVER_ERROR"],
   [503, "UNAVAILABLE"],
 ]);

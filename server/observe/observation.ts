@@ -5,6 +5,8 @@ export interface Observation {
   /** What the client also gets as X-Request-Id. */
   readonly id: string;
   readonly method: string;
+  /** What the answer carries besides its own headers: names and values in turn. */
+  readonly headers: string[];
   /** The pattern of the path that was matched, never the path itself; undefined where none was. */
   route: string | undefined;
   /** The name of the GraphQL operation. */
@@ -38,6 +40,7 @@ export function beginObservation(req: IncomingMessage, id: string, now: number):
   const observation: Observation = {
     id,
     method: req.method ?? "",
+    headers: ["X-Request-Id", id],
     route: undefined,
     operation: undefined,
     errors: undefined,

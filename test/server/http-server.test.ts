@@ -2,6 +2,7 @@
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
+import type { Observation } from "../../server/observe/observation.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
@@ -11,7 +12,11 @@ beforeAll(async () => {
   database = await makeDatabase();
   app = await makeTestApp(database.reader, {
     http: { ...HTTP_BOUNDS, headersTimeoutMs: 200, requestTimeoutMs: 400, idleMs: 800 },
+    metrics: { isPublic: true },
   });
+});
+beforeEach(() => {
+  app.over.length = 0;
 });
 afterAll(async () => {
   await app.close();
@@ -25,18 +30,39 @@ async function afterSending(bytes: string): Promise<string> {
   return text(socket);
 }
 
-/** The status, and the body as JSON, of an answer that must be whole. */
-function parsed(answer: string): { status: number; body: unknown } {
+interface Parsed {
+  status: number;
+  /** By their names in lower case; each occurs once. */
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** An answer that must be whole, and JSON. */
+function parsed(answer: string): Parsed {
   const [head = "", body = ""] = answer.split("\r\n\r\n");
-  const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? body.length);
-  expect(Buffer.byteLength(body)).toBe(length);
-  expect(head).toMatch(/^content-type: application\/json/im);
-  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), body: JSON.parse(body) };
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const [name = "", value = ""] = line.split(/: (.*)/s);
+      return [name.toLowerCase(), value];
+    }),
+  );
+  expect(Object.keys(headers)).toHaveLength(lines.length);
+  expect(Buffer.byteLength(body)).toBe(Number(headers["content-length"]));
+  expect(headers["content-type"]).toMatch(/^application\/json/);
+  return { status: Number(statusLine.split(" ")[1]), headers, body: JSON.parse(body) };
+}
+
+/** The one request that is over, which it is a moment after the answer. */
+async function theOneOver(): Promise<Observation> {
+  while (app.over.length === 0) await new Promise(setImmediate);
+  expect(app.over).toHaveLength(1);
+  return app.over[0]!;
 }
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
-it.each([
+const REFUSED: [name: string, bytes: string, status: number, message: string][] = [
   ["no HTTP", "hello\r\n\r\n", 400, "The request is not HTTP/1.1"],
   ["a line of another protocol", "\x16\x03\x01\x02", 400, "The request is not HTTP/1.1"],
   [
@@ -70,8 +96,52 @@ it.each([
     408,
     "The request did not arrive in time: 200 ms for its headers, 400 ms for all of it",
   ],
-])("answers %s in the envelope of v2", async (_name, bytes, status, message) => {
-  expect(parsed(await afterSending(bytes))).toEqual({ status, body: { time: ISO, message } });
+];
+
+it.each(REFUSED)("answers %s in the envelope of v2", async (_name, bytes, status, message) => {
+  const { status: told, body } = parsed(await afterSending(bytes));
+  expect({ status: told, body }).toEqual({ status, body: { time: ISO, message } });
+});
+
+it.each(REFUSED)(
+  "tells of %s under the id that the client is told",
+  async (_name, bytes, status) => {
+    const { headers } = parsed(await afterSending(bytes));
+    const { id, status: observed, isAborted } = await theOneOver();
+    expect({ id, observed, isAborted }).toEqual({
+      id: headers["x-request-id"],
+      observed: status,
+      isAborted: false,
+    });
+  },
+);
+
+it.each(REFUSED)("gives %s the headers that every answer has, and ends", async (_name, bytes) => {
+  const { headers } = parsed(await afterSending(bytes));
+  const other = await app.request.get("/nowhere");
+  const common = [
+    "content-security-policy",
+    "x-content-type-options",
+    "referrer-policy",
+    "cross-origin-resource-policy",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "cache-control",
+  ];
+  for (const name of common) expect([name, headers[name]]).toEqual([name, other.headers[name]]);
+  expect(headers["connection"]).toBe("close");
+});
+
+it("counts what never became a request, by its status", async () => {
+  const count = async (): Promise<number> => {
+    const text = await app.metrics!.text();
+    const found = /^dex_http_request_duration_seconds_count\{route="none",status="431"\} (\d+)$/m;
+    return Number(found.exec(text)?.[1] ?? 0);
+  };
+  const before = await count();
+  await afterSending(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`);
+  await theOneOver();
+  expect(await count()).toBe(before + 1);
 });
 
 it("answers below /v1 in the envelope of v1", async () => {
@@ -84,16 +154,62 @@ it("answers below /v1 in the envelope of v1", async () => {
   });
 });
 
-it("answers half a GraphQL request in GraphQL's form", async () => {
-  const { status, body } = parsed(
+describe.each([
+  ["half a body", "Content-Length: 100\r\n\r\n{", 408, "REQUEST_TOO_SLOW"],
+  ["a chunk that is none", "Transfer-Encoding: chunked\r\n\r\n?\r\n", 400, "BAD_REQUEST"],
+  ["headers that are too long", `X: ${"x".repeat(20_000)}\r\n\r\n`, 431, "HEADERS_TOO_LONG"],
+  ["an expectation", "Expect: wonders\r\n\r\n", 417, "EXPECTATION_FAILED"],
+])("a GraphQL request with %s", (_name, rest, refused, code) => {
+  const send = async (id = ""): Promise<Parsed> => {
+    const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json";
+    return parsed(await afterSending(`${head}${id}\r\n${rest}`));
+  };
+
+  it("is answered in GraphQL's form, with a code", async () => {
+    const { status, body } = await send();
+    expect(status).toBe(refused);
+    expect(body).toEqual({
+      errors: [{ message: expect.any(String), extensions: { code } }],
+    });
+  });
+
+  it("is told of once, as GraphQL's, with the code", async () => {
+    const { headers } = await send();
+    expect(await theOneOver()).toMatchObject({
+      id: headers["x-request-id"],
+      method: "POST",
+      route: "/graphql",
+      errors: [code],
+      status: refused,
+      isAborted: false,
+    });
+  });
+});
+
+it("gives up on half a request under the client's id", async () => {
+  const { headers } = parsed(
     await afterSending(
-      "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+      "POST /graphql HTTP/1.1\r\nHost: x\r\nX-Request-Id: half\r\n" +
+        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
     ),
   );
-  expect(status).toBe(408);
-  expect(body).toEqual({
-    errors: [{ message: expect.stringContaining("did not arrive in time") }],
-  });
+  expect(headers["x-request-id"]).toBe("half");
+  expect(await theOneOver()).toMatchObject({ id: "half", status: 408 });
+});
+
+it("refuses what follows a request that is being answered, and is none, in its place", async () => {
+  const locking = await database.owner.connect();
+  await locking.query("begin");
+  await locking.query("lock table dex_pair in access exclusive mode");
+  const answer = await afterSending(
+    "GET /v2/prices HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\nhello\r\n\r\n",
+  );
+  await locking.query("rollback");
+  locking.release();
+  const { status, headers } = parsed(answer);
+  expect([status, headers["x-request-id"]]).toEqual([400, "first"]);
+  expect(await theOneOver()).toMatchObject({ id: "first", status: 400 });
+  expect(app.logged).toEqual([]);
 });
 
 it("serves on after all of this", async () => {

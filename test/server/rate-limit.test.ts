@@ -110,6 +110,9 @@ describe("the service", () => {
       expect(header(refused, "ratelimit")).toBe(`"requests";r=0;t=${seconds}`);
       expect(header(refused, "cache-control")).toBe("no-store");
       expect(header(refused, "access-control-allow-origin")).toBe("*");
+      expect(header(refused, "content-security-policy")).toBe(
+        "default-src 'none';frame-ancestors 'none'",
+      );
     }
     expect(statements).toEqual([]);
   });

@@ -35,6 +35,8 @@ describe.each<[string, Asked]>([
   ["an unknown path", { path: "/nowhere" }],
   ["the health", { path: "/health" }],
   ["a preflight", { method: "OPTIONS", path: "/graphql" }],
+  ["a URL that is too long", { path: `/v1/${"x".repeat(2000)}` }],
+  ["an expectation", { path: "/v2/prices", headers: { Expect: "wonders" } }],
 ])("%s", (_, asked) => {
   it("loads nothing, is framed by nobody, is what it says, and may be read by any page", async () => {
     const first = await headersOf(asked);

@@ -35,6 +35,7 @@ const lines = (text: string): Record<string, unknown>[] =>
 const aRequest = (fields: Partial<Observation> = {}): Observation => ({
   id: "an-id",
   method: "GET",
+  headers: [],
   route: "/v2/trades/:base/:quote",
   operation: undefined,
   errors: undefined,

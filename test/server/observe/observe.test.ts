@@ -13,7 +13,8 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   await setHead(database.writer, 24);
-  app = await makeTestApp(database.reader);
+  // The version of the data is asked for once: what other databases of the server write changes it.
+  app = await makeTestApp(database.reader, { cache: { bytes: 10_000_000, checkMs: 60_000 } });
   uncached = await makeTestApp(database.reader, { cache: "off" });
 });
 beforeEach(() => {
