@@ -1,6 +1,6 @@
 // The service as a whole: its health, and what it says when the database does not serve it.
 import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
-import { connect, makePool } from "../../db/connect.ts";
+import { connect, makePool, type Pool } from "../../db/connect.ts";
 import { makeApp } from "../../server/app.ts";
 import { isUnreachable } from "../../server/unreachable.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
@@ -23,22 +23,37 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** What a test has opened, to be closed after it however it ends, the last first. */
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+/** A service of the test's own. */
+async function anApp(...made: Parameters<typeof makeTestApp>): Promise<TestApp> {
+  const app = await makeTestApp(...made);
+  opened.push(app.close);
+  return app;
+}
+
+/** A pool of the test's own. */
+function aPool(...made: Parameters<typeof makePool>): Pool {
+  const pool = makePool(...made);
+  opened.push(() => pool.end());
+  return pool;
+}
+
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A service whose database answered at first, and then is gone. */
-async function withoutDatabase(test: (app: TestApp) => Promise<void>): Promise<void> {
+async function withoutDatabase(): Promise<TestApp> {
   const door = await openDoor(database.url);
-  const pool = makePool(door.url, { role: "dex_reader" });
-  const deserted = await makeTestApp(pool);
+  opened.push(door.shut);
+  const deserted = await anApp(aPool(door.url, { role: "dex_reader" }));
   // GraphQL has read its schema when it answers.
   await deserted.request.post("/graphql").send({ query: "{ __typename }" });
   await door.shut();
-  try {
-    await test(deserted);
-  } finally {
-    await deserted.close();
-    await pool.end();
-  }
+  return deserted;
 }
 
 /** A way to the database's server that can be shut: what is open breaks, and nothing gets in. */
@@ -72,8 +87,8 @@ async function openDoor(url: string): Promise<{ url: string; shut: () => Promise
 
 it("does not listen until it is told where", async () => {
   const { server, close } = await makeApp({ pool: database.reader });
+  opened.push(close);
   expect(server.listening).toBe(false);
-  await close();
 });
 
 describe("/health", () => {
@@ -83,10 +98,8 @@ describe("/health", () => {
     expect(answer.body).toEqual({ status: "ok" });
     expect(answer.headers["cache-control"]).toBe("no-store");
 
-    await withoutDatabase(async ({ request }) => {
-      const alone = await request.get("/health/");
-      expect(alone.status).toBe(200);
-    });
+    const { request } = await withoutDatabase();
+    expect((await request.get("/health/")).status).toBe(200);
   });
 
   it.each(["/health", "/ready"])("like /ready can only be read: %s", async (path) => {
@@ -110,7 +123,8 @@ describe("/ready", () => {
 
   it("is 503 and names the migrations that the database lacks", async () => {
     const bare = await makeDatabase({ migrated: false });
-    const behind = await makeTestApp(bare.reader);
+    opened.push(() => bare.drop());
+    const behind = await anApp(bare.reader);
 
     const answer = await behind.request.get("/ready");
 
@@ -119,19 +133,16 @@ describe("/ready", () => {
     expect(answer.body.status).toBe("not ready");
     expect(answer.body.reasons).toContain("The database lacks the migration 000001-registry.sql");
     expect(behind.logged).toEqual([]);
-    await behind.close();
-    await bare.drop();
   });
 
   it("is 503 when the database cannot be reached", async () => {
-    await withoutDatabase(async ({ request }) => {
-      const answer = await request.get("/ready");
-      expect(answer.status).toBe(503);
-      expect(answer.headers["retry-after"]).toBe("5");
-      expect(answer.body).toEqual({
-        status: "not ready",
-        reasons: ["The database cannot be reached"],
-      });
+    const { request } = await withoutDatabase();
+    const answer = await request.get("/ready");
+    expect(answer.status).toBe(503);
+    expect(answer.headers["retry-after"]).toBe("5");
+    expect(answer.body).toEqual({
+      status: "not ready",
+      reasons: ["The database cannot be reached"],
     });
   });
 });
@@ -146,7 +157,7 @@ describe("/ready with MAX_HEAD_AGE", () => {
     );
 
   it("is 503 while the head is older, and says by how much", async () => {
-    const strict = await makeTestApp(database.reader, { maxHeadAge: 300 });
+    const strict = await anApp(database.reader, { maxHeadAge: 300 });
     const ask = async () => {
       const { status, body } = await strict.request.get("/ready");
       return [status, body.reasons];
@@ -157,7 +168,6 @@ describe("/ready with MAX_HEAD_AGE", () => {
     const other = await app.request.get("/ready");
     await ageHead(100);
     const young = await ask();
-    await strict.close();
 
     expect(without).toEqual([503, ["No head is declared"]]);
     expect(old).toEqual([
@@ -173,10 +183,11 @@ describe("/ready with MAX_HEAD_AGE", () => {
   });
 
   it("tells within seconds that the database hangs, and asks it once for all who ask", async () => {
-    const hung = makePool(database.url, { role: "dex_reader", poolSize: 5 });
+    const hung = aPool(database.url, { role: "dex_reader", poolSize: 5 });
     const asked = recordStatements(hung);
-    const waiting = await makeTestApp(hung, { cache: "off" });
+    const waiting = await anApp(hung, { cache: "off" });
     const locking = await connect(database.url);
+    opened.push(() => locking.end());
     await locking.query("begin");
     await locking.query("lock table dex_private.applied_migration in access exclusive mode");
     const answers = await Promise.all([1, 2, 3].map(() => waiting.request.get("/ready")));
@@ -190,34 +201,31 @@ describe("/ready with MAX_HEAD_AGE", () => {
     expect(askedMeanwhile).toHaveLength(1);
     while (hung.idleCount < hung.totalCount) await new Promise(setImmediate);
     expect((await waiting.request.get("/ready")).status).toBe(200);
-    await waiting.close();
-    await hung.end();
   });
 });
 
 describe("a database that cannot be reached", () => {
   it("is 503 in the envelope of the version, and logged", async () => {
-    await withoutDatabase(async ({ request, logged }) => {
-      const first = await request.get("/v1/markets/weth/dai");
-      const second = await request.get("/v2/trades/weth/dai?limit=0");
+    const { request, logged } = await withoutDatabase();
+    const first = await request.get("/v1/markets/weth/dai");
+    const second = await request.get("/v2/trades/weth/dai?limit=0");
 
-      expect(first.status).toBe(503);
-      expect(first.headers).toMatchObject({ "retry-after": "5", "cache-control": "no-store" });
-      expect(first.body).toEqual({
-        data: {},
-        time: expect.any(Number),
-        message: "The database cannot be reached",
-      });
-      expect(Number.isInteger(first.body.time)).toBe(true);
-      expect(second.status).toBe(503);
-      expect(second.headers["retry-after"]).toBe("5");
-      expect(second.body).toEqual({
-        time: expect.stringMatching(ISO),
-        message: "The database cannot be reached",
-      });
-      expect(logged).toHaveLength(2);
-      for (const error of logged) expect(isUnreachable(error)).toBe(true);
+    expect(first.status).toBe(503);
+    expect(first.headers).toMatchObject({ "retry-after": "5", "cache-control": "no-store" });
+    expect(first.body).toEqual({
+      data: {},
+      time: expect.any(Number),
+      message: "The database cannot be reached",
     });
+    expect(Number.isInteger(first.body.time)).toBe(true);
+    expect(second.status).toBe(503);
+    expect(second.headers["retry-after"]).toBe("5");
+    expect(second.body).toEqual({
+      time: expect.stringMatching(ISO),
+      message: "The database cannot be reached",
+    });
+    expect(logged).toHaveLength(2);
+    for (const error of logged) expect(isUnreachable(error)).toBe(true);
   });
 
   it("is 503 with the head that was seen last when it goes down under a request", async () => {
@@ -227,6 +235,10 @@ describe("a database that cannot be reached", () => {
 
     // The request waits for a locked table, and its connection is shut meanwhile.
     const locking = await database.owner.connect();
+    opened.push(async () => {
+      await locking.query("rollback");
+      locking.release();
+    });
     await locking.query("begin");
     await locking.query("lock table dex_pair in access exclusive mode");
     const [answer] = await Promise.all([
@@ -234,7 +246,6 @@ describe("a database that cannot be reached", () => {
       shutWaitingConnection(),
     ]);
     await locking.query("rollback");
-    locking.release();
     const after = await app.request.get("/v2/prices/weth/dai");
 
     expect(answer.status).toBe(503);

@@ -1,7 +1,7 @@
 // What a client is told when something is wrong, in every mode that the environment can name: never
 // SQL, a path of the machine, a host, a stack or a password. The log has it, under the client's id.
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { exchange, graphql, type Asked } from "../exchange-http.ts";
+import { exchange, exchangeWhole, graphql, type Asked } from "../exchange-http.ts";
 import { registerMarkets, setHead } from "../factories.ts";
 import { startService, type Service } from "../service.ts";
 
@@ -65,6 +65,8 @@ async function answersOf(url: string, questions: Asked[]): Promise<string[]> {
   for (const asked of questions) {
     const headers = { ...asked.headers, "X-Request-Id": ID };
     const { status, headers: told, body } = await exchange(url, { ...asked, headers });
+    const { headers: whole } = await exchangeWhole(url, { ...asked, headers });
+    expect(whole[whole.indexOf("X-Request-Id") + 1]).toBe(ID);
     expect(told.join("\n")).not.toMatch(/127\.0\.0\.1|postgres|x-powered-by/i);
     const { pathname } = new URL(asked.path, url);
     answers.push(`${asked.method ?? "GET"} ${pathname} ${status} ${body.toString()}`);
@@ -91,23 +93,43 @@ it.each(MODES.map((mode) => [nameOf(mode), mode] as const))(
     await exchange(url, graphql({ query: "{ __typename }" }));
 
     await database.owner.query("alter view dex_volume rename to dex_volume_away");
+    const unready = await answersOf(url, FAULTS);
+    await database.owner.query(`
+      create function fail_inside() returns boolean language plpgsql as
+        $$ begin raise 'the insides of dex_volume'; end $$;
+      create view dex_volume as
+      select *
+      from dex_volume_away
+      where fail_inside();
+      grant select on dex_volume to dex_reader;
+    `);
     const faults = await answersOf(url, FAULTS);
-    await database.owner.query("alter view dex_volume_away rename to dex_volume");
+    await database.owner.query(`
+      drop view dex_volume;
+      drop function fail_inside;
+      alter view dex_volume_away rename to dex_volume;
+    `);
     const mistakes = await answersOf(url, MISTAKES);
     service.signal("SIGTERM");
     const { stdout, stderr } = await service.ended;
 
-    expect(faults.filter((answer) => !/ 503 |UNAVAILABLE/.test(answer))).toEqual([]);
+    expect(unready.filter((answer) => !/ 503 |UNAVAILABLE/.test(answer))).toEqual([]);
+    expect(faults.filter((answer) => !/ 500 |INTERNAL_SERVER_ERROR/.test(answer))).toEqual([]);
     expect(mistakes.filter((answer) => / 5\d\d |INTERNAL_SERVER_ERROR/.test(answer))).toEqual([]);
-    for (const answer of [...faults, ...mistakes]) {
+    const answers = [...unready, ...faults, ...mistakes];
+    for (const answer of answers) {
       const [, , , ...said] = answer.split(" ");
       expect(said.join(" ")).not.toMatch(INSIDES);
     }
-    first ??= [...faults, ...mistakes].map(timeless);
-    expect([...faults, ...mistakes].map(timeless)).toEqual(first);
+    first ??= answers.map(timeless);
+    expect(answers.map(timeless)).toEqual(first);
 
     const lines = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("dex_volume"));
-    expect(lines.filter((line) => line.includes(ID)).length).toBeGreaterThanOrEqual(FAULTS.length);
+    const told = lines.filter((line) => line.includes(ID));
+    expect(told.length).toBeGreaterThanOrEqual(4 * FAULTS.length);
+    expect(told.filter((line) => line.includes("the insides of dex_volume"))).toHaveLength(
+      2 * FAULTS.length,
+    );
   },
 );
 

@@ -1,7 +1,7 @@
 // What GraphQL does not take: another method than POST, another body than JSON.
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { exchange, graphql } from "../../exchange-http.ts";
+import { exchange, graphql, type Asked, type Received } from "../../exchange-http.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -17,6 +17,10 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** A request that is not answered fails its test, and holds none of those after it. */
+const ask = (url: string, asked: Asked): Promise<Received> =>
+  exchange(url, asked, { signal: AbortSignal.timeout(60_000) });
+
 const QUERY = { query: "{ __typename }" };
 const JSON_BODY = JSON.stringify(QUERY);
 
@@ -26,7 +30,7 @@ async function post(
   { url } = app,
 ): Promise<{ status: number; headers: string[]; body: unknown }> {
   const { Accept = "application/json", ...others } = headers;
-  const answer = await exchange(url, {
+  const answer = await ask(url, {
     method: "POST",
     path: "/graphql",
     headers: { Accept, ...others },
@@ -104,7 +108,7 @@ describe.each(["with answers from memory", "without"])("%s", (memory) => {
   );
 
   it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE"])("%s is refused", async (method) => {
-    const answer = await exchange(to().url, {
+    const answer = await ask(to().url, {
       ...graphql(QUERY),
       method,
       path: `/graphql?query=${encodeURIComponent(QUERY.query)}`,
@@ -124,7 +128,7 @@ describe.each(["with answers from memory", "without"])("%s", (memory) => {
   });
 
   it("a query in the path is not run, even by POST", async () => {
-    const answer = await exchange(to().url, {
+    const answer = await ask(to().url, {
       method: "POST",
       path: `/graphql?query=${encodeURIComponent(QUERY.query)}`,
       headers: { "Content-Type": "application/json", Accept: "application/json" },
