@@ -488,7 +488,10 @@ it("gives the same figures for the same rows by plain SQL and by the loader", as
     { block: blockAt(29.5), time: Date.parse(hours(29.5)) },
   );
   const { rows } = await database.reader.query(
-    "select * from dex_market join dex_price using (pair, base, quote, last)",
+    `select *
+    from dex_market
+    join dex_price using (pair, base, quote, last)
+    join dex_summary using (pair, base, quote, last, vol, low, high)`,
   );
   expect(rows).toEqual([expected]);
 });
