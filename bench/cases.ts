@@ -1,5 +1,7 @@
 // The requests that are measured, and the SQL behind those of REST.
 import type { Client, Database } from "../db/connect.ts";
+import { findBook } from "../rest/queries/book.ts";
+import { findCandles } from "../rest/queries/candles.ts";
 import { findMarket, findMarkets } from "../rest/queries/markets.ts";
 import { findPair, findPairs } from "../rest/queries/pairs.ts";
 import { findPrice, findPrices } from "../rest/queries/prices.ts";
@@ -62,6 +64,10 @@ export async function everyEndpoint(): Promise<RestCase[]> {
     await restCase(`/v2/volumes/${PAIR_PATH}`, (db) => findVolume(db, PAIR)),
     await restCase("/v2/summary", (db) => findSummaries(db)),
     await restCase(`/v2/summary/${PAIR_PATH}`, (db) => findSummary(db, PAIR)),
+    await restCase(`/v2/book/${PAIR_PATH}`, (db) => findBook(db, PAIR, { depth: 50 })),
+    await restCase(`/v2/candles/${PAIR_PATH}`, (db) =>
+      findCandles(db, PAIR, { interval: "1h", limit: 100, empty: "omit" }),
+    ),
     await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
       findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
     ),

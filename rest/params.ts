@@ -72,6 +72,36 @@ export const tradeId = (description: string): Parameter<number | undefined> => (
   example: "40",
 });
 
+/** One of some words; the first of them where it is not given, unless another is said to be usual. */
+export const oneOf = <Word extends string>(
+  words: readonly [Word, ...Word[]],
+  description: string,
+  usual: Word = words[0],
+): Parameter<Word> => ({
+  description,
+  accepted: `one of ${words.join(", ")}, given once`,
+  schema: z.enum(words).default(() => usual),
+  example: usual,
+});
+
+/** Whether a text is the time it looks like: JavaScript takes the 30th of February for one in March. */
+const isOfTheCalendar = (text: string): boolean => {
+  const time = Date.parse(text);
+  return time >= 0 && new Date(time).toISOString().startsWith(text.slice(0, 19));
+};
+
+/** A moment; undefined where it is not given. */
+export const momentInUtc = (description: string): Parameter<string | undefined> => ({
+  description,
+  accepted: "a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once",
+  schema: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/)
+    .refine(isOfTheCalendar)
+    .optional(),
+  example: "2026-01-31T12:00:00Z",
+});
+
 /** The pair in the path. Throws UnknownPair for what PostgreSQL could not even be asked about. */
 export function readPair(req: Request): PairName {
   const { base, quote } = req.params as { base: string; quote: string };

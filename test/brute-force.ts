@@ -77,6 +77,20 @@ interface Dealt {
   price: bigint | null;
 }
 
+/** An offer that is open at the moment, with what is left of it. */
+interface Open {
+  price: bigint;
+  base: bigint;
+  quote: bigint;
+}
+
+/** What a pair has at a moment: its trades up to it, as recorded, and its open offers. */
+interface Market {
+  dealt: Dealt[];
+  selling: Open[];
+  buying: Open[];
+}
+
 /** The figures of every pair of the recording, in the order of `pair`. */
 export function bruteForce(recording: Recording, moment: Moment): Figures[] {
   return recording.pairs
@@ -84,12 +98,10 @@ export function bruteForce(recording: Recording, moment: Moment): Figures[] {
     .sort((one, other) => (one.pair < other.pair ? -1 : 1));
 }
 
-function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Moment): Figures {
-  const base = value(pair, "base");
-  const quote = value(pair, "quote");
+function marketOf(pair: Row, { tokens, offers, trades }: Recording, moment: Moment): Market {
   const gemOf = (symbol: string): string =>
     value(tokens.find((token) => token["symbol"] === symbol) ?? {}, "address");
-  const [baseGem, quoteGem] = [gemOf(base), gemOf(quote)];
+  const [baseGem, quoteGem] = [gemOf(value(pair, "base")), gemOf(value(pair, "quote"))];
 
   const isUpToHead = (row: Row): boolean =>
     moment.block === undefined
@@ -117,6 +129,35 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
     });
   }
 
+  const open = (side: (row: Row) => boolean): Open[] =>
+    offers
+      .filter((offer) => side(offer) && isUpToHead(offer))
+      .filter((offer) => offer["filled"] !== "true")
+      .filter((offer) => {
+        const killed = Number(offer["killed"] ?? 0);
+        return killed === 0 || (moment.block !== undefined && killed > moment.block);
+      })
+      .map((offer) => {
+        const taken = trades.filter((row) => row["offer_id"] === offer["id"] && isUpToHead(row));
+        const [lot, bid] = [units(value(offer, "lot_amt")), units(value(offer, "bid_amt"))];
+        const left = lot - sum(taken.map((row) => units(value(row, "lot_amt"))));
+        // The same share of the bid: quotient gives left × bid ÷ lot in units of 10^-36.
+        const ofBid = lot === 0n ? 0n : quotient(left * bid, lot * ONE)!;
+        const [base, quote] = side === sells ? [left, ofBid] : [ofBid, left];
+        const price = side === sells ? quotient(bid, lot) : quotient(lot, bid);
+        return { left, price, base, quote };
+      })
+      .filter(({ left }) => left > 0n)
+      .flatMap(({ price, base, quote }) => (price === null ? [] : [{ price, base, quote }]));
+
+  return { dealt, selling: open(sells), buying: open(buys) };
+}
+
+function figuresOf(pair: Row, recording: Recording, moment: Moment): Figures {
+  const base = value(pair, "base");
+  const quote = value(pair, "quote");
+  const { dealt, selling, buying } = marketOf(pair, recording, moment);
+
   const window = (hours: number): Dealt[] =>
     dealt.filter((trade) => trade.time > moment.time - hours * HOUR && trade.time <= moment.time);
   const vwap = (hours: number): bigint | null => {
@@ -126,26 +167,6 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
       sum(inside.map((trade) => trade.base)),
     );
   };
-
-  const openPrices = (side: (row: Row) => boolean): bigint[] =>
-    offers
-      .filter((offer) => side(offer) && isUpToHead(offer))
-      .filter((offer) => offer["filled"] !== "true")
-      .filter((offer) => {
-        const killed = Number(offer["killed"] ?? 0);
-        return killed === 0 || (moment.block !== undefined && killed > moment.block);
-      })
-      .filter((offer) => {
-        const taken = trades.filter((row) => row["offer_id"] === offer["id"] && isUpToHead(row));
-        return (
-          units(value(offer, "lot_amt")) > sum(taken.map((row) => units(value(row, "lot_amt"))))
-        );
-      })
-      .map((offer) => {
-        const [lot, bid] = [units(value(offer, "lot_amt")), units(value(offer, "bid_amt"))];
-        return side === sells ? quotient(bid, lot) : quotient(lot, bid);
-      })
-      .filter((price) => price !== null);
 
   const day = window(24);
   const prices = day.map((trade) => trade.price).filter((price) => price !== null);
@@ -157,7 +178,8 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
     .at(-1);
   const [last, open] = [newest?.price ?? null, opening?.price ?? null];
   const change = difference(last, open);
-  const [ask, bid] = [least(openPrices(sells)), greatest(openPrices(buys))];
+  const ask = least(selling.map(({ price }) => price));
+  const bid = greatest(buying.map(({ price }) => price));
 
   return {
     pair: `${base}/${quote}`,
@@ -186,6 +208,97 @@ function figuresOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mom
   };
 }
 
+/** A level of dex_book. */
+export interface Level {
+  act: "buy" | "sell";
+  price: string;
+  vol: string;
+  quote_vol: string;
+  offers: number;
+}
+
+/** The book of a pair: so many levels of bids, from the highest down, and of asks, from the lowest up. */
+export function bookOf(pair: Row, recording: Recording, moment: Moment, depth: number): Level[] {
+  const { selling, buying } = marketOf(pair, recording, moment);
+  const levels = (act: Level["act"], offers: Open[]): Level[] => {
+    const prices = [...new Set(offers.map(({ price }) => price))].sort(ascending);
+    const best = (act === "buy" ? prices.reverse() : prices).slice(0, depth);
+    return best.map((price) => {
+      const atPrice = offers.filter((offer) => offer.price === price);
+      return {
+        act,
+        price: decimal(price),
+        vol: decimal(sum(atPrice.map((offer) => offer.base))),
+        quote_vol: decimal(sum(atPrice.map((offer) => offer.quote))),
+        offers: atPrice.length,
+      };
+    });
+  };
+  return [...levels("buy", buying), ...levels("sell", selling)];
+}
+
+/** A candle of dex_candles. */
+export interface Candle {
+  time: Date;
+  open: string;
+  high: string;
+  low: string;
+  close: string;
+  vol: string;
+  quote_vol: string;
+  trades: number;
+  complete: boolean;
+}
+
+/** Which candles are asked for; times in milliseconds. */
+export interface CandlesAsked {
+  minutes: number;
+  from: number | null;
+  to: number | null;
+  limit: number;
+  empty: "omit" | "flat";
+}
+
+/** The candles of a pair, by going through every interval from its first trade to the moment. */
+export function candlesOf(
+  pair: Row,
+  recording: Recording,
+  moment: Moment,
+  { minutes, from, to, limit, empty }: CandlesAsked,
+): Candle[] {
+  const span = minutes * 60_000;
+  const priced = marketOf(pair, recording, moment)
+    .dealt.filter((trade) => trade.price !== null && trade.time <= moment.time)
+    .sort(byTime);
+  const candles: Candle[] = [];
+  const [first] = priced;
+  if (first === undefined) return [];
+  let price = 0n;
+  for (let time = Math.floor(first.time / span) * span; time <= moment.time; time += span) {
+    const inside = priced.filter((trade) => trade.time >= time && trade.time < time + span);
+    const prices = inside.map((trade) => trade.price!);
+    const close = prices.at(-1) ?? price;
+    if (inside.length > 0 || empty === "flat") {
+      candles.push({
+        time: new Date(time),
+        open: decimal(prices[0] ?? price),
+        high: decimal(greatest(prices) ?? price),
+        low: decimal(least(prices) ?? price),
+        close: decimal(close),
+        vol: decimal(sum(inside.map((trade) => trade.base))),
+        quote_vol: decimal(sum(inside.map((trade) => trade.quote))),
+        trades: inside.length,
+        complete: time + span <= moment.time,
+      });
+    }
+    price = close;
+  }
+  const within = candles.filter(
+    ({ time }) => time.getTime() >= (from ?? -Infinity) && time.getTime() < (to ?? Infinity),
+  );
+  return from === null ? within.slice(-limit) : within.slice(0, limit);
+}
+
 function value(row: Row, column: string): string {
   const found = row[column];
   if (found === undefined) throw new Error(`a row has no ${column}: ${JSON.stringify(row)}`);
@@ -197,6 +310,7 @@ const least = (values: bigint[]): bigint | null =>
   values.reduce<bigint | null>((kept, one) => (kept === null || one < kept ? one : kept), null);
 const greatest = (values: bigint[]): bigint | null =>
   values.reduce<bigint | null>((kept, one) => (kept === null || one > kept ? one : kept), null);
+const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other));
 const difference = (one: bigint | null, other: bigint | null): bigint | null =>
   one === null || other === null ? null : one - other;
 /** As a chain orders trades, the oldest first. */

@@ -5,7 +5,14 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
-import { bruteForce, type Figures, type Recording, type Row } from "./brute-force.ts";
+import {
+  bookOf,
+  bruteForce,
+  candlesOf,
+  type Figures,
+  type Recording,
+  type Row,
+} from "./brute-force.ts";
 import { aHash, anAddress, insert } from "./factories.ts";
 
 const SYMBOLS = ["AAA", "BBB", "CCC"] as const;
@@ -42,7 +49,20 @@ type Step =
   | { do: "kill"; offer: number; at: Moment }
   | { do: "take back"; to: Moment }
   | { do: "register" | "remove"; pair: number }
-  | { do: "head"; at: Moment | null };
+  | { do: "head"; at: Moment | null }
+  | { do: "ask"; asked: Asked };
+
+/** A question about the first pair's book and candles. */
+interface Asked {
+  depth: number;
+  minutes: keyof typeof INTERVALS;
+  from: Moment | null;
+  to: Moment | null;
+  limit: number;
+  empty: "omit" | "flat";
+}
+
+const INTERVALS = { 1: "1m", 5: "5m", 15: "15m", 30: "30m", 60: "1h", 240: "4h", 1440: "1d" };
 
 export type History = Step[];
 
@@ -107,6 +127,15 @@ const trade = fc.record<TradeStep>({
   offer: fc.constantFrom(1, 2, 3, 7, 7, 8, 8),
 });
 
+const asked: fc.Arbitrary<Asked> = fc.record({
+  depth: fc.constantFrom(1, 2, 1000),
+  minutes: fc.constantFrom(1, 1, 5, 15, 30, 60, 60, 240, 1440),
+  from: fc.option(moment, { freq: 2 }),
+  to: fc.option(moment, { freq: 2 }),
+  limit: fc.constantFrom(1, 2, 3, 50, 1000),
+  empty: fc.constantFrom("omit" as const, "flat" as const),
+});
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
@@ -148,10 +177,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       at: fc.option(headMoment, { freq: 6 }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("ask" as const), asked }),
+  },
 );
 
-/** A history of up to 12 steps; the figures are compared after each head, and at the end. */
-export const history: fc.Arbitrary<History> = fc.array(step, { minLength: 2, maxLength: 12 });
+/**
+ * A history of up to 12 steps. The figures are compared after each head, and at the end; book and
+ * candles where they are asked for, and twice at the end.
+ */
+export const history: fc.Arbitrary<History> = fc
+  .tuple(fc.array(step, { minLength: 2, maxLength: 12 }), asked, asked)
+  .map(([steps, ...questions]) => [
+    ...steps,
+    ...questions.map((one) => ({ do: "ask" as const, asked: one })),
+  ]);
 
 /** The exchange as the test knows it. */
 class Exchange {
@@ -209,10 +250,12 @@ export async function playAndCompare(client: Client, steps: History): Promise<nu
     const exchange = new Exchange(rows[0]!.now.getTime());
     await registerTokens(client, exchange);
     let compared = 0;
+    const now = rows[0]!.now.getTime();
     for (const [index, next] of steps.entries()) {
-      await play(client, exchange, next);
+      if (next.do === "ask") await compareAnswers(client, exchange, now, next.asked);
+      else await play(client, exchange, next);
       if (next.do !== "head" && index < steps.length - 1) continue;
-      await compare(client, exchange, rows[0]!.now.getTime());
+      await compare(client, exchange, now);
       compared += 1;
     }
     return compared;
@@ -239,7 +282,11 @@ async function register(client: Client, recording: Recording, pair: number): Pro
   await insert(client, "dex_pair", row);
 }
 
-async function play(client: Client, exchange: Exchange, next: Step): Promise<void> {
+async function play(
+  client: Client,
+  exchange: Exchange,
+  next: Exclude<Step, { do: "ask" }>,
+): Promise<void> {
   const { recording } = exchange;
   switch (next.do) {
     case "trade": {
@@ -363,4 +410,46 @@ async function compare(client: Client, exchange: Exchange, now: number): Promise
     }
   }
   if (rows.length !== expected.length) throw new Error(`there are ${rows.length} markets`);
+}
+
+/** Compares the first pair's book and candles. While it is not registered, it has none. */
+async function compareAnswers(
+  client: Client,
+  exchange: Exchange,
+  now: number,
+  { depth, minutes, limit, empty, ...moments }: Asked,
+): Promise<void> {
+  const [base, quote] = PAIRS[0];
+  const pair = exchange.recording.pairs.find((row) => row["base"] === base);
+  const at = exchange.head ?? { time: now };
+  const timeOf = (moment: Moment | null): number | null =>
+    moment === null ? null : exchange.timeOf(moment);
+  const [from, to] = [timeOf(moments.from), timeOf(moments.to)];
+  const dateOf = (time: number | null): Date | null => (time === null ? null : new Date(time));
+
+  const book = await client.query({
+    name: "compare_book",
+    text: "select * from dex_book($1, $2, $3)",
+    values: [base, quote, depth],
+  });
+  expectSame("book", book.rows, pair ? bookOf(pair, exchange.recording, at, depth) : []);
+
+  const candles = await client.query({
+    name: "compare_candles",
+    text: "select * from dex_candles($1, $2, $3, $4, $5, $6, $7)",
+    values: [base, quote, INTERVALS[minutes], dateOf(from), dateOf(to), limit, empty],
+  });
+  const question = { minutes, from, to, limit, empty };
+  expectSame(
+    `candles of ${JSON.stringify(question)}`,
+    candles.rows,
+    pair ? candlesOf(pair, exchange.recording, at, question) : [],
+  );
+}
+
+function expectSame(what: string, found: unknown[], right: unknown[]): void {
+  if (isDeepStrictEqual(found, right)) return;
+  throw new Error(
+    `the ${what} is\n${JSON.stringify(found)}\nand should be\n${JSON.stringify(right)}`,
+  );
 }

@@ -1,5 +1,7 @@
 // Asks every statement of REST for a pair that there is not: does the schema still bear them?
 import type { Database } from "../../db/connect.ts";
+import { findBook } from "./book.ts";
+import { findCandles } from "./candles.ts";
 import { findMarket } from "./markets.ts";
 import { findPair } from "./pairs.ts";
 import { findPrice } from "./prices.ts";
@@ -17,6 +19,8 @@ const PROBES: Record<string, (db: Database) => Promise<unknown>> = {
   volumes: (db) => findVolume(db, NO_PAIR),
   trades: (db) => findTrades(db, NO_PAIR, { limit: 1, fromId: 1 }),
   summary: (db) => findSummary(db, NO_PAIR),
+  book: (db) => findBook(db, NO_PAIR, { depth: 1 }),
+  candles: (db) => findCandles(db, NO_PAIR, { interval: "1m", limit: 1, empty: "omit" }),
 };
 
 /** A kind of figure that cannot be read, and why. */

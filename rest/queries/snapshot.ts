@@ -22,7 +22,7 @@ export interface Snapshot<Row> {
 export interface Statement {
   name: string;
   text: string;
-  values?: (string | number)[];
+  values?: (string | number | null)[];
 }
 
 type ReadRow<Row> = Row & { asOf: string; isHead: boolean };

@@ -1,8 +1,10 @@
-// Version 2 of the REST interface: prices, volumes, trades and summaries.
+// Version 2 of the REST interface: prices, volumes, trades, summaries, books and candles.
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../envelope.ts";
-import { limitUpTo, tradeId } from "../params.ts";
+import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
+import { bookOf, bookRecord, findBook } from "../queries/book.ts";
+import { candleRecord, candleRecords, EMPTY, findCandles, INTERVALS } from "../queries/candles.ts";
 import { findPrice, findPrices, priceRecord } from "../queries/prices.ts";
 import { findSummaries, findSummary, summaryRecord } from "../queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
@@ -12,7 +14,7 @@ import { byKey, onlyRecord, recordsByKey } from "../records.ts";
 /** The paths below /v2. */
 export const v2: Version = {
   name: "v2",
-  description: "Prices, volumes, trades and summaries. `time` is in ISO 8601.",
+  description: "Prices, volumes, trades, summaries, books and candles. `time` is in ISO 8601.",
   envelope: v2Envelope,
   endpoints: [
     endpoint({
@@ -87,6 +89,44 @@ export const v2: Version = {
       find: (db, { pair }) => findSummary(db, pair),
       shape: onlyRecord,
       data: summaryRecord,
+    }),
+    endpoint({
+      id: "v2Book",
+      path: "/book/:base/:quote",
+      summary: "The book of a market",
+      description:
+        "At the head, by levels: the open offers of one side at one price, with what is left of them. " +
+        "The best levels are `bid` and `ask` of the market.",
+      query: { depth: limitUpTo(1000, 50, "How many levels of each side, at most.") },
+      find: (db, { pair, query }) => findBook(db, pair, query),
+      shape: bookOf,
+      data: bookRecord,
+    }),
+    endpoint({
+      id: "v2Candles",
+      path: "/candles/:base/:quote",
+      summary: "The candles of a market, oldest first",
+      description:
+        "Up to the head, of trades that have a price. The candle of the interval that the head is in " +
+        "is the last, and not `complete`. Intervals are counted from the Unix epoch, in UTC.",
+      query: {
+        interval: oneOf(INTERVALS, "How long each is.", "1h"),
+        from: momentInUtc("They start at this time or after it."),
+        to: momentInUtc("They start before this time."),
+        limit: limitUpTo(
+          1000,
+          100,
+          "How many, at most: the first ones where `from` is given, else the last.",
+        ),
+        empty: oneOf(
+          EMPTY,
+          "What an interval without trades gives: `omit` no candle, `flat` one at the price before " +
+            "it, with nothing traded; before the first trade there is none.",
+        ),
+      },
+      find: (db, { pair, query }) => findCandles(db, pair, query),
+      shape: candleRecords,
+      data: z.array(candleRecord),
     }),
   ],
 };

@@ -152,6 +152,16 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
     : undefined;
 }
 
+/** What a function says of its argument by a tag: `@argument depth How many levels.` */
+function argumentText(resource: PgResource | undefined, argName: string): string | undefined {
+  if (resource?.parameters === undefined) return undefined;
+  return [resource.extensions?.tags?.["argument"] ?? []]
+    .flat()
+    .map(String)
+    .find((text) => text.startsWith(`${argName} `))
+    ?.slice(argName.length + 1);
+}
+
 /** What a connection can be ordered by. */
 function orderByText(build: GraphileBuild.Build, resource: PgResource | undefined): string {
   const served = resource?.extensions?.servedOrders;
@@ -281,6 +291,8 @@ export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Pl
             const owner = scope.nodeAccessorTypeName ?? build.inflection.builtin("Node");
             return { ...arg, description: `The \`nodeId\` of a \`${owner}\`.` };
           }
+          const ofFunction = argumentText(resource, argName);
+          if (ofFunction !== undefined) return { ...arg, description: ofFunction };
           if (scope.isPgFieldConnection !== true) return arg;
           if (argName === "orderBy") {
             return { ...arg, description: orderByText(build, resource) };

@@ -206,7 +206,7 @@ describe("a single pair", () => {
     },
   );
 
-  it.each(["prices", "volumes", "trades", "summary"])(
+  it.each(["prices", "volumes", "trades", "summary", "book", "candles"])(
     "of /v2/%s that is not registered is unknown",
     async (kind) => {
       await fillExchange(database.writer);

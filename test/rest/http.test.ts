@@ -37,6 +37,8 @@ const PATHS = [
   "/v2/volumes/weth/dai",
   "/v2/summary",
   "/v2/summary/weth/dai",
+  "/v2/book/weth/dai",
+  "/v2/candles/weth/dai",
   "/v2/trades/weth/dai",
 ];
 const METHODS = ["post", "put", "patch", "delete"] as const;

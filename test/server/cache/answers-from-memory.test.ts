@@ -106,6 +106,8 @@ describe("an answer from memory", () => {
       "/v2/volumes/weth/dai",
       "/v2/summary",
       "/v2/summary/weth/dai",
+      "/v2/book/weth/dai",
+      "/v2/candles/weth/dai",
       "/v2/trades/weth/dai",
       "/v2/trades/weth/dai?limit=2&fromId=120",
     ].map((path): [string, Asked] => [path, get(path)]),
