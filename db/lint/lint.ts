@@ -1,0 +1,119 @@
+// Lints migrations: what each statement would do to a service that strangers read meanwhile.
+import { findUndescribed } from "./described.ts";
+import { findConcurrently, findLocks } from "./locks.ts";
+import { readOverrules } from "./overrules.ts";
+import { findTakenAway, type Readers } from "./published.ts";
+import { safeWay, type Violation } from "./rules.ts";
+import { askSquawk, mostExact } from "./squawk.ts";
+import { Standing } from "./standing.ts";
+import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
+
+/** A statement that a migration is refused for. */
+export interface LintFinding {
+  file: string;
+  line: number;
+  rule: string;
+  what: string;
+  /** What to do instead. */
+  instead: string;
+}
+
+export interface LintResult {
+  findings: LintFinding[];
+  /** How many were overruled, with a reason. */
+  overruled: number;
+}
+
+export interface MigrationText {
+  file: string;
+  text: string;
+}
+
+/** What stands after these migrations, which are not linted. */
+export async function standAfter(migrations: MigrationText[]): Promise<Standing> {
+  const standing = new Standing();
+  for (const { text } of migrations) {
+    for (const { node } of await readStatements(text)) standing.apply(node);
+  }
+  return standing;
+}
+
+/** Lints one migration, of one file or several, on what stands before it, and applies it to that. */
+export async function lintMigration(
+  files: MigrationText[],
+  standing: Standing,
+  readers: Readers,
+): Promise<LintResult> {
+  const text = files.map((file) => file.text).join("\n");
+  const finding = ({ rule, what }: Violation, line: number): LintFinding => ({
+    ...placeOf(files, line),
+    rule,
+    what,
+    instead: safeWay(rule),
+  });
+  let statements: Statement[];
+  try {
+    statements = await readStatements(text);
+  } catch (error) {
+    if (!(error instanceof SqlSyntaxError)) throw error;
+    return {
+      findings: [finding({ rule: "syntax", what: error.message }, error.line)],
+      overruled: 0,
+    };
+  }
+  const inTransaction = !/^--! no-transaction\b/m.test(text);
+  const before = standing.copy();
+  for (const { node } of statements) standing.apply(node);
+  const warnings = await askSquawk(text, inTransaction);
+
+  const result: LintResult = { findings: [], overruled: 0 };
+  for (const [index, statement] of statements.entries()) {
+    const { node, start, end, line } = statement;
+    const found: Violation[] = [
+      ...mostExact(warnings.filter(({ offset }) => offset >= start && offset <= end)),
+      ...findLocks(node, before),
+      ...(inTransaction ? findConcurrently(node) : []),
+      ...(inTransaction || index === 0
+        ? []
+        : [
+            {
+              rule: "one-statement" as const,
+              what: "it is not alone in a migration without a transaction",
+            },
+          ]),
+      ...findTakenAway(node, before, readers),
+      ...findUndescribed(node, before, standing),
+      ...("DoStmt" in node ? [{ rule: "unseen" as const, what: "it cannot be looked into" }] : []),
+    ];
+    const { overrules, violations } = readOverrules(statement);
+    const allowed = new Set(overrules.map(({ rule }) => rule));
+    const refused = found.filter(({ rule }) => !allowed.has(rule));
+    const needless = overrules.filter(({ rule }) => !found.some((one) => one.rule === rule));
+    result.overruled += found.length - refused.length;
+    result.findings.push(
+      ...refused.map((violation) => finding(violation, line)),
+      ...violations.map((violation) => finding(violation, violation.line)),
+      ...needless.map((overrule) =>
+        finding(
+          {
+            rule: "overrule",
+            what: `it allows ${overrule.rule}, which the statement below does not need`,
+          },
+          overrule.line,
+        ),
+      ),
+    );
+  }
+  return result;
+}
+
+/** The file that a line of them all together is in, and which of its lines it is. */
+function placeOf(files: MigrationText[], line: number): { file: string; line: number } {
+  let left = line;
+  for (const { file, text } of files) {
+    const lines = text.split("\n").length;
+    if (left <= lines) return { file, line: left };
+    left -= lines;
+  }
+  return { file: files.at(-1)?.file ?? "", line: left };
+}

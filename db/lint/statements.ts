@@ -1,0 +1,57 @@
+// A migration's text as statements, by PostgreSQL's own parser, each with the comments above it.
+import { loadModule, parseSync, scanSync, type Node } from "libpg-query";
+
+export interface Statement {
+  node: Node;
+  /** Where it begins and ends, in bytes. */
+  start: number;
+  end: number;
+  /** The line that it begins on, from 1. */
+  line: number;
+  /** The comments between the statement before and its own end. */
+  comments: { text: string; line: number }[];
+}
+
+/** PostgreSQL does not accept the text. */
+export class SqlSyntaxError extends Error {
+  override readonly name = "SqlSyntaxError";
+  readonly line: number;
+
+  constructor(message: string, line: number) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** graphile-migrate's own, which it replaces: as long without the colon, a name like another. */
+const PLACEHOLDER = /:(DATABASE_(?:NAME|OWNER))\b/g;
+
+/** The statements in their order. Throws a SqlSyntaxError. */
+export async function readStatements(text: string): Promise<Statement[]> {
+  await loadModule();
+  const sql = text.replace(PLACEHOLDER, " $1");
+  const bytes = Buffer.from(sql);
+  const lineOf = (offset: number): number =>
+    bytes.subarray(0, offset).toString().split("\n").length;
+  try {
+    const comments = scanSync(sql)
+      .tokens.filter(({ tokenName }) => /^(SQL|C)_COMMENT$/.test(tokenName))
+      .map((token) => ({ start: token.start, text: token.text, line: lineOf(token.start) }));
+    let before = 0;
+    return (parseSync(sql).stmts ?? []).flatMap(({ stmt, stmt_location, stmt_len }) => {
+      const start = stmt_location ?? 0;
+      const end = stmt_len === undefined ? bytes.length : start + stmt_len;
+      const above = comments.filter((comment) => comment.start >= before && comment.start < end);
+      before = end;
+      return stmt === undefined
+        ? []
+        : [{ node: stmt, start, end, line: lineOf(start), comments: above }];
+    });
+  } catch (error) {
+    const details = (error as { sqlDetails?: { cursorPosition: number } }).sqlDetails;
+    throw new SqlSyntaxError(
+      (error as Error).message,
+      sql.slice(0, details?.cursorPosition ?? 0).split("\n").length,
+    );
+  }
+}

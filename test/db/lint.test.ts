@@ -1,0 +1,388 @@
+// npm run db:lint: a migration that would lock out readers, take something away from them or show them
+// something undescribed is refused, with the safe way; one that takes it is not.
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  lintMigration,
+  standAfter,
+  type LintFinding,
+  type LintResult,
+} from "../../db/lint/lint.ts";
+import { readReaders, type Readers } from "../../db/lint/published.ts";
+import type { Standing } from "../../db/lint/standing.ts";
+import { runFile, type Ended } from "../service.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+const COMMITTED = join(REPOSITORY, "db/migrations/committed");
+
+let standing: Standing;
+let readers: Readers;
+beforeAll(async () => {
+  const files = (await readdir(COMMITTED)).sort();
+  standing = await standAfter(
+    await Promise.all(
+      files.map(async (file) => ({ file, text: await readFile(join(COMMITTED, file), "utf8") })),
+    ),
+  );
+  readers = await readReaders();
+});
+
+const lint = (text: string, ...more: string[]): Promise<LintResult> =>
+  lintMigration(
+    [text, ...more].map((one, index) => ({ file: `${index + 1}.sql`, text: one })),
+    standing.copy(),
+    readers,
+  );
+
+/** What is found of each statement, all of them linted as one migration. */
+const lintEach = async (statements: string[]): Promise<LintFinding[][]> => {
+  // Each on a line of its own.
+  const { findings } = await lint(statements.map((sql) => `${sql};`).join("\n"));
+  return statements.map((_, index) => findings.filter(({ line }) => line === index + 1));
+};
+
+/** The rules that refuse it, in the order of its statements. */
+const rulesOf = async (text: string): Promise<string[]> =>
+  (await lint(text)).findings.map(({ rule }) => rule);
+
+const TABLE = `create table dex_note (id integer primary key, note text not null);
+comment on table dex_note is 'A note.';
+comment on column dex_note.id is 'Its number.';
+comment on column dex_note.note is 'What it says.';
+grant select on dex_note to dex_reader;`;
+
+describe("locks and rewriting", () => {
+  const REFUSED = [
+    ["create index dex_trade_tx_note_idx on dex_trade (tx)", "require-concurrent-index-creation"],
+    ["drop index dex_trade_taker_id_idx", "require-concurrent-index-deletion"],
+    ["reindex table dex_trade", "require-concurrent-reindex"],
+    ["create index concurrently on dex_trade (tx)", "concurrently-in-transaction"],
+    ["drop index concurrently dex_trade_taker_id_idx", "concurrently-in-transaction"],
+    ["reindex index concurrently dex_trade_taker_id_idx", "concurrently-in-transaction"],
+    ["alter table dex_trade alter column lot_amt type numeric(78, 18)", "changing-column-type"],
+    ["alter table dex_trade alter column market set not null", "set-not-null"],
+    ["alter table dex_trade alter column idx drop not null", "ban-drop-not-null"],
+    [
+      "alter table dex_private.head_figure add column made timestamptz default clock_timestamp()",
+      "adding-field-with-default",
+    ],
+    [
+      "alter table dex_private.head_figure add column at timestamptz not null",
+      "adding-required-field",
+    ],
+    [
+      "alter table dex_trade add constraint dex_trade_offer_id_fkey foreign key (offer_id) references dex_offer (id)",
+      "adding-foreign-key-constraint",
+    ],
+    [
+      "alter table dex_trade add constraint dex_trade_later_check check (block > 0)",
+      "constraint-missing-not-valid",
+    ],
+    [
+      "alter table dex_trade add constraint dex_trade_key unique (tx)",
+      "disallowed-unique-constraint",
+    ],
+    ["lock table dex_trade", "lock-table"],
+    ["vacuum full dex_trade", "rewrites-table"],
+    ["cluster dex_trade using dex_trade_pkey", "rewrites-table"],
+    ["alter table dex_trade set unlogged", "rewrites-table"],
+    ["alter table dex_trade set tablespace other", "rewrites-table"],
+    ["refresh materialized view daily", "rewrites-table"],
+    ["truncate dex_trade", "whole-table-write"],
+    ["update dex_trade set market = market", "whole-table-write"],
+    ["delete from dex_offer where killed > 0", "whole-table-write"],
+    ["do $$ begin execute 'drop table dex_trade'; end $$", "unseen"],
+  ] as const;
+  let found: LintFinding[][];
+  beforeAll(async () => {
+    found = await lintEach(REFUSED.map(([sql]) => sql));
+  });
+
+  it.each(REFUSED.map(([sql, rule], index) => [sql, rule, index] as const))(
+    "refuses %s",
+    (_, rule, index) => {
+      expect(found[index]!.map((finding) => finding.rule)).toEqual([rule]);
+      expect(found[index]![0]!.instead).toMatch(/^[^]{30,}\.$/);
+    },
+  );
+
+  it("refuses a constraint that is validated while the lock of its making is held", async () => {
+    const sql = `alter table dex_trade add constraint c check (block > 0) not valid;
+      alter table dex_trade validate constraint c;`;
+    expect(await rulesOf(sql)).toEqual(["constraint-missing-not-valid"]);
+  });
+
+  it("accepts not null on what an earlier migration has validated, and only then", async () => {
+    const setNotNull = "alter table dex_trade alter column market set not null;";
+    const steps = [
+      "alter table dex_trade add constraint c check (market is not null) not valid;",
+      "alter table dex_trade validate constraint c;",
+    ];
+    const stands = standing.copy();
+    const rules: string[][] = [];
+    for (const text of [steps[0]!, setNotNull, steps[1]!, setNotNull]) {
+      const { findings } = await lintMigration([{ file: "x.sql", text }], stands, readers);
+      rules.push(findings.map(({ rule }) => rule));
+    }
+    expect(rules).toEqual([[], ["set-not-null"], [], []]);
+  });
+
+  it("accepts an index that is made concurrently, alone and without a transaction", async () => {
+    const sql = "--! no-transaction\ncreate index concurrently if not exists i on dex_trade (tx);";
+    expect(await rulesOf(sql)).toEqual([]);
+    expect(await rulesOf(`${sql}\ncomment on index i is 'Serves one.';`)).toEqual([
+      "one-statement",
+    ]);
+  });
+
+  it.each([
+    [
+      "an index, a key and rows of a table that it makes itself",
+      `${TABLE}
+      create index dex_note_note_idx on dex_note (note);
+      insert into dex_note (id, note) values (1, 'one');
+      update dex_note set note = 'two';
+      alter table dex_note add constraint dex_note_key unique (note);`,
+    ],
+    [
+      "a constant default",
+      `alter table dex_token add column listed boolean not null default false;
+      comment on column dex_token.listed is 'Whether it is listed.';`,
+    ],
+    [
+      "another default, for new rows",
+      "alter table dex_pair alter column active set default false;",
+    ],
+    [
+      "another body for a function",
+      `create or replace function dex_private.minute_of(moment timestamptz)
+      returns timestamptz language sql immutable as 'select moment';`,
+    ],
+  ])("accepts %s", async (_, sql) => {
+    expect(await rulesOf(sql)).toEqual([]);
+  });
+});
+
+describe("what is read", () => {
+  const TAKEN_AWAY = [
+    [
+      "alter table dex_trade drop column taker",
+      "it drops public.dex_trade.taker, which GraphQL shows as DexTrade.taker and",
+    ],
+    [
+      "alter table dex_token rename column name to title",
+      "it renames public.dex_token.name, which GraphQL shows as DexToken.name",
+    ],
+    ["drop view dex_price", "it drops public.dex_price, which GraphQL shows as DexPrice and rest/"],
+    ["alter view dex_price rename to dex_prices", "it renames public.dex_price, which"],
+    ["alter table dex_pair set schema dex_private", "it moves public.dex_pair, which"],
+    ["revoke select on dex_volume from dex_reader", "it hides public.dex_volume, which"],
+    ["drop function dex_latest_head()", "it drops public.dex_latest_head(), which"],
+    ["drop view dex_private.as_of", "it drops dex_private.as_of, which rest/"],
+    [
+      "alter table dex_trade drop constraint dex_trade_tx_idx_key",
+      "it drops dex_trade_tx_idx_key, by which GraphQL may find or link records of public.dex_trade",
+    ],
+  ] as const;
+  const RENAMED = [
+    ["comment on table dex_trade is 'A trade.'", "it takes the tag @foreignKey (offer_id)"],
+    [
+      "comment on column dex_trade.price is E'@name cost\\nIts price.'",
+      "the tag @name cost renames or hides",
+    ],
+    [
+      "comment on constraint dex_pair_base_gem_fkey on dex_pair is '@foreignFieldName pairsAsBase'",
+      "it takes the tag @fieldName baseToken away",
+    ],
+    ["comment on function dex_latest_head() is 'The head.'", "it takes the tag @name dexHead away"],
+  ] as const;
+  let found: LintFinding[][];
+  beforeAll(async () => {
+    found = await lintEach([...TAKEN_AWAY, ...RENAMED].map(([sql]) => sql));
+  });
+
+  it.each(TAKEN_AWAY.map(([sql, what], index) => [sql, what, index] as const))(
+    "refuses %s",
+    (_, what, index) => {
+      expect(found[index]!.map(({ rule }) => rule)).toEqual(["published"]);
+      expect(found[index]![0]!.what).toContain(what);
+    },
+  );
+
+  it.each(RENAMED.map(([sql, what], index) => [sql, what, TAKEN_AWAY.length + index] as const))(
+    "refuses %s, by which names change",
+    (_, what, index) => {
+      expect(new Set(found[index]!.map(({ rule }) => rule))).toEqual(new Set(["tags"]));
+      expect(found[index]![0]!.what).toContain(what);
+    },
+  );
+
+  it("refuses what goes along with something else", async () => {
+    expect(await rulesOf("drop table dex_private.hour_figure cascade;")).toEqual(["cascade"]);
+  });
+
+  it.each([
+    [
+      "a function that nothing but the database uses",
+      "drop function dex_private.token_of_symbol(text);",
+    ],
+    ["a check", "alter table dex_trade drop constraint dex_trade_block_check;"],
+    ["other words in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
+    [
+      "a field that is to go",
+      "comment on column dex_trade.price is E'@deprecated Ask cost.\\nIts price.';",
+    ],
+  ])("accepts %s", async (_, sql) => {
+    expect(await rulesOf(sql)).toEqual([]);
+  });
+});
+
+describe("what is new to clients", () => {
+  it("is accepted with its comments and its grant", async () => {
+    expect(await rulesOf(TABLE)).toEqual([]);
+  });
+
+  it("is refused with each comment and the grant that it lacks", async () => {
+    const { findings } = await lint(`create table dex_note (id integer primary key, note text);
+      comment on column dex_note.id is 'Its number.';
+      alter table dex_token add column website text;
+      create or replace view dex_volume as select pair, base, quote, vol, 1 as extra
+      from dex_private.market_figure;
+      create function dex_note_length(note dex_note) returns integer language sql stable
+      as 'select length(note.note)';`);
+    expect(findings.map(({ line, rule, what }) => `${line} ${rule}: ${what}`)).toEqual([
+      "1 comment: nothing says what public.dex_note is",
+      "1 comment: nothing says what public.dex_note.note is",
+      "1 grant: dex_reader is not granted select on public.dex_note",
+      "3 comment: nothing says what public.dex_token.website is",
+      "4 comment: nothing says what public.dex_volume.extra is",
+      "6 comment: nothing says what public.dex_note_length(dex_note) is",
+      "6 grant: dex_reader is not granted execute on function public.dex_note_length(dex_note)",
+    ]);
+  });
+
+  it("is refused where it does not name its columns", async () => {
+    const sql = `create view dex_all as select * from dex_trade;
+      comment on view dex_all is 'All.';
+      grant select on dex_all to dex_reader;`;
+    expect(await rulesOf(sql)).toEqual(["star"]);
+  });
+
+  it("is none of it in dex_private", async () => {
+    expect(await rulesOf("create table dex_private.note (id integer primary key);")).toEqual([]);
+  });
+});
+
+describe("a comment that overrules", () => {
+  const index = "create index dex_head_block_idx on dex_head (block);";
+
+  it("lets one statement pass one rule, for a reason", async () => {
+    const allow = "-- db:lint allow require-concurrent-index-creation: it has one row.\n";
+    expect(await lint(`${allow}${index}`)).toEqual({ findings: [], overruled: 1 });
+    expect(await rulesOf(`${allow}${index}\n${index.replace("block_idx", "other_idx")}`)).toEqual([
+      "require-concurrent-index-creation",
+    ]);
+  });
+
+  it.each([
+    [
+      "-- db:lint allow require-concurrent-index-creation:",
+      "it allows require-concurrent-index-creation without a reason",
+    ],
+    ["-- db:lint allow indexes: it has one row", "there is no rule indexes"],
+    ["-- db:lint off", "it does not say what is allowed"],
+    ["-- squawk-ignore require-concurrent-index-creation", "squawk's own comments give no reason"],
+  ])("is refused as %s", async (comment, what) => {
+    const { findings } = await lint(`${comment}\n${index}`);
+    expect(findings.map(({ rule }) => rule)).toEqual([
+      "require-concurrent-index-creation",
+      "overrule",
+    ]);
+    expect(findings[1]).toMatchObject({ file: "1.sql", line: 1, what });
+  });
+
+  it("is refused where there is nothing to overrule", async () => {
+    const { findings } = await lint(`-- db:lint allow cascade: it has no use.\n${TABLE}`);
+    expect(findings.map(({ what }) => what)).toEqual([
+      "it allows cascade, which the statement below does not need",
+    ]);
+  });
+});
+
+it("takes the files of current/ as one migration, and names the file", async () => {
+  const [table, ...described] = TABLE.split("\n");
+  expect((await lint(table!, described.join("\n"))).findings).toEqual([]);
+  const { findings } = await lint(TABLE, "select 1;\nlock table dex_trade;");
+  expect(findings).toMatchObject([{ file: "2.sql", line: 2, rule: "lock-table" }]);
+});
+
+it("says where the SQL is none", async () => {
+  const { findings } = await lint("select 1;\n\nselec :DATABASE_OWNER;");
+  expect(findings).toMatchObject([
+    { line: 3, rule: "syntax", what: 'syntax error at or near "selec"' },
+  ]);
+});
+
+describe("the command", () => {
+  let copy: string;
+  beforeAll(async () => {
+    copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
+    for (const name of ["db", "rest", "server", "package.json"]) {
+      await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
+    }
+    await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
+  });
+  afterAll(async () => {
+    await rm(copy, { recursive: true });
+  });
+  const run = (args: string[] = []): Promise<Ended> =>
+    runFile("db/commands/lint.ts", {}, args, copy).ended;
+
+  it("lints the current migration and those since the baseline, and tells machines", async () => {
+    const current = "db/migrations/current/1-current.sql";
+    expect(await run()).toMatchObject({ code: 0, stderr: "" });
+
+    await writeFile(join(copy, current), "-- An index.\ncreate index i on dex_trade (tx);\n");
+    const refused = await run();
+    expect(refused).toMatchObject({ code: 1, stderr: "" });
+    expect(refused.stdout).toContain(
+      `${current}:2 require-concurrent-index-creation\n` +
+        "  During normal index creation, table updates are blocked, but reads are still allowed.\n" +
+        "  → Create index concurrently if not exists …, in a migration of its own whose first line is `--! no-transaction`",
+    );
+    expect(refused.stdout).toMatch(/\n1 refused\.\n$/);
+
+    const told = JSON.parse((await run(["--json"])).stdout);
+    expect(told.linted).not.toContain("db/migrations/committed/000009-summary.sql");
+    expect(told.linted.at(-1)).toBe(current);
+    expect(told.findings).toMatchObject([{ file: current, line: 2 }]);
+
+    const number = (await readdir(COMMITTED)).sort().at(-1)!.slice(0, 6);
+    const later = JSON.parse((await run(["--after", number, "--json"])).stdout);
+    expect(later.linted).toEqual([current]);
+  });
+
+  it("lints the files that it is given, a committed one on those before it", async () => {
+    const file = join(copy, "db/migrations/committed/000005-head-figures.sql");
+    const { code, stdout } = await run([file, "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).findings).toMatchObject([
+      {
+        file,
+        rule: "whole-table-write",
+        what: "it writes rows of public.dex_head in one transaction",
+      },
+    ]);
+  });
+
+  it("exits 2 where it cannot look, and says what it takes", async () => {
+    expect(await run(["--after", "12"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        "The migrations cannot be linted: --after 12 names no committed migration; it takes a number such as 000009\n",
+    });
+  });
+});
