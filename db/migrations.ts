@@ -3,22 +3,47 @@ import { Logger } from "@graphile/logger";
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
-import { urlForRole, type Database } from "./connect.ts";
+import { connect, urlForRole, type Database } from "./connect.ts";
 
 /** SQLSTATEs by which a database says that it was never migrated. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
 
+/** Those of this project who migrate take turns by it. */
+const MIGRATING_LOCK = "4935100202";
+
+/** graphile-migrate's own, by which it refuses to begin beside another. */
+const GRAPHILE_MIGRATE_LOCK = "4727445306447283";
+
 /** graphile-migrate keeps its connections for 200 ms after its work. */
 const CONNECTIONS_KEPT_MS = 300;
 
+/**
+ * Does what migrates this database once nobody else does: another process, or what PostgreSQL is
+ * still at for one that was killed.
+ */
+export async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+  const client = await connect(url);
+  try {
+    await client.query("select pg_advisory_lock($1)", [MIGRATING_LOCK]);
+    // Given back at once: graphile-migrate takes it itself, and does not wait.
+    await client.query("select pg_advisory_lock($1)", [GRAPHILE_MIGRATE_LOCK]);
+    await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
+
 /** Applies every committed migration of the folder that the database lacks, as dex_owner. */
 export async function applyMigrations(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
-  await migrate({
-    connectionString: urlForRole(url, "dex_owner"),
-    databaseOwner: "dex_owner",
-    migrationsFolder: folder,
-    logger: new Logger(() => () => undefined),
-  });
+  await inTurn(url, () =>
+    migrate({
+      connectionString: urlForRole(url, "dex_owner"),
+      databaseOwner: "dex_owner",
+      migrationsFolder: folder,
+      logger: new Logger(() => () => undefined),
+    }),
+  );
   // It ends the process where the server goes away under them, as an embedded one may do at once.
   await setTimeout(CONNECTIONS_KEPT_MS);
 }

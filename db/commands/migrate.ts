@@ -6,12 +6,15 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { urlForRole } from "../connect.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
+import { inTurn } from "../migrations.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 try {
   const url = await ownerUrl(process.env);
-  process.exitCode = await graphileMigrate(process.argv.slice(2), connections(url));
+  const args = process.argv.slice(2);
+  const run = (): Promise<number> => graphileMigrate(args, connections(url));
+  process.exitCode = args[0] === "migrate" ? await inTurn(url, run) : await run();
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
