@@ -89,6 +89,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   );
   const url = await listen(app.server, config.host, config.port);
   log.info(`REST      ${url}/v1/markets/`);
+  log.info(`REST docs ${url}/docs`);
   log.info(`GraphQL   ${url}/graphql`);
   log.info(`GraphiQL  ${url}/graphiql`);
 

@@ -184,7 +184,7 @@ describe("compose's services, one after the other", () => {
     expect(printed).not.toContain("dex_owner");
   });
 
-  it("the simulator trades, and both interfaces and GraphiQL show it", async () => {
+  it("the simulator trades, and both interfaces and their pages show it", async () => {
     runInImage(compose.services["simulator"]!.command!, environmentOf("simulator"));
 
     const count = await until(async () => {
@@ -199,13 +199,17 @@ describe("compose's services, one after the other", () => {
       return data.allDexTrades.totalCount;
     });
     const markets = (await (await fetch(`${url}/v1/markets/`)).json()) as { data: object };
-    const page = await (await fetch(`${url}/graphiql`)).text();
-    const files = [...page.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, file]) => file!);
+    const pages = await Promise.all(
+      ["/graphiql", "/docs"].map(async (path) => (await fetch(`${url}${path}`)).text()),
+    );
+    const files = pages.map((page) =>
+      [...page.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, file]) => file!),
+    );
 
     expect(count).toBeGreaterThan(0);
     expect(Object.keys(markets.data)).toContain("WETH/DAI");
-    expect(files.length).toBeGreaterThan(0);
-    for (const file of files) expect((await fetch(`${url}${file}`)).status).toBe(200);
+    for (const ofPage of files) expect(ofPage.length).toBeGreaterThan(0);
+    for (const file of files.flat()) expect((await fetch(`${url}${file}`)).status).toBe(200);
   });
 
   it("the service ends at SIGTERM, and then is not healthy", async () => {
