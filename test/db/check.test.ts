@@ -22,6 +22,8 @@ let database: TestDatabase;
 /** On the database, as its superuser. */
 let dba: Client;
 let files: string[];
+/** The names of the shadows that were made here. */
+const shadows: string[] = [];
 beforeAll(async () => {
   files = (await readdir(join(REPOSITORY, COMMITTED))).sort();
   admin = await connect(clusterUrl());
@@ -33,9 +35,11 @@ afterAll(async () => {
   await database.drop();
   // Whatever was found, no shadow is left.
   const { rows } = await admin.query(
-    "select datname from pg_database where datname like 'dex\\_check\\_%'",
+    "select datname from pg_database where datname = any ($1::text[])",
+    [shadows],
   );
   await admin.end();
+  expect(shadows).not.toHaveLength(0);
   expect(rows).toEqual([]);
 });
 
@@ -47,7 +51,12 @@ async function makeChecked(options = {}): Promise<TestDatabase> {
 }
 
 const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult> =>
-  checkDatabase({ url, shadow: shadowUrls(url, {}), exposed });
+  checkDatabase({
+    url,
+    shadow: shadowUrls(url, {}),
+    exposed,
+    onShadow: (shadow) => shadows.push(new URL(shadow.url).pathname.slice(1)),
+  });
 
 it("finds nothing in a migrated database, whatever a site keeps in a schema of its own", async () => {
   await dba.query(`
