@@ -37,8 +37,12 @@ export function runFile(
 }
 
 /** Runs a script of package.json by npm, which stands between the user's signals and the process. */
-export function runScript(script: string, env: Record<string, string>): Service {
-  return run("npm", ["run", script], REPOSITORY, { HOME: tmpdir(), ...env });
+export function runScript(
+  script: string,
+  env: Record<string, string>,
+  folder = REPOSITORY,
+): Service {
+  return run("npm", ["run", script], folder, { HOME: tmpdir(), ...env });
 }
 
 function run(program: string, args: string[], cwd: string, env: Record<string, string>): Service {

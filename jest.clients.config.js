@@ -1,0 +1,7 @@
+// The suite of the examples' GraphQL clients, by `npm run test:clients`, which installs their packages.
+import base from "./jest.config.js";
+
+export default {
+  ...base,
+  testMatch: ["<rootDir>/test/clients/*.clients.ts"],
+};
