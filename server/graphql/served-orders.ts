@@ -3,7 +3,7 @@
 // Such a table offers, in its orderBy, what its indexes end in: the asked columns, then the primary
 // key, which PostGraphile appends. Each @indexedOrder tag adds one more order, of which a test has
 // shown that an index leaves only a few rows to sort. Any other combination is an error.
-import type { PgClass } from "pg-introspection";
+import type { PgAttribute, PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 
 declare global {
@@ -35,6 +35,7 @@ function servedOrders(table: PgClass | undefined): string[][] | undefined {
   const byIndex = table
     .getIndexes()
     .filter((index) => index.indisvalid === true && !index.indpred)
+    .filter((index) => index.getKeys().every((key) => key === null || canBeOrdered(key)))
     .map((index) => columnsOf(index))
     .filter((columns) => endsWith(columns, primaryKey))
     .map((columns) => columns.slice(0, -primaryKey.length));
@@ -48,6 +49,10 @@ function servedOrders(table: PgClass | undefined): string[][] | undefined {
 function columnsOf(index: ReturnType<PgClass["getIndexes"]>[number] | undefined): string[] {
   return (index?.getKeys() ?? []).map((key) => key?.attname ?? "");
 }
+
+/** Where a column can be null, a cursor needs a text in place of the null: see cursors.ts. */
+const canBeOrdered = (column: PgAttribute): boolean =>
+  column.attnotnull === true || column.getType()?.typname === "text";
 
 const endsWith = (columns: string[], end: string[]): boolean =>
   end.length > 0 && columns.slice(-end.length).join() === end.join();
