@@ -4,16 +4,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import prettier from "prettier";
+import { answeredPage } from "./answered-page.ts";
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import { runFile } from "./service.ts";
 
 const README = fileURLToPath(new URL("../README.md", import.meta.url));
-
-/** Longer answers are cut on the page, and end in this. */
-const MORE = " …";
-const LONGEST = 340;
 
 let database: TestDatabase;
 let app: TestApp;
@@ -49,51 +45,15 @@ async function outputOf(command: string): Promise<string> {
   return stdout.trim().replaceAll(folder, "exchange");
 }
 
-/** The answer as the README prints it: cut behind a record, where it is long. */
-function printed(answer: string): string {
-  if (answer.length <= LONGEST || answer.includes("\n")) return answer;
-  const end = answer.indexOf("},", LONGEST / 2);
-  return `${answer.slice(0, end + 2)}${MORE}`;
-}
-
-async function consoleBlock(block: string): Promise<string> {
-  const lines: string[] = [];
-  for (const line of block.split("\n").filter((text) => text.startsWith("$ "))) {
-    lines.push(line, printed(await outputOf(line.slice(2))));
-  }
-  return lines.join("\n");
-}
-
-async function jsonBlock(query: string): Promise<string> {
-  const { body } = await app.request
-    .post("/graphql")
-    .set("accept", "application/json")
-    .send({ query });
-  return (await prettier.format(JSON.stringify(body), { parser: "json", printWidth: 100 })).trim();
-}
-
-const BLOCKS =
-  /```console\n(?<commands>[\s\S]*?)\n```|```graphql\n(?<query>[\s\S]*?)\n```\n\n```json\n[\s\S]*?\n```/g;
-
-/** The README with every answer as the service gives it now. */
-async function answered(text: string): Promise<string> {
-  let written = "";
-  let end = 0;
-  for (const match of text.matchAll(BLOCKS)) {
-    const { commands, query } = match.groups!;
-    const block =
-      commands !== undefined
-        ? `\`\`\`console\n${await consoleBlock(commands)}\n\`\`\``
-        : `\`\`\`graphql\n${query!}\n\`\`\`\n\n\`\`\`json\n${await jsonBlock(query!)}\n\`\`\``;
-    written += text.slice(end, match.index) + block;
-    end = match.index + match[0].length;
-  }
-  return written + text.slice(end);
-}
-
 it("prints what the service really answers", async () => {
   const text = await readFile(README, "utf8");
-  const current = await answered(text);
+  const current = await answeredPage(text, {
+    run: outputOf,
+    ask: async (query) => {
+      const asking = app.request.post("/graphql").set("accept", "application/json");
+      return (await asking.send({ query })).body as unknown;
+    },
+  });
   if (process.env["WRITE_README"] !== undefined) await writeFile(README, current);
   expect(current.match(/^\$ curl/gm)?.length).toBeGreaterThanOrEqual(17);
   expect(await readFile(README, "utf8")).toBe(current);

@@ -21,6 +21,8 @@ export interface Service {
   url: Promise<string>;
   /** Resolves when it has printed this. */
   printed(text: RegExp): Promise<unknown>;
+  /** What it has printed so far. */
+  output(): string;
   signal(signal: NodeJS.Signals): void;
   ended: Promise<Ended>;
 }
@@ -43,6 +45,15 @@ export function runScript(
   folder = REPOSITORY,
 ): Service {
   return run("npm", ["run", script], folder, { HOME: tmpdir(), ...env });
+}
+
+/** Runs commands as a terminal does, in the repository or a copy of it. */
+export function runShell(
+  commands: string,
+  env: Record<string, string>,
+  repository = REPOSITORY,
+): Service {
+  return run("sh", ["-ec", commands], repository, { HOME: tmpdir(), ...env });
 }
 
 function run(program: string, args: string[], cwd: string, env: Record<string, string>): Service {
@@ -81,6 +92,7 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
     pid: child.pid ?? 0,
     url,
     printed: matched,
+    output: () => stdout,
     signal: (signal) => void child.kill(signal),
     ended,
   };

@@ -1,12 +1,12 @@
 // GraphQL follows the database's schema while it serves, with no right but the reader's.
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect } from "../../../db/connect.ts";
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { exchange, graphql } from "../../exchange-http.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../../factories.ts";
-import { ask, dataOf } from "../../graphql.ts";
-import { catalogState } from "../../../server/graphql/schema-watch.ts";
+import { connect } from "../../db/connect.ts";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { exchange, graphql } from "../exchange-http.ts";
+import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { ask, dataOf } from "../graphql.ts";
+import { catalogState } from "../../server/graphql/schema-watch.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -129,6 +129,22 @@ it("counts afresh under a column that has become another", async () => {
 
   expect(await count()).toBe(0);
   await migrate("alter table dex_trade drop column note");
+});
+
+it("offers the order of a new index, unless a column of it can be null and is no text", async () => {
+  const ordered = (by: string): string => `{ allDexTrades(orderBy: ${by}) { nodes { id } } }`;
+  await migrate(`
+    create index dex_trade_lot_gem_block_id_idx on dex_trade (lot_gem, block, id);
+    create index dex_trade_market_price_id_idx on dex_trade (market, price, id);
+  `);
+
+  expect((await dataOf(app, ordered("[LOT_GEM_ASC, BLOCK_ASC]"))).allDexTrades.nodes).toHaveLength(
+    1,
+  );
+  expect((await ask(app, ordered("[MARKET_ASC, PRICE_ASC]"))).errors?.[0]?.message).toMatch(
+    /"PRICE_ASC" does not exist/,
+  );
+  await migrate("drop index dex_trade_lot_gem_block_id_idx, dex_trade_market_price_id_idx");
 });
 
 it("serves on as it was where the new schema cannot be shown, and says why", async () => {
