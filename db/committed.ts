@@ -22,8 +22,8 @@ export interface CommittedMigration {
 }
 
 /** The file names of the committed migrations, oldest first. */
-export async function committedFiles(): Promise<string[]> {
-  return (await readdir(`${MIGRATIONS_FOLDER}/committed`))
+export async function committedFiles(folder = MIGRATIONS_FOLDER): Promise<string[]> {
+  return (await readdir(`${folder}/committed`))
     .filter((name) => /^\d{6}.*\.sql$/.test(name))
     .sort();
 }
@@ -34,12 +34,15 @@ export function recordedName(file: string): string {
 }
 
 /** The committed migrations, oldest first. Throws where a file has no header. */
-export async function committedMigrations(): Promise<CommittedMigration[]> {
-  return Promise.all((await committedFiles()).map(readMigration));
+export async function committedMigrations(
+  folder = MIGRATIONS_FOLDER,
+): Promise<CommittedMigration[]> {
+  const files = await committedFiles(folder);
+  return Promise.all(files.map((file) => readMigration(folder, file)));
 }
 
-async function readMigration(file: string): Promise<CommittedMigration> {
-  const text = await readFile(`${MIGRATIONS_FOLDER}/committed/${file}`, "utf8");
+async function readMigration(folder: string, file: string): Promise<CommittedMigration> {
+  const text = await readFile(`${folder}/committed/${file}`, "utf8");
   const { headers, body } = parseMigrationText(file, text);
   const previous = headers["Previous"] ?? "-";
   const previousHash = previous === "-" ? null : previous;

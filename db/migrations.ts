@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
 import { connect, urlForRole, type Database } from "./connect.ts";
+import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs by which a database says that it was never migrated. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
@@ -34,16 +35,20 @@ export async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Applies every committed migration of the folder that the database lacks, as dex_owner. */
+/**
+ * Applies every committed migration of the folder that the database lacks, as dex_owner. Throws
+ * `CannotMigrate` where one cannot be, and has then changed nothing.
+ */
 export async function applyMigrations(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
-  await inTurn(url, () =>
-    migrate({
+  await inTurn(url, async () => {
+    await rehearseMigrations(url, folder);
+    await migrate({
       connectionString: urlForRole(url, "dex_owner"),
       databaseOwner: "dex_owner",
       migrationsFolder: folder,
       logger: new Logger(() => () => undefined),
-    }),
-  );
+    });
+  });
   // It ends the process where the server goes away under them, as an embedded one may do at once.
   await setTimeout(CONNECTIONS_KEPT_MS);
 }

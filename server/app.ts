@@ -63,6 +63,8 @@ export interface AppOptions {
   limits?: GraphqlLimits;
   /** How often a client may ask; without it, as often as it likes. */
   rateLimit?: RateLimit | undefined;
+  /** Schemas of the site's own that GraphQL shows beside `public`. */
+  exposedSchemas?: readonly string[];
   /** Has GraphQL show what migrations change; without it, its schema is that of the start. */
   watch?: WatchOptions | undefined;
 }
@@ -138,6 +140,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     gate,
     log,
     limits,
+    exposedSchemas: options.exposedSchemas ?? [],
     watch: options.watch,
     onNewSchema: () => schema.emit("changed"),
     plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],

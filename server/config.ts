@@ -20,6 +20,8 @@ export interface Config {
   databaseOwnerUrl: string | undefined;
   /** DATA_DIR: where an embedded database lives. Default `.data` in the repository's root. */
   dataDir: string;
+  /** EXPOSED_SCHEMAS: schemas of the site's own that GraphQL shows beside `public`. Default none. */
+  exposedSchemas: string[];
   /** EMBEDDED_SEED: what a new embedded database is filled with. Default simulated. */
   embeddedSeed: "simulated" | "none";
   /** SEED_TRADES: how many trades a new embedded database is filled with. Default 20000. */
@@ -102,6 +104,12 @@ const variables = {
   PORT: integer(0, 65_535).default(3000).describe("an integer from 0 (any free port) to 65535"),
   DATABASE_URL: postgresUrl.optional().describe(POSTGRES_URL),
   DATABASE_OWNER_URL: postgresUrl.optional().describe(POSTGRES_URL),
+  EXPOSED_SCHEMAS: z
+    .string()
+    .transform((text) => text.split(",").map((name) => name.trim()))
+    .refine((names) => names.every(isOwnSchema))
+    .optional()
+    .describe("names of schemas of your own, separated by commas"),
   DATA_DIR: z.string().optional().describe("a path"),
   EMBEDDED_SEED: z
     .enum(["simulated", "none"])
@@ -247,6 +255,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     port: data.PORT,
     databaseUrl,
     databaseOwnerUrl: ownerUrl ?? databaseUrl,
+    exposedSchemas: [...new Set(data.EXPOSED_SCHEMAS)],
     dataDir: dataDirOf(data.DATA_DIR),
     embeddedSeed: data.EMBEDDED_SEED,
     seedTrades: data.SEED_TRADES,
@@ -308,6 +317,11 @@ function metricsOf({
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|::1)$/.test(host);
+
+/** Schemas that are PostgreSQL's or this service's. */
+const NOT_OWN = /^(public|dex_private|graphile_migrate|information_schema|pg_.*|)$/;
+
+const isOwnSchema = (name: string): boolean => !NOT_OWN.test(name);
 
 function wrongValue(name: string, given: Record<string, string>): string {
   const accepted = variables[name as keyof typeof variables].description ?? "";

@@ -77,6 +77,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       db: watch,
       droppedLines: log.dropped,
     },
+    exposedSchemas: config.exposedSchemas,
     watch: values.watch ? { db: watch, tell: log.info } : undefined,
     log: log.error,
     onOver: log.request,

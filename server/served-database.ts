@@ -56,7 +56,8 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const watch = makePool(url, { ...reader, poolSize: 1 });
   stack.defer(() => endPool(watch, hurry));
 
-  const gate = new DatabaseGate(await findObstacle(pool, url));
+  const { exposedSchemas } = config;
+  const gate = new DatabaseGate(await findObstacle(pool, url, exposedSchemas));
   if (gate.obstacle === undefined) {
     if (embeddedUrl === undefined) log(`Serving the database ${shownUrl(url)}.`);
     await tellOfRights(pool, log);
@@ -64,7 +65,8 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
     log(`${gate.obstacle.line} It is looked at every second; until then, answers are 503.`);
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
-    const look = (): Promise<Obstacle | undefined> => findObstacle(pool, url).catch(notServable);
+    const look = (): Promise<Obstacle | undefined> =>
+      findObstacle(pool, url, exposedSchemas).catch(notServable);
     void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(pool, log));
   }
   return { pool, watch, gate, embeddedUrl };
@@ -107,11 +109,18 @@ async function migrate(url: string): Promise<void> {
  * What stands in the way of serving this database now, and may pass. Throws where it cannot be read
  * as dex_reader, which somebody has to change.
  */
-async function findObstacle(pool: Pool, url: string): Promise<Obstacle | undefined> {
+async function findObstacle(
+  pool: Pool,
+  url: string,
+  exposedSchemas: readonly string[],
+): Promise<Obstacle | undefined> {
   try {
     await checkReader(pool, url);
     const pending = await pendingMigrations(pool);
-    if (pending.length === 0) return undefined;
+    if (pending.length === 0) {
+      await checkExposed(pool, url, exposedSchemas);
+      return undefined;
+    }
     const line =
       `The database lacks ${pending.length} migration(s): ${pending.join(", ")}. Apply them by ` +
       "`npm run db:migrate`, or start with `npm start -- --migrate`.";
@@ -145,6 +154,37 @@ async function roleOf(pool: Pool, url: string): Promise<string> {
     );
   }
 }
+
+/** Whether dex_reader can see what is to be shown. */
+async function checkExposed(
+  pool: Pool,
+  url: string,
+  exposedSchemas: readonly string[],
+): Promise<void> {
+  if (exposedSchemas.length === 0) return;
+  const { rows } = await pool.query<{ name: string; exists: boolean; usable: boolean }>(
+    SELECT_EXPOSED,
+    [exposedSchemas],
+  );
+  const problems = rows.flatMap(({ name, exists, usable }) => {
+    if (!exists) return [`${shownUrl(url)} has no schema ${name}`];
+    if (usable) return [];
+    return [
+      `dex_reader may not see the schema ${name}: \`grant usage on schema ${name} to dex_reader\``,
+    ];
+  });
+  if (problems.length > 0) throw new CannotServe(`EXPOSED_SCHEMAS: ${problems.join("; ")}.`);
+}
+
+const SELECT_EXPOSED = `
+  select
+    quote_ident(asked.name) as name,
+    namespace.oid is not null as exists,
+    coalesce(has_schema_privilege(namespace.oid, 'usage'), false) as usable
+  from unnest($1::text[]) with ordinality as asked (name, place)
+  left join pg_namespace as namespace on namespace.nspname = asked.name
+  order by asked.place
+`;
 
 /**
  * Tells the operator where the login could be more than dex_reader. No client can make the service

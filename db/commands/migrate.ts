@@ -1,12 +1,14 @@
-// npm run db:migrate, db:watch, db:commit, db:uncommit, db:status: graphile-migrate on the
+// npm run db:migrate, db:commit, db:uncommit, db:status: graphile-migrate on the
 // database, its shadow and its root connection, which this finds.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { urlForRole } from "../connect.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { inTurn } from "../migrations.ts";
+import { rehearseMigrations } from "../rehearse.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -14,7 +16,11 @@ try {
   const url = await ownerUrl(process.env);
   const args = process.argv.slice(2);
   const run = (): Promise<number> => graphileMigrate(args, connections(url));
-  process.exitCode = args[0] === "migrate" ? await inTurn(url, run) : await run();
+  const migrate = async (): Promise<number> => {
+    await rehearseMigrations(url, MIGRATIONS_FOLDER);
+    return run();
+  };
+  process.exitCode = args[0] === "migrate" ? await inTurn(url, migrate) : await run();
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

@@ -34,9 +34,16 @@ export interface PresetOptions {
   log: (error: unknown) => void;
   /** What one request may ask for. */
   limits: GraphqlLimits;
+  /** Schemas of the site's own that are shown beside `public`. */
+  exposedSchemas?: readonly string[];
 }
 
-export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig.Preset {
+export function makePreset({
+  pool,
+  log,
+  limits,
+  exposedSchemas = [],
+}: PresetOptions): GraphileConfig.Preset {
   return {
     extends: [
       makeV4Preset({
@@ -84,8 +91,10 @@ export function makePreset({ pool, log, limits }: PresetOptions): GraphileConfig
       // `query { query { query … } }` and the node interface on Query serve Relay 1 only.
       "QueryQueryPlugin",
     ],
-    pgServices: [makePgService({ pool, schemas: ["public"] })],
+    pgServices: [makePgService({ pool, schemas: ["public", ...exposedSchemas] })],
     schema: {
+      // Of two things of one name, one would else be left out.
+      dontSwallowErrors: true,
       // The interface's names are allDexTrades and so on.
       pgSimplifyAllRows: false,
       // By these and no other: pattern matching reads whole tables.

@@ -5,12 +5,12 @@ import { Router, type Express, type RequestHandler } from "express";
 import type { Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
-import { makeSchema } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { Database } from "../../db/connect.ts";
 import type { DatabaseGate } from "../database-gate.ts";
 import { DatabaseUnreachable } from "../errors.ts";
 import { noteRoute } from "../observe/note-route.ts";
+import { buildSchema, SchemaConflict } from "./build-schema.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
 import { catalogState, followCatalogs } from "./schema-watch.ts";
 
@@ -58,21 +58,19 @@ export async function addGraphql(
   { plugins = [], gate, watch, onNewSchema = () => undefined, ...options }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
+  const { pool, exposedSchemas = [], log } = options;
   // Made anew for each schema: what its plugins keep is of one schema.
-  const presetNow = (): GraphileConfig.Preset => ({
-    extends: [makePreset(options)],
+  const presetOf = (schemas: readonly string[]): GraphileConfig.Preset => ({
+    extends: [makePreset({ ...options, exposedSchemas: schemas })],
     plugins,
     grafserv: { watch: watch !== undefined, eventStreamPath: STREAM },
   });
-  const preset: GraphileConfig.Preset = {
-    extends: [presetNow()],
-    schema: {
-      retryOnInitFail: async () => {
-        await sleep(RETRY_MS, undefined, { signal: released.signal }).catch(() => undefined);
-        return !released.signal.aborted;
-      },
-    },
-  };
+  const build = (): Promise<GraphQLSchema> => buildSchema({ presetOf, exposedSchemas, db: pool });
+  // What its operator has asked for and cannot have stops the start.
+  const atOnce =
+    gate.obstacle === undefined && exposedSchemas.length > 0
+      ? await build().catch(unlessConflict)
+      : undefined;
   // The routes' place in the application; what is behind it comes when the gate opens.
   const router = Router();
   const streams = new Set<ServerResponse>();
@@ -81,20 +79,18 @@ export async function addGraphql(
 
   const begin = async (): Promise<{ schema: Promise<unknown> }> => {
     await gate.opened;
-    const { db = options.pool, tell = () => undefined } = watch ?? {};
+    const { db = pool, tell = () => undefined } = watch ?? {};
     const known = watch && (await catalogState(db).catch(() => undefined));
-    const schema = makeSchema(preset).then((made) => made.schema);
-    const serving = grafserv({ preset, schema });
+    const schema =
+      atOnce === undefined ? untilBuilt(build, log, released.signal) : Promise.resolve(atOnce);
+    const serving = grafserv({ preset: presetOf(exposedSchemas), schema });
     instance = serving;
     await serving.addTo(router as unknown as Express, server);
 
-    const replace = (changed: GraphQLSchema): void => {
+    const rebuild = async (): Promise<void> => {
+      const changed = await build();
       onNewSchema();
       serving.setSchema(changed);
-    };
-    const rebuild = async (): Promise<void> => {
-      const { schema: changed } = await makeSchema(presetNow());
-      replace(changed);
       tell("The database's schema has changed: GraphQL shows it as it is now.");
     };
     // It fails only when it is released before it could be built, and then nobody asks any more.
@@ -126,6 +122,32 @@ export async function addGraphql(
       await instance?.release();
     },
   };
+}
+
+/** Any other failure may pass, and is tried again. */
+function unlessConflict(error: unknown): undefined {
+  if (error instanceof SchemaConflict) throw error;
+  return undefined;
+}
+
+/** Builds it, and again every second as long as that fails; of each reason `log` hears once. */
+async function untilBuilt(
+  build: () => Promise<GraphQLSchema>,
+  log: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<GraphQLSchema> {
+  let told: string | undefined;
+  for (;;) {
+    try {
+      return await build();
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== told) log(error);
+      told = message;
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw error;
+    }
+  }
 }
 
 /** A middleware that has the responses of a route known for as long as they last. */

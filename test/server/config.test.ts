@@ -24,6 +24,7 @@ it("has a default for everything", () => {
     port: 3000,
     databaseUrl: undefined,
     databaseOwnerUrl: undefined,
+    exposedSchemas: [],
     embeddedSeed: "simulated",
     seedTrades: 20_000,
     simulateRate: 1,
@@ -52,6 +53,7 @@ it("takes what is given", () => {
       HOST: "::1",
       PORT: "0",
       DATABASE_URL,
+      EXPOSED_SCHEMAS: "site, other,site",
       DATA_DIR: "data",
       EMBEDDED_SEED: "none",
       SEED_TRADES: "1000",
@@ -78,6 +80,7 @@ it("takes what is given", () => {
     databaseUrl: DATABASE_URL,
     // Migrates by the same login unless told another.
     databaseOwnerUrl: DATABASE_URL,
+    exposedSchemas: ["site", "other"],
     dataDir: resolve("data"),
     embeddedSeed: "none",
     seedTrades: 1000,

@@ -1,0 +1,279 @@
+// What a site adds to the schema by its own means: shown in GraphQL beside ours, and not in the way of
+// an upgrade unseen.
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { calculateHash } from "graphile-migrate/dist/hash.js";
+import { join } from "node:path";
+import { connect, type Client } from "../../db/connect.ts";
+import { makeRoles } from "../../db/roles.ts";
+import { makeTestApp } from "../app.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { aTrade, hours, insert, registerMarkets, setHead, WETH } from "../factories.ts";
+import { ask, dataOf } from "../graphql.ts";
+import { runFile, startService, type Ended } from "../service.ts";
+import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
+
+let copy: RepositoryCopy;
+let database: TestDatabase;
+/** The site's own login. */
+let site: Client;
+const login = `site_${process.pid}`;
+
+beforeAll(async () => {
+  copy = await copyRepository();
+});
+afterAll(() => copy.remove());
+beforeEach(async () => {
+  database = await makeDatabase();
+  await makeRoles(database.url);
+  await registerMarkets(database.writer);
+  await insert(database.writer, "dex_trade", aTrade({ id: 1, hour: 23 }));
+  await setHead(database.writer, 24);
+  const admin = await connect(database.url);
+  // As db/README.md has it.
+  await admin.query(`
+    create role ${login} login password 'site';
+    grant connect on database ${new URL(database.url).pathname.slice(1)} to ${login};
+    create schema site authorization ${login};
+    grant usage on schema public to ${login};
+    grant select, references on all tables in schema public to ${login};
+  `);
+  await admin.end();
+  const url = new URL(database.url);
+  url.username = login;
+  url.password = "site";
+  site = await connect(url.href);
+  await site.query("grant usage on schema site to dex_reader");
+});
+afterEach(async () => {
+  await site.end();
+  const admin = await connect(database.url);
+  await admin.query(`drop owned by ${login} cascade; drop role ${login}`);
+  await admin.end();
+  await database.drop();
+  for (const name of await later()) await rm(join(copy.folder, "db/migrations/committed", name));
+});
+
+const NOTE = `
+  create table site.note (
+    id integer primary key,
+    token text not null references public.dex_token (address),
+    body text not null
+  );
+  create index note_token_idx on site.note (token);
+  comment on table site.note is 'What the site has to say of a token.';
+  comment on column site.note.body is 'The words.';
+  grant select on site.note to dex_reader;
+`;
+const RATED_PRICE = `
+  create view site.rated_price as
+  select price.pair, price.last, 5 as stars
+  from public.dex_price as price;
+  comment on view site.rated_price is
+    E'@primaryKey pair\\n@foreignKey (pair) references public.dex_price (pair)|@fieldName dexPrice|@foreignFieldName rating\\nThe site''s rating of a price.';
+  grant select on site.rated_price to dex_reader;
+`;
+
+it("shows what is exposed with its comments, linked to ours both ways, and nothing else", async () => {
+  await site.query(NOTE + RATED_PRICE);
+  await site.query("insert into site.note values (1, $1, 'wrapped')", [WETH]);
+  const query = `{
+    allNotes { totalCount nodes { body dexTokenByToken { symbol notesByToken { totalCount } } } }
+    dexPrice(pair: "WETH/DAI") { rating { stars last dexPrice { last } } }
+    __type(name: "Note") { description }
+  }`;
+
+  const without = await makeTestApp(database.reader);
+  expect((await ask(without, "{ allNotes { totalCount } }")).errors).toHaveLength(1);
+  await without.close();
+
+  const app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
+  const data = await dataOf<Record<string, unknown>>(app, query);
+  const { errors } = await ask(app, "{ allNotes(first: 1001) { totalCount nodes { id } } }");
+  await app.close();
+
+  expect(data).toEqual({
+    allNotes: {
+      totalCount: 1,
+      nodes: [
+        { body: "wrapped", dexTokenByToken: { symbol: "WETH", notesByToken: { totalCount: 1 } } },
+      ],
+    },
+    dexPrice: {
+      rating: {
+        stars: 5,
+        last: "100.000000000000000000",
+        dexPrice: { last: "100.000000000000000000" },
+      },
+    },
+    __type: { description: "What the site has to say of a token." },
+  });
+  expect(errors?.[0]?.extensions?.["code"]).toBe("PAGE_TOO_LARGE");
+});
+
+describe("refuses to start, and says why", () => {
+  const startOn = (exposed: string): Promise<Ended> =>
+    startService({ DATABASE_URL: database.url, EXPOSED_SCHEMAS: exposed }).ended;
+
+  it.each([
+    ["a schema that there is not", "", "nowhere", /has no schema nowhere\.$/],
+    [
+      "one that dex_reader may not see",
+      "revoke usage on schema site from dex_reader",
+      "site",
+      /dex_reader may not see the schema site: `grant usage on schema site to dex_reader`\.$/,
+    ],
+    [
+      "a table of the name of ours",
+      "create table site.dex_token (id integer primary key); grant select on site.dex_token to dex_reader",
+      "site",
+      /^EXPOSED_SCHEMAS: site\.dex_token has the name of public\.dex_token\. Rename what is yours/,
+    ],
+    [
+      "a relation of the name of ours",
+      `${NOTE} comment on constraint note_token_fkey on site.note is '@foreignFieldName symbol'`,
+      "site",
+      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename what is yours/,
+    ],
+    [
+      "a field computed of our row that has the name of a column",
+      `create function site.dex_token_symbol(token public.dex_token) returns text
+       stable language sql as $$ select 'mine' $$;
+       comment on function site.dex_token_symbol(public.dex_token) is '@behavior +typeField -queryField'`,
+      "site",
+      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename what is yours/,
+    ],
+  ])("for %s", async (_name, sql, exposed, reason) => {
+    await site.query(sql);
+    const { code, stderr } = await startOn(exposed);
+    expect(stderr.trim()).toMatch(reason);
+    expect(code).toBe(1);
+  });
+
+  it("for one of the service's own", async () => {
+    const { code, stderr } = await startOn("site,dex_private");
+    expect(stderr.trim()).toBe(
+      'EXPOSED_SCHEMAS: "site,dex_private" is not names of schemas of your own, separated by commas.',
+    );
+    expect(code).toBe(1);
+  });
+});
+
+const later = async (): Promise<string[]> =>
+  (await readdir(join(copy.folder, "db/migrations/committed"))).filter((name) =>
+    name.includes("-later"),
+  );
+
+/** Writes the next committed migration of the copy, as the next release brings it. */
+async function release(body: string): Promise<string> {
+  const folder = join(copy.folder, "db/migrations/committed");
+  const last = (await readdir(folder)).sort().at(-1)!;
+  const [, previous = ""] = /^--! Hash: (.*)$/m.exec(await readFile(join(folder, last), "utf8"))!;
+  const name = `${String(Number.parseInt(last, 10) + 1).padStart(6, "0")}-later.sql`;
+  const text = `${body.trim()}\n`;
+  const hash = calculateHash(text, previous);
+  await writeFile(join(folder, name), `--! Previous: ${previous}\n--! Hash: ${hash}\n\n${text}`);
+  return name;
+}
+
+const upgrade = (): Promise<Ended> =>
+  runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, ["migrate"], copy.folder)
+    .ended;
+
+const WIDER_PRICE = `
+  create or replace view dex_price as
+  select dex_price_before.*, 1 as added
+  from (%) as dex_price_before;
+`;
+
+/** The change of a view that keeps its columns and adds one. */
+async function widerPrice(): Promise<string> {
+  const { rows } = await database.owner.query<{ definition: string }>(
+    "select pg_get_viewdef('dex_price'::regclass) as definition",
+  );
+  return WIDER_PRICE.replace("%", () => rows[0]!.definition.replace(/;\s*$/, ""));
+}
+
+describe("an upgrade of ours under additions of theirs", () => {
+  it("works where it only adds, and they stay as they were", async () => {
+    await site.query(RATED_PRICE);
+    await database.owner.query(`
+      alter table dex_trade add column venue text;
+      comment on column dex_trade.venue is 'Where it was made, as the site knows.';
+    `);
+    await release("alter table dex_trade add column fee numeric;");
+    await release(await widerPrice());
+
+    expect(await upgrade()).toMatchObject({ code: 0, stderr: "" });
+
+    await insert(database.writer, "dex_trade", aTrade({ id: 2, time: hours(23), idx: 2 }));
+    const app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
+    const data = await dataOf<Record<string, unknown>>(
+      app,
+      '{ allDexTrades(orderBy: ID_ASC) { nodes { id venue fee } } dexPrice(pair: "WETH/DAI") { added rating { stars } } }',
+    );
+    await app.close();
+    expect(data).toEqual({
+      allDexTrades: {
+        nodes: [
+          { id: "1", venue: null, fee: null },
+          { id: "2", venue: null, fee: null },
+        ],
+      },
+      dexPrice: { added: 1, rating: { stars: 5 } },
+    });
+  });
+
+  it("is refused, with all that would come before it, where a view of theirs stands in the way", async () => {
+    await site.query(RATED_PRICE);
+    await release("alter table dex_trade add column fee numeric;");
+    const blocked = await release("drop view dex_price;");
+
+    const { code, stderr } = await upgrade();
+
+    expect(stderr).toBe(
+      `${blocked} cannot be applied, and nothing was changed: cannot drop view dex_price because ` +
+        "other objects depend on it (view site.rated_price depends on view dex_price)\n",
+    );
+    expect(code).toBe(1);
+    const { rows } = await database.owner.query(
+      "select attname from pg_attribute where attrelid = 'dex_trade'::regclass and attname = 'fee'",
+    );
+    expect(rows).toEqual([]);
+
+    await site.query("drop view site.rated_price");
+    expect(await upgrade()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("is refused where a column of theirs has the name of a new one of ours", async () => {
+    await database.owner.query("alter table dex_trade add column fee text");
+    const blocked = await release("alter table dex_trade add column fee numeric;");
+
+    const { code, stderr } = await upgrade();
+
+    expect(stderr).toBe(
+      `${blocked} cannot be applied, and nothing was changed: column "fee" of relation "dex_trade" already exists\n`,
+    );
+    expect(code).toBe(1);
+  });
+
+  it("is applied, rehearsed or not, where a lock keeps it waiting", async () => {
+    await release("alter table dex_trade add column fee numeric;");
+    const reader = await connect(database.url, { role: "dex_reader" });
+    await reader.query("begin; select from dex_trade");
+    const upgrading = upgrade();
+    const waiting =
+      "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
+    // Others are shown what waits for what by a superuser alone.
+    const admin = await connect(database.url);
+    const isWaiting = async (): Promise<boolean> =>
+      (await admin.query<{ n: number }>(waiting)).rows[0]!.n > 0;
+    // The rehearsal waits, gives up, and the migration itself waits.
+    while (!(await isWaiting())) continue;
+    while (await isWaiting()) continue;
+    while (!(await isWaiting())) continue;
+    await reader.end();
+    await admin.end();
+
+    expect(await upgrading).toMatchObject({ code: 0, stderr: "" });
+  });
+});
