@@ -304,6 +304,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/book/{base}/{quote}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The book of a market
+         * @description At the head, by levels: the open offers of one side at one price, with what is left of them. The best levels are `bid` and `ask` of the market.
+         */
+        get: operations["v2Book"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/candles/{base}/{quote}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The candles of a market, oldest first
+         * @description Up to the head, of trades that have a price. The candle of the interval that the head is in is the last, and not `complete`. Intervals are counted from the Unix epoch, in UTC.
+         */
+        get: operations["v2Candles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -445,6 +485,45 @@ export interface components {
         };
         /** @description A decimal number like Decimal, with a minus before it where it is below zero. */
         SignedDecimal: string;
+        Book: {
+            /** @description The offers that buy base, by price from the highest down. */
+            bids: components["schemas"]["BookLevel"][];
+            /** @description The offers that sell base, by price from the lowest up. */
+            asks: components["schemas"]["BookLevel"][];
+        };
+        BookLevel: {
+            /** @description In quote per base. */
+            price: components["schemas"]["Decimal"];
+            /** @description What is left of its offers, in base units. */
+            vol: components["schemas"]["Decimal"];
+            /** @description What is left of its offers, in quote units. */
+            quoteVol: components["schemas"]["Decimal"];
+            /** @description How many offers there are at this price. */
+            offers: number;
+        };
+        Candle: {
+            /**
+             * Format: date-time
+             * @description The start of the interval, in ISO 8601 UTC with milliseconds. The interval ends before the next.
+             */
+            time: string;
+            /** @description The price of the first trade, in quote per base. */
+            open: components["schemas"]["Decimal"];
+            /** @description The highest price of a trade. */
+            high: components["schemas"]["Decimal"];
+            /** @description The lowest price of a trade. */
+            low: components["schemas"]["Decimal"];
+            /** @description The price of the last trade. */
+            close: components["schemas"]["Decimal"];
+            /** @description The volume in base units. */
+            vol: components["schemas"]["Decimal"];
+            /** @description The volume in quote units. */
+            quoteVol: components["schemas"]["Decimal"];
+            /** @description How many trades there were that have a price. */
+            trades: number;
+            /** @description Whether the interval is over; else the candle is of its trades up to the head. */
+            complete: boolean;
+        };
         V1Failure: {
             data: Record<string, never>;
             /** @description The head that the service saw last, else its clock, in whole seconds of Unix time. */
@@ -516,6 +595,12 @@ export interface components {
         V1RequestTimeout: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -526,6 +611,12 @@ export interface components {
         V1ContentTooLarge: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -554,6 +645,10 @@ export interface components {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -581,6 +676,12 @@ export interface components {
         V1HeadersTooLarge: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -673,6 +774,12 @@ export interface components {
         V2RequestTimeout: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -683,6 +790,12 @@ export interface components {
         V2ContentTooLarge: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -711,6 +824,10 @@ export interface components {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -738,6 +855,12 @@ export interface components {
         V2HeadersTooLarge: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -1685,6 +1808,162 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Summary"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            408: components["responses"]["V2RequestTimeout"];
+            413: components["responses"]["V2ContentTooLarge"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            431: components["responses"]["V2HeadersTooLarge"];
+            500: components["responses"]["V2InternalError"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Book: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many levels of each side, at most. Must be an integer from 1 to 1000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                depth?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The base token's symbol, in any case.
+                 * @example weth
+                 */
+                base: string;
+                /**
+                 * @description The quote token's symbol, in any case.
+                 * @example dai
+                 */
+                quote: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The book of a market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Book"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            408: components["responses"]["V2RequestTimeout"];
+            413: components["responses"]["V2ContentTooLarge"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            431: components["responses"]["V2HeadersTooLarge"];
+            500: components["responses"]["V2InternalError"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Candles: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How long each is. Must be one of 1m, 5m, 15m, 30m, 1h, 4h, 1d, given once.
+                 * @example 1h
+                 */
+                interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
+                /**
+                 * @description They start at this time or after it. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description They start before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                to?: string;
+                /**
+                 * @description How many, at most: the first ones where `from` is given, else the last. Must be an integer from 1 to 1000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                limit?: number;
+                /**
+                 * @description What an interval without trades gives: `omit` no candle, `flat` one at the price before it, with nothing traded; before the first trade there is none. Must be one of omit, flat, given once.
+                 * @example omit
+                 */
+                empty?: "omit" | "flat";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The base token's symbol, in any case.
+                 * @example weth
+                 */
+                base: string;
+                /**
+                 * @description The quote token's symbol, in any case.
+                 * @example dai
+                 */
+                quote: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The candles of a market, oldest first. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Candle"][];
                         /**
                          * Format: date-time
                          * @description The moment that the data describe, the exchange's head, in ISO 8601 UTC with milliseconds, truncated.

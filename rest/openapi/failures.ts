@@ -42,14 +42,14 @@ export const failures: Failure[] = [
     status: 408,
     name: "RequestTimeout",
     description: "The request did not arrive in time. The connection is closed.",
-    headers: ["Cache-Control"],
+    headers: read,
     isEarly: true,
   },
   {
     status: 413,
     name: "ContentTooLarge",
     description: "The extensions of a chunk of the body are too long. The connection is closed.",
-    headers: ["Cache-Control"],
+    headers: read,
     isEarly: true,
   },
   {
@@ -62,7 +62,7 @@ export const failures: Failure[] = [
     status: 417,
     name: "ExpectationFailed",
     description: "`Expect` has something else than `100-continue`. The connection is closed.",
-    headers: ["Cache-Control", ...OF_THE_REQUEST],
+    headers: read,
   },
   {
     status: 429,
@@ -74,7 +74,7 @@ export const failures: Failure[] = [
     status: 431,
     name: "HeadersTooLarge",
     description: "The request's headers are too long. The connection is closed.",
-    headers: ["Cache-Control"],
+    headers: read,
     isEarly: true,
   },
   {
