@@ -110,3 +110,26 @@ it("is the same by GraphQL, by pages", async () => {
     pageInfo: { hasNextPage: true },
   });
 });
+
+it("is read from the offers at its best prices, however many there are", async () => {
+  const { pair, maker, lot_gem, bid_gem, tx } = anOffer();
+  await database.writer.query(
+    `insert into dex_offer (id, block, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, time, tx)
+    select n, 0, $1, $2, $3, 1, $4, n, '2026-01-01T00:00:00Z', $5
+    from generate_series(1000, 3999) as n`,
+    [pair, maker, lot_gem, bid_gem, tx],
+  );
+  await database.owner.query("analyze dex_offer");
+  const client = await database.owner.connect();
+  await client.query("begin");
+  await client.query("select * from dex_book('WETH', 'DAI', 10)");
+  const { rows } = await client.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::integer as read
+    from pg_stat_xact_user_tables
+    where relname = 'dex_offer'`,
+  );
+  await client.query("rollback");
+  client.release();
+  // Ten levels of asks and the two of bids: each once for its price and once for what is left.
+  expect(rows[0]!.read).toBeLessThanOrEqual(2 * (10 + 1 + 3) + 10);
+});
