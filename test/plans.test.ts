@@ -2,7 +2,7 @@
 // history. The statements are those that the service really sends.
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
-import { explain, type Explained, type Statement } from "./explain.ts";
+import { explain, rowsRead, type Explained, type Statement } from "./explain.ts";
 import { aTrade, DAI, insert, registerMarkets, WETH } from "./factories.ts";
 import { dataOf } from "./graphql.ts";
 
@@ -234,4 +234,26 @@ it("the figures of a market read hours and minutes, and not the trades of its la
     // and for its time once more; the one that stood 24 hours ago, and the block before it.
     expect(await read("dex_trade")).toBeLessThanOrEqual(5 * 5 + 2 + 2 + 2);
   }
+});
+
+it.each([
+  ["1h", 3600],
+  ["1d", 86_400],
+])("candles of %s read their hours and two trades each", async (interval, seconds) => {
+  // The market has trades for 200,000 / 3 × 12 s, or 222 hours: 9 days and 6 hours.
+  const hours = 222;
+  const candles = Math.min(100, Math.floor((hours * 3600) / seconds));
+  const read = await rowsRead(
+    database.owner,
+    `select * from dex_candles('WETH', 'DAI', '${interval}', null, null, ${candles})`,
+  );
+
+  // The first and the last of each, each with the one behind it, which has another time; and those of
+  // the head's minute, which is not over: 5 a minute.
+  expect(read["dex_trade"]).toBeLessThanOrEqual(4 * candles + 2 * 5);
+  // Each hour once to find the candles, once for their sums, and once more to see whether the head
+  // cuts it, of days that begin and end within; the minutes of the one that it does.
+  const each = (candles * seconds) / 3600;
+  expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
+  expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
 });
