@@ -140,7 +140,9 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
   const begin = (settings: Parameters<WithPgClient>[0]): Promise<PgClient> =>
     new Promise((resolve, reject) => {
       withPgClient(settings, async (client) => {
-        await client.query({ text: "begin isolation level repeatable read read only" });
+        await client.query({
+          text: "begin isolation level repeatable read read only; savepoint begun",
+        });
         resolve(client);
         await ended.promise;
         await last;
@@ -152,7 +154,9 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
   const inTurn: WithPgClient = async (settings, callback) => {
     const client = await (begun ??= begin(settings));
     const result = last.then(() => callback(client));
-    last = result.catch(() => undefined);
+    // What one field fails by is not the others' fault; they go on in the same snapshot.
+    const goOn = (): Promise<unknown> => client.query({ text: "rollback to savepoint begun" });
+    last = result.catch(goOn).catch(() => undefined);
     return result;
   };
   return { withPgClient: inTurn, end: () => ended.resolve(undefined) };

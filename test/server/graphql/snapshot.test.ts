@@ -243,7 +243,7 @@ it.each([
   await dataOf(app, query);
   await until(async () => (await held()) === 0);
   expect(sent.filter(isTransaction)).toEqual([
-    "begin isolation level repeatable read read only",
+    "begin isolation level repeatable read read only; savepoint begun",
     "commit",
   ]);
 });
@@ -380,6 +380,31 @@ it("fails once where its page's statement fails, without a transaction", async (
   expect(await pageOf()).toMatchObject({ totalCount: 10 });
 });
 
+it("answers the other fields where one fails in its transaction, and from the same snapshot", async () => {
+  await addTrades(5);
+  app.logged.length = 0;
+  // Written between the failure and what is asked after it.
+  meanwhile = { statement: "rollback to savepoint", act: () => addTrades(3) };
+  const { data, errors } = await ask<{ before: Trades; after: Trades }>(
+    app,
+    `{
+      before: allDexTrades(first: 2) { totalCount nodes { id offer { id } } }
+      dexBook(base: "weth", quote: "dai", depth: 5000, first: 1) { nodes { price } }
+      after: allDexTrades(last: 2) { totalCount nodes { id offer { id } } }
+    }`,
+  );
+
+  expect(meanwhile).toBeUndefined();
+  expect(errors).toEqual([
+    expect.objectContaining({ path: ["dexBook"], extensions: { code: "BAD_USER_INPUT" } }),
+  ]);
+  expect([data?.before, data?.after]).toMatchObject([
+    { totalCount: 5, nodes: [{}, {}] },
+    { totalCount: 5, nodes: [{}, {}] },
+  ]);
+  expect(app.logged).toEqual([]);
+});
+
 it("decides for each operation of a document by itself", async () => {
   const query = `query count { allDexTrades { totalCount } }
     query edges { allDexTrades { totalCount edges { cursor } } }
@@ -398,23 +423,24 @@ it("decides for each operation of a document by itself", async () => {
   }
 });
 
-it.each(["pg_cancel_backend", "pg_terminate_backend"])(
-  "lets go where its statement ends by %s, and only that operation fails",
-  async (end) => {
-    await addTrades(10);
-    const { data, errors } = await whileItWaits(
-      () => ask(app, WAITS_FOR_HEAD),
-      async () => {
-        for (const pid of await waitingPids()) await locker.query(`select ${end}($1)`, [pid]);
-      },
-    );
-    expect(errors).not.toHaveLength(0);
-    expect(data?.allDexTrades ?? null).toBeNull();
-    await until(async () => (await held()) === 0);
-    const again = await dataOf(app, WAITS_FOR_HEAD);
-    expect(again.allDexTrades.totalCount).toBe(10);
-  },
-);
+it.each([
+  ["pg_cancel_backend", "and the other field is answered", [["dexHead"]], 10],
+  // With the connection its snapshot is gone.
+  ["pg_terminate_backend", "and so does the operation", [["dexHead"], ["allDexTrades"]], undefined],
+])("lets go where its statement ends by %s, %s", async (end, _what, failed, totalCount) => {
+  await addTrades(10);
+  const { data, errors } = await whileItWaits(
+    () => ask<{ allDexTrades: TradesPage | null }>(app, WAITS_FOR_HEAD),
+    async () => {
+      for (const pid of await waitingPids()) await locker.query(`select ${end}($1)`, [pid]);
+    },
+  );
+  expect(errors?.map(({ path }) => path)).toEqual(failed);
+  expect(data?.allDexTrades?.totalCount).toBe(totalCount);
+  await until(async () => (await held()) === 0);
+  const again = await dataOf(app, WAITS_FOR_HEAD);
+  expect(again.allDexTrades.totalCount).toBe(10);
+});
 
 it("lets go where its client has gone away", async () => {
   await addTrades(10);
