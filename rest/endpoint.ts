@@ -73,13 +73,13 @@ export function versionRouter(
 }
 
 async function ask(
-  { path, query: parameters = {}, find }: Endpoint,
+  { path, query: parameters, find }: Endpoint,
   db: Database,
   head: LastHead,
   req: Request,
 ): Promise<Snapshot<unknown>> {
   const pair = namesPair(path) ? readPair(req) : undefined;
-  const query = readQuery(req, parameters);
+  const query = parameters === undefined ? {} : readQuery(req, parameters);
   // Which endpoints have a pair, `endpoint` has seen.
   if (!(query instanceof BadParameter))
     return find(db, { pair, query } as Asked<string, typeof query>);
