@@ -1,12 +1,15 @@
 // What the service has to answer at a head, computed the long way from the rows of its tables.
 import type { Client } from "../../db/connect.ts";
 import {
+  bookOf,
   bruteForce,
+  candlesOf,
   decimal,
   quotient,
   units,
+  type Candle,
   type Figures,
-  type Moment,
+  type Level,
   type Recording,
   type Row,
 } from "../brute-force.ts";
@@ -14,7 +17,13 @@ import {
 /** All that was ever written, and the head when it was read. */
 export interface Written {
   recording: Recording;
-  head: { block: number; time: number };
+  head: Head;
+}
+
+/** A block, and its time in milliseconds. */
+export interface Head {
+  block: number;
+  time: number;
 }
 
 const COLUMNS = {
@@ -66,36 +75,40 @@ export interface Case {
   right: unknown;
 }
 
-const GRAPHQL_FIGURES = `{
+const GRAPHQL_MARKETS = `{
   dexHead { block time }
-  allDexMarkets(orderBy: NATURAL) { nodes { pair price last vol ask bid low high active } }
-}`.replace("(orderBy: NATURAL)", "");
+  allDexMarkets { nodes { pair price last vol ask bid low high active } }
+}`;
 
 const GRAPHQL_TRADES = `{
   allDexTrades(first: 50, orderBy: ID_DESC) { totalCount nodes { id offerId lotAmt bidAmt block } }
 }`;
 
+/** Summaries, book and candles, with the head that they are of. */
+export const GRAPHQL_AT_HEAD = `{
+  dexHead { block time }
+  allDexSummaries(first: 50) {
+    nodes {
+      pair last lastTime open change percent low high vwap vol quoteVol trades bid ask spread
+    }
+  }
+  dexBook(base: "weth", quote: "dai", depth: 5) { nodes { act price vol quoteVol offers } }
+  dexCandles(base: "weth", quote: "dai", interval: "4h", limit: 20, empty: "flat") {
+    nodes { time open high low close vol quoteVol trades complete }
+  }
+}`;
+
 /** What REST and GraphQL are asked while faults are thrown in; `right` is the answer's whole body. */
 export function casesAt({ recording, head }: Written): Case[] {
-  const figures = restFigures(recording, head);
-  const iso = new Date(head.time).toISOString();
-  const seconds = Math.floor(head.time / 1000);
-  const v1 = (data: unknown): object => ({ data, time: seconds, message: "success" });
-  const v2 = (data: unknown): object => ({ data, time: iso, message: "success" });
-  const { markets, prices, volumes, summaries, active } = figures;
+  const all = bruteForce(recording, head);
   const newest = recording.trades.slice(-50).reverse();
+  const time = { v1: Math.floor(head.time / 1000), v2: new Date(head.time).toISOString() };
+  const rest = Object.entries(restDataAt(recording, head, all)).map(([path, data]) => ({
+    path,
+    right: { data, time: path.startsWith("/v1") ? time.v1 : time.v2, message: "success" },
+  }));
   return [
-    { path: "/v1/markets/", right: v1(active) },
-    { path: "/v1/markets/weth/dai", right: v1(markets["WETH/DAI"]) },
-    { path: "/v1/prices/", right: v1(prices) },
-    { path: "/v1/prices/mkr/weth", right: v1(prices["MKR/WETH"]) },
-    { path: "/v1/volumes/dai/usdc", right: v1(volumes["DAI/USDC"]) },
-    { path: "/v2/prices", right: v2(prices) },
-    { path: "/v2/volumes", right: v2(volumes) },
-    { path: "/v2/volumes/weth/usdc", right: v2(volumes["WETH/USDC"]) },
-    { path: "/v2/summary", right: v2(summaries) },
-    { path: "/v2/trades/weth/dai?limit=40", right: v2(tradesOf(recording, head, "WETH/DAI", 40)) },
-    { path: "/v2/trades/dai/usdc", right: v2(tradesOf(recording, head, "DAI/USDC", 100)) },
+    ...rest,
     {
       path: "/graphql",
       query: GRAPHQL_TRADES,
@@ -107,24 +120,75 @@ export function casesAt({ recording, head }: Written): Case[] {
     },
     {
       path: "/graphql",
-      query: GRAPHQL_FIGURES,
+      query: GRAPHQL_MARKETS,
       right: {
         data: {
-          dexHead: { block: head.block, time: iso.replace("Z", "000+00:00") },
-          allDexMarkets: { nodes: bruteForce(recording, head).map(graphqlMarket) },
+          dexHead: { block: head.block, time: graphqlTime(head.time) },
+          allDexMarkets: { nodes: all.map(graphqlMarket) },
         },
       },
+    },
+    {
+      path: "/graphql",
+      query: GRAPHQL_AT_HEAD,
+      right: { data: graphqlAtHead(recording, head, all) },
     },
   ];
 }
 
 type Named<T> = Record<string, T>;
 
-/** The `data` of REST's lists at a moment. */
-export const restFigures = (recording: Recording, moment: Moment): RestFigures =>
-  restFiguresOf(bruteForce(recording, moment));
+/** The `data` that REST answers with by path, at a moment with these figures. */
+export function restDataAt(recording: Recording, moment: Head, all: Figures[]): Named<unknown> {
+  const { markets, prices, volumes, summaries, active } = restFiguresOf(all);
+  const wethDai = pairOf(recording, "WETH/DAI");
+  const hours = { minutes: 60, from: null, to: null, limit: 100, empty: "omit" } as const;
+  const days = { ...hours, minutes: 1440, limit: 5, empty: "flat" } as const;
+  return {
+    "/v1/markets/": active,
+    "/v1/markets/weth/dai": markets["WETH/DAI"],
+    "/v1/prices/": prices,
+    "/v1/prices/mkr/weth": prices["MKR/WETH"],
+    "/v1/volumes/": volumes,
+    "/v1/volumes/dai/usdc": volumes["DAI/USDC"],
+    "/v2/prices": prices,
+    "/v2/volumes": volumes,
+    "/v2/volumes/weth/usdc": volumes["WETH/USDC"],
+    "/v2/summary": summaries,
+    "/v2/summary/weth/dai": summaries["WETH/DAI"],
+    "/v2/trades/weth/dai?limit=40": tradesOf(recording, moment, "WETH/DAI", 40),
+    "/v2/trades/dai/usdc": tradesOf(recording, moment, "DAI/USDC", 100),
+    "/v2/book/weth/dai": restBook(bookOf(wethDai, recording, moment, 50)),
+    "/v2/book/weth/dai?depth=3": restBook(bookOf(wethDai, recording, moment, 3)),
+    "/v2/candles/weth/dai": candlesOf(wethDai, recording, moment, hours).map(restCandle),
+    "/v2/candles/weth/dai?interval=1d&limit=5&empty=flat": candlesOf(
+      wethDai,
+      recording,
+      moment,
+      days,
+    ).map(restCandle),
+  };
+}
 
-export interface RestFigures {
+/** The `data` of GRAPHQL_AT_HEAD at a head with these figures. */
+export function graphqlAtHead(recording: Recording, head: Head, all: Figures[]): object {
+  const wethDai = pairOf(recording, "WETH/DAI");
+  const asked = { minutes: 240, from: null, to: null, limit: 20, empty: "flat" } as const;
+  return {
+    dexHead: { block: head.block, time: graphqlTime(head.time) },
+    allDexSummaries: { nodes: all.map(graphqlSummary) },
+    dexBook: { nodes: bookOf(wethDai, recording, head, 5).map(graphqlLevel) },
+    dexCandles: { nodes: candlesOf(wethDai, recording, head, asked).map(graphqlCandle) },
+  };
+}
+
+function pairOf({ pairs }: Recording, name: string): Row {
+  const pair = pairs.find((row) => `${row["base"]}/${row["quote"]}` === name);
+  if (pair === undefined) throw new Error(`the exchange has no pair ${name}`);
+  return pair;
+}
+
+interface RestFigures {
   markets: Named<object>;
   active: Named<object>;
   prices: Named<object>;
@@ -133,7 +197,7 @@ export interface RestFigures {
 }
 
 /** Figures as REST lists them. */
-export function restFiguresOf(all: Figures[]): RestFigures {
+function restFiguresOf(all: Figures[]): RestFigures {
   const by = (shape: (row: Figures) => object): Named<object> =>
     Object.fromEntries(all.map((row) => [row.pair, shape(row)]));
   const markets = by((row) => ({
@@ -181,7 +245,7 @@ export function restFiguresOf(all: Figures[]): RestFigures {
 }
 
 /** REST's newest trades of a pair up to the moment's block. */
-export function tradesOf(
+function tradesOf(
   { tokens, trades }: Recording,
   moment: { block: number },
   pair: string,
@@ -210,6 +274,35 @@ export function tradesOf(
     });
 }
 
+const restBook = (levels: Level[]): object => {
+  const side = (act: Level["act"]): object[] =>
+    levels
+      .filter((level) => level.act === act)
+      .map(({ price, vol, quote_vol, offers }) => ({
+        price: rest(price),
+        vol: rest(vol),
+        quoteVol: rest(quote_vol),
+        offers,
+      }));
+  return { bids: side("buy"), asks: side("sell") };
+};
+
+const restCandle = (candle: Candle): object => ({
+  time: candle.time.toISOString(),
+  open: rest(candle.open),
+  high: rest(candle.high),
+  low: rest(candle.low),
+  close: rest(candle.close),
+  vol: rest(candle.vol),
+  quoteVol: rest(candle.quote_vol),
+  trades: candle.trades,
+  complete: candle.complete,
+});
+
+/** As GraphQL prints times, to the microsecond. */
+const graphqlTime = (time: number): string =>
+  new Date(time).toISOString().replace("Z", "000+00:00");
+
 const graphqlTrade = (row: Row): object => ({
   id: row["id"],
   offerId: Number(row["offer_id"]),
@@ -228,6 +321,44 @@ const graphqlMarket = (row: Figures): object => ({
   low: row.low,
   high: row.high,
   active: row.active,
+});
+
+const graphqlSummary = (row: Figures): object => ({
+  pair: row.pair,
+  last: row.last,
+  lastTime: row.last_time && graphqlTime(row.last_time.getTime()),
+  open: row.open,
+  change: row.change,
+  percent: row.percent,
+  low: row.low,
+  high: row.high,
+  vwap: row.vwap,
+  vol: row.vol,
+  quoteVol: row.quote_vol,
+  trades: row.trades,
+  bid: row.bid,
+  ask: row.ask,
+  spread: row.spread,
+});
+
+const graphqlLevel = ({ act, price, vol, quote_vol, offers }: Level): object => ({
+  act,
+  price,
+  vol,
+  quoteVol: quote_vol,
+  offers,
+});
+
+const graphqlCandle = (candle: Candle): object => ({
+  time: graphqlTime(candle.time.getTime()),
+  open: candle.open,
+  high: candle.high,
+  low: candle.low,
+  close: candle.close,
+  vol: candle.vol,
+  quoteVol: candle.quote_vol,
+  trades: candle.trades,
+  complete: candle.complete,
 });
 
 /** A figure as REST prints it: without trailing zeros, and "0" where there is none. */

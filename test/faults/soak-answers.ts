@@ -1,6 +1,12 @@
 // Judges what a service answered while it was written to, by all that was written in the end.
 import { bruteForce, type Figures, type Recording } from "../brute-force.ts";
-import { restFiguresOf, tradesOf, type Written } from "./right-answers.ts";
+import {
+  GRAPHQL_AT_HEAD,
+  graphqlAtHead,
+  restDataAt,
+  type Head,
+  type Written,
+} from "./right-answers.ts";
 
 /** An answer of status 200, and how often it came. */
 export interface Seen {
@@ -31,18 +37,19 @@ export const CASES: { path: string; query?: string }[] = [
   { path: "/v2/prices" },
   { path: "/v2/volumes" },
   { path: "/v2/trades/weth/dai?limit=40" },
-  { path: "/v2/trades/dai/usdc?limit=40" },
+  { path: "/v2/trades/dai/usdc" },
+  { path: "/v2/summary" },
+  { path: "/v2/summary/weth/dai" },
+  { path: "/v2/book/weth/dai" },
+  { path: "/v2/candles/weth/dai" },
+  { path: "/v2/candles/weth/dai?interval=1d&limit=5&empty=flat" },
   { path: "/graphql", query: TRADES },
   { path: "/graphql", query: OF_MARKET },
   { path: "/graphql", query: FIGURES },
+  { path: "/graphql", query: GRAPHQL_AT_HEAD },
 ];
 
 const rank = ({ query }: Seen): number => (query === undefined ? 0 : 1);
-
-interface Moment {
-  block: number;
-  time: number;
-}
 
 /** The answers that are right at no head which they may be of, each in a line. */
 export function wrongAnswers(answers: Seen[], written: Written): string[] {
@@ -59,7 +66,8 @@ export function wrongAnswers(answers: Seen[], written: Written): string[] {
 class Judge {
   readonly #recording: Recording;
   /** The block of each time, both ascending: a time may have several. */
-  readonly #blocks: Moment[];
+  readonly #blocks: Head[];
+  /** By head, the right `data` by path or query. */
   readonly #figures = new Map<string, Record<string, unknown>>();
   /** As GraphQL gives them, of every head that an answer of REST's may be of. */
   readonly #graphqlFigures = new Set<string>();
@@ -78,10 +86,11 @@ class Judge {
   isRight({ path, query, text }: Seen): boolean {
     const answer = JSON.parse(text) as { data: Record<string, unknown>; time: number | string };
     if (query === FIGURES) return this.#isOfSomeHead(answer.data["allDexPrices"]);
+    if (query === GRAPHQL_AT_HEAD) return this.#isOfItsHead(answer.data);
     if (query !== undefined) return this.#isPage(answer.data["allDexTrades"], query === OF_MARKET);
     const time = typeof answer.time === "number" ? answer.time * 1000 : Date.parse(answer.time);
     return this.#headsOf(time).some(
-      (head) => JSON.stringify(this.#right(path, head)) === JSON.stringify(answer.data),
+      (head) => JSON.stringify(this.#figuresOf(head)[path]) === JSON.stringify(answer.data),
     );
   }
 
@@ -89,37 +98,33 @@ class Judge {
    * The heads that an answer of this time may be of. A block without rows changes nothing but the
    * time, so the last that has some stands for it.
    */
-  #headsOf(time: number): Moment[] {
+  #headsOf(time: number): Head[] {
     const before = this.#blocks.findLast((one) => one.time < time);
     const at = this.#blocks.filter((one) => one.time === time);
     return [...at, ...(before === undefined ? [] : [before])].map(({ block }) => ({ block, time }));
   }
 
-  #right(path: string, head: Moment): unknown {
-    const [, pair] = /^\/v2\/trades\/([a-z]+\/[a-z]+)/.exec(path) ?? [];
-    if (pair !== undefined) return tradesOf(this.#recording, head, pair.toUpperCase(), 40);
-    return this.#figuresOf(head)[path];
-  }
-
-  #figuresOf(head: Moment): Record<string, unknown> {
+  #figuresOf(head: Head): Record<string, unknown> {
     const key = `${head.block} ${head.time}`;
     const figures = this.#figures.get(key) ?? this.#figuresAt(head);
     this.#figures.set(key, figures);
     return figures;
   }
 
-  #figuresAt(head: Moment): Record<string, unknown> {
+  #figuresAt(head: Head): Record<string, unknown> {
     const all = bruteForce(this.#recording, head);
     this.#graphqlFigures.add(JSON.stringify({ nodes: all.map(graphqlPrice) }));
-    const { markets, active, prices, volumes } = restFiguresOf(all);
     return {
-      "/v1/markets/": active,
-      "/v1/markets/weth/dai": markets["WETH/DAI"],
-      "/v1/prices/": prices,
-      "/v1/volumes/": volumes,
-      "/v2/prices": prices,
-      "/v2/volumes": volumes,
+      ...restDataAt(this.#recording, head, all),
+      [GRAPHQL_AT_HEAD]: graphqlAtHead(this.#recording, head, all),
     };
+  }
+
+  /** All parts of this answer are of the one head that it names. */
+  #isOfItsHead(found: Record<string, unknown>): boolean {
+    const { block, time } = found["dexHead"] as { block: number; time: string };
+    const head = { block, time: Date.parse(time) };
+    return JSON.stringify(found) === JSON.stringify(this.#figuresOf(head)[GRAPHQL_AT_HEAD]);
   }
 
   /** GraphQL's figures name no head; they must be those of some head. */

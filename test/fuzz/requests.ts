@@ -5,7 +5,18 @@ import type { Asked } from "../exchange-http.ts";
 const segment = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.constantFrom("v1", "v2", "markets", "pairs", "prices", "volumes", "trades"),
+    arbitrary: fc.constantFrom(
+      "v1",
+      "v2",
+      "markets",
+      "pairs",
+      "prices",
+      "volumes",
+      "trades",
+      "summary",
+      "book",
+      "candles",
+    ),
   },
   { weight: 5, arbitrary: fc.constantFrom("weth", "dai", "WETH", "DAI", "mkr", "wstETH", "usdc") },
   fc.constantFrom(
@@ -55,10 +66,40 @@ const number = fc.oneof(
     .map((text) => encodeURIComponent(text.toWellFormed())),
 );
 
+/** What the parameters that are no numbers take, and what is next to that. */
+const word = fc.constantFrom(
+  "1m",
+  "1h",
+  "1d",
+  "2h",
+  "omit",
+  "flat",
+  "FLAT",
+  "2026-01-01T01:00:00Z",
+  "2026-01-01T02:00:00.000Z",
+  "1970-01-01T00:00:00Z",
+  "9999-12-31T23:59:59.999Z",
+  "2026-02-30T00:00:00Z",
+  "2026-01-01T00:00:00%2B01:00",
+);
+
 const parameter = fc
   .tuple(
-    fc.constantFrom("limit", "fromId", "limit[]", "limit[a]", "query", "x", "__proto__"),
-    number,
+    fc.constantFrom(
+      "limit",
+      "fromId",
+      "depth",
+      "interval",
+      "from",
+      "to",
+      "empty",
+      "limit[]",
+      "limit[a]",
+      "query",
+      "x",
+      "__proto__",
+    ),
+    fc.oneof({ weight: 2, arbitrary: number }, { weight: 1, arbitrary: word }),
   )
   .map(([name, value]) => `${name}=${value}`);
 
@@ -69,7 +110,15 @@ const path = fc
         weight: 3,
         arbitrary: fc
           .tuple(
-            fc.constantFrom("/v2/trades/", "/v1/markets/", "/v2/prices/", "/v1/volumes/"),
+            fc.constantFrom(
+              "/v2/trades/",
+              "/v1/markets/",
+              "/v2/prices/",
+              "/v1/volumes/",
+              "/v2/summary/",
+              "/v2/book/",
+              "/v2/candles/",
+            ),
             segment,
             segment,
           )
