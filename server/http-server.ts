@@ -113,6 +113,10 @@ function answerOn(socket: Socket): ServerResponse | undefined {
 /**
  * What came on a connection as a request, as far as it is known, and a last answer to it, in place of
  * the one that is being made. Once that is out, what the client still sends is not waited for.
+ *
+ * Of a head that was never whole Node gives the packet that it could not read, and where that came
+ * late not even this: the method is unknown, and the answer has a body though it may be to a HEAD.
+ * It tells all others why, and nothing can be mistaken for it: the connection ends with it.
  */
 function asRequest(
   socket: Socket,

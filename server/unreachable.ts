@@ -9,9 +9,10 @@ const UNREACHABLE_SQLSTATE = /^(08...|57P0[12345]|53...|28...|3D000|40001)$/;
 const TLS_REFUSAL =
   /^(ERR_TLS_|ERR_SSL_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_|HOSTNAME_MISMATCH)/;
 
-// What the driver says of a connection that it could not make or that broke, without any code.
+// What the driver says of a connection that it could not make, that broke, or on which no answer came
+// within the bound of a query, without any code.
 const UNREACHABLE_MESSAGE =
-  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client was closed and is not queryable|Client has encountered a connection error and is not queryable|Cannot use a pool after calling end on the pool|The server does not support SSL connections|There was an error establishing an SSL connection)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client was closed and is not queryable|Client has encountered a connection error and is not queryable|Cannot use a pool after calling end on the pool|The server does not support SSL connections|There was an error establishing an SSL connection)/;
 
 /** Whether a query failed because the database could not be reached, so that it may be tried again. */
 export function isUnreachable(error: unknown): boolean {

@@ -25,7 +25,7 @@ export interface Received {
 /** When it was asked, under which id, and how long it took: never the same for two requests. */
 const OF_THE_REQUEST = new Set(["Date", "X-Request-Id", "Server-Timing"]);
 
-interface Means {
+export interface Means {
   agent?: Agent;
   signal?: AbortSignal;
 }

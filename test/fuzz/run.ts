@@ -13,7 +13,8 @@ import { loadRows } from "../../db/load/write.ts";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import type { TestDatabase } from "../database.ts";
-import { exchange, graphql, type Asked } from "../exchange-http.ts";
+import { graphql, type Asked } from "../exchange-http.ts";
+import { answerTo } from "./answer-to.ts";
 import { graphqlBody } from "./documents.ts";
 import { folder } from "./files.ts";
 import { rawRequest, restRequest } from "./requests.ts";
@@ -50,8 +51,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
 async function giveRequest(asked: Asked, { app }: Target): Promise<string> {
   const signal = AbortSignal.timeout(HANGS_MS);
-  const { status, body } = await exchange(app.url, asked, { agent, signal });
-  const text = body.toString("utf8");
+  const { status, text } = await answerTo(app.url, asked, { agent, signal });
   if (status === 500 || INSIDES.test(text)) throw new Error(`${status}: ${text.slice(0, 1000)}`);
   // GraphiQL's page and its files are no JSON.
   const isJson = text.startsWith("{") || text === "" || /^\/(graphiql|ruru)/.test(asked.path);

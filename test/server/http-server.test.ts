@@ -91,6 +91,12 @@ const REFUSED: [name: string, bytes: string, status: number, message: string][] 
     "The request did not arrive in time: 200 ms for its headers, 400 ms for all of it",
   ],
   [
+    "a HEAD of which it has not read that it is one",
+    "HEAD /v2/prices HTTP/1.1\r\nHost: x\r\n",
+    408,
+    "The request did not arrive in time: 200 ms for its headers, 400 ms for all of it",
+  ],
+  [
     "nothing",
     "",
     408,

@@ -28,6 +28,7 @@ it.each([
   ["a server without TLS", new Error("The server does not support SSL connections")],
   ["a pool without a free connection", new Error("timeout exceeded when trying to connect")],
   ["a connection that ended", new Error("Connection terminated unexpectedly")],
+  ["a query without an answer in time", new Error("Query read timeout")],
   ["a connection that took too long", new Error("Connection terminated due to connection timeout")],
 ])("%s does", (_name, error) => {
   expect(isUnreachable(error)).toBe(true);
