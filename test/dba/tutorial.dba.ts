@@ -1,11 +1,16 @@
 // Goes through the tutorial of db/README.md as it stands there, in a fresh copy of the repository:
 // its commands, its SQL, its queries, and each must give what stands below it. `npm run
-// tutorial:print` writes the answers anew.
+// tutorial:print` writes the answers anew. The database is the embedded one, as on the page, or where the
+// tests are given another PostgreSQL, one of that.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { connect } from "../../db/connect.ts";
+import { shadowUrls } from "../../db/locate.ts";
+import { makeRoles } from "../../db/roles.ts";
 import { answeredPage } from "../answered-page.ts";
+import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { DataDirs, runShell, type Service } from "../service.ts";
 import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
@@ -20,7 +25,11 @@ const SEEN_MS = isWriting ? 5000 : 30_000;
 const QUIET_MS = 1000;
 const LOOK_MS = 50;
 
+const isOnOther = ["TEST_POSTGRES_BIN", "TEST_POSTGRES_URL"].some(
+  (variable) => process.env[variable] !== undefined,
+);
 const dataDirs = new DataDirs();
+let database: TestDatabase | undefined;
 let copy: RepositoryCopy;
 let env: Record<string, string>;
 let service: Service | undefined;
@@ -33,7 +42,13 @@ let accepted = "";
 
 beforeAll(async () => {
   copy = await copyRepository();
-  env = { DATA_DIR: await dataDirs.make(), PORT: "0" };
+  if (isOnOther) {
+    database = await makeDatabase();
+    await makeRoles(database.url);
+    env = { DATABASE_URL: database.url, PORT: "0" };
+  } else {
+    env = { DATA_DIR: await dataDirs.make(), PORT: "0" };
+  }
 });
 afterAll(async () => {
   await stopWatch();
@@ -41,7 +56,19 @@ afterAll(async () => {
   await service?.ended;
   await dataDirs.remove();
   await copy.remove();
+  if (database !== undefined) {
+    await dropShadow(database.url);
+    await database.drop();
+  }
 });
+
+/** `db:commit` leaves it, for the next commit. */
+async function dropShadow(url: string): Promise<void> {
+  const shadow = new URL(shadowUrls(url, {}).shadow).pathname.slice(1);
+  const admin = await connect(clusterUrl());
+  await admin.query(`drop database if exists ${shadow} with (force)`);
+  await admin.end();
+}
 
 const shell = (commands: string): Service => runShell(commands, env, copy.folder);
 
