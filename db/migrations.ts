@@ -3,7 +3,8 @@ import { Logger } from "@graphile/logger";
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
-import { connect, urlForRole, type Database } from "./connect.ts";
+import { connect, urlForRole, type Client, type Database } from "./connect.ts";
+import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
 import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs by which a database says that it was never migrated. */
@@ -15,6 +16,9 @@ const MIGRATING_LOCK = "4935100202";
 /** graphile-migrate's own, by which it refuses to begin beside another. */
 const GRAPHILE_MIGRATE_LOCK = "4727445306447283";
 
+/** After so long it is looked again whether a lock is free. */
+const LOOK_MS = 100;
+
 /** graphile-migrate keeps its connections for 200 ms after its work. */
 const CONNECTIONS_KEPT_MS = 300;
 
@@ -25,9 +29,9 @@ const CONNECTIONS_KEPT_MS = 300;
 export async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
   const client = await connect(url);
   try {
-    await client.query("select pg_advisory_lock($1)", [MIGRATING_LOCK]);
+    await takeLock(client, MIGRATING_LOCK);
     // Given back at once: graphile-migrate takes it itself, and does not wait.
-    await client.query("select pg_advisory_lock($1)", [GRAPHILE_MIGRATE_LOCK]);
+    await takeLock(client, GRAPHILE_MIGRATE_LOCK);
     await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
     return await work();
   } finally {
@@ -36,12 +40,36 @@ export async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T>
 }
 
 /**
+ * Looks again and again: a statement that waited would be one that an index made concurrently waits for,
+ * and so for each other without end.
+ */
+async function takeLock(client: Client, lock: string): Promise<void> {
+  const isTaken = async (): Promise<boolean> => {
+    const { rows } = await client.query<{ taken: boolean }>(
+      "select pg_try_advisory_lock($1) as taken",
+      [lock],
+    );
+    return rows[0]?.taken === true;
+  };
+  while (!(await isTaken())) await setTimeout(LOOK_MS);
+}
+
+/**
+ * Before any migration of the folder is applied: tries them, and takes away what one of them that was
+ * broken off has left. Resolves to what that was. Throws `CannotMigrate`, and has then changed nothing.
+ */
+export async function prepareMigrations(url: string, folder: string): Promise<string[]> {
+  await rehearseMigrations(url, folder);
+  return dropHalfMadeIndexes(url, folder);
+}
+
+/**
  * Applies every committed migration of the folder that the database lacks, as dex_owner. Throws
  * `CannotMigrate` where one cannot be, and has then changed nothing.
  */
 export async function applyMigrations(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
   await inTurn(url, async () => {
-    await rehearseMigrations(url, folder);
+    await prepareMigrations(url, folder);
     await migrate({
       connectionString: urlForRole(url, "dex_owner"),
       databaseOwner: "dex_owner",

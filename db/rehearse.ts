@@ -57,7 +57,7 @@ export async function rehearseMigrations(url: string, folder: string): Promise<v
 }
 
 /** The names on record; none where nothing was ever applied. */
-async function appliedNames(client: Client): Promise<Set<string>> {
+export async function appliedNames(client: Client): Promise<Set<string>> {
   const record = await client.query("select to_regclass('graphile_migrate.migrations') as record");
   if ((record.rows[0] as { record: string | null }).record === null) return new Set();
   const { rows } = await client.query<{ filename: string }>(

@@ -49,9 +49,11 @@ export function findDrift(
       check: "drift",
       object: key(object),
       problem: "no migration makes it",
-      remedy:
-        "Drop it, or make it by a migration. What a site adds for itself belongs in a schema of " +
-        "its own, or has a comment that begins with @addition.",
+      remedy: isHalfMade(object)
+        ? "It was broken off while it was made, and serves nobody: `npm run db:migrate` drops it where " +
+          "a migration that waits makes it again; else `drop index concurrently` it."
+        : "Drop it, or make it by a migration. What a site adds for itself belongs in a schema of " +
+          "its own, or has a comment that begins with @addition.",
     });
   }
   for (const object of live) {
@@ -68,12 +70,17 @@ export function findDrift(
       remedy:
         `Bring it back to what the migrations make of it${made(object)}, or make the change by a ` +
         "migration." +
-        (object.facts["state"] === "invalid"
+        (isHalfMade(object)
           ? " An index that was broken off while it was made is mended by `reindex index concurrently`."
           : ""),
     });
   }
   return { findings, additions };
+}
+
+/** An index made concurrently that was broken off. */
+function isHalfMade({ kind, facts }: CatalogObject): boolean {
+  return kind === "index" && facts["state"] === "invalid";
 }
 
 /** Without the objects that are a part of another of these. */

@@ -37,10 +37,7 @@ async function choose(
   named: string[],
 ): Promise<{ standing: MigrationText[]; linted: MigrationText[][] }> {
   const committed = (await committedFiles()).map((name) => `committed/${name}`);
-  const current = (await readdir(`${MIGRATIONS_FOLDER}/current`))
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
-    .map((name) => `current/${name}`);
+  const current = await currentFiles();
   if (named.length > 0) {
     // Of a committed file, those before it stand; of any other, all.
     const first = committed.findIndex((file) => named.some((name) => name.endsWith(file)));
@@ -65,6 +62,16 @@ async function choose(
       await ours(current),
     ],
   };
+}
+
+/** Those of current/, or current.sql where that is in its place: a migration without a transaction. */
+async function currentFiles(): Promise<string[]> {
+  const found = await readdir(MIGRATIONS_FOLDER);
+  if (!found.includes("current")) return found.filter((name) => name === "current.sql");
+  return (await readdir(`${MIGRATIONS_FOLDER}/current`))
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) => `current/${name}`);
 }
 
 async function read(path: string): Promise<MigrationText> {

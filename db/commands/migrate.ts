@@ -7,8 +7,7 @@ import { fileURLToPath } from "node:url";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { urlForRole } from "../connect.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
-import { inTurn } from "../migrations.ts";
-import { rehearseMigrations } from "../rehearse.ts";
+import { inTurn, prepareMigrations } from "../migrations.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -17,7 +16,9 @@ try {
   const args = process.argv.slice(2);
   const run = (): Promise<number> => graphileMigrate(args, connections(url));
   const migrate = async (): Promise<number> => {
-    await rehearseMigrations(url, MIGRATIONS_FOLDER);
+    for (const index of await prepareMigrations(url, MIGRATIONS_FOLDER)) {
+      console.log(`Dropped ${index}, which was broken off while it was made: it is made again.`);
+    }
     return run();
   };
   process.exitCode = args[0] === "migrate" ? await inTurn(url, migrate) : await run();

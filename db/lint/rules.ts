@@ -5,7 +5,7 @@ const ALONE =
 
 /** Those of squawk, under its names, so that its manual (squawkhq.com/docs/rules) explains them too. */
 const OF_SQUAWK = {
-  "require-concurrent-index-creation": `create index concurrently if not exists …, ${ALONE}. Where it is broken off, db:check names the index as invalid, and reindex index concurrently mends it.`,
+  "require-concurrent-index-creation": `create index concurrently if not exists …, ${ALONE}. Where it is broken off, npm run db:migrate drops what is left of it, and makes it again.`,
   "require-concurrent-index-deletion": `drop index concurrently if exists …, ${ALONE}.`,
   "require-concurrent-reindex": `reindex … concurrently, ${ALONE}.`,
   "require-concurrent-partition-detach": `alter table … detach partition … concurrently, ${ALONE}.`,
@@ -21,6 +21,8 @@ const OF_SQUAWK = {
     "add constraint … not valid, and alter table … validate constraint … in a later migration, which blocks nobody; in the same one, the lock of the first is held while the second reads the whole table.",
   "disallowed-unique-constraint": `create unique index concurrently …, ${ALONE}; then, in a later one, add constraint … unique using index ….`,
   "adding-serial-primary-key-field": `create unique index concurrently …, ${ALONE}; then, in a later one, add constraint … primary key using index ….`,
+  "prefer-robust-stmts":
+    "say if not exists, with the index's name, or if exists: without a transaction, a process that is killed may have done it and not recorded it, and the next npm run db:migrate does it again.",
   "ban-drop-not-null":
     "leave it not null: to clients, the field becomes one that may be null, which their code does not expect.",
 } as const;

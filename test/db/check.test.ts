@@ -189,10 +189,13 @@ const FAULTS: Record<string, Fault> = {
   "indexes that are gone, added, or half made": {
     sql: `drop index dex_trade_taker_id_idx;
       create index stray_tx_idx on dex_offer (tx);
-      update pg_index set indisvalid = false where indexrelid = 'dex_offer_maker_id_idx'::regclass`,
+      create index stray_half_idx on dex_offer (tx);
+      update pg_index set indisvalid = false
+      where indexrelid in ('dex_offer_maker_id_idx'::regclass, 'stray_half_idx'::regclass)`,
     findings: [
       drift("index public.dex_trade_taker_id_idx", "it is missing"),
       drift("index public.stray_tx_idx", NO_MIGRATION),
+      drift("index public.stray_half_idx", NO_MIGRATION),
       drift(
         "index public.dex_offer_maker_id_idx",
         "its state is invalid, where the migrations make it valid",
@@ -384,6 +387,12 @@ describe("a database that somebody has changed by hand", () => {
     for (const { remedy } of result.findings) expect(remedy).toMatch(/^[A-Z].*\.$|;$/);
     expect(result.findings.find(({ object }) => object === "view public.dex_volume")?.remedy).toBe(
       "Make it again, by the statements of the migrations (see 000004-figures.sql).",
+    );
+    expect(
+      result.findings.find(({ object }) => object === "index public.stray_half_idx")?.remedy,
+    ).toBe(
+      "It was broken off while it was made, and serves nobody: `npm run db:migrate` drops it where a " +
+        "migration that waits makes it again; else `drop index concurrently` it.",
     );
     expect(
       result.findings.find(({ problem }) => problem.includes("insert on public.dex_head"))?.remedy,

@@ -1,6 +1,6 @@
 // npm run db:lint: a migration that would lock out readers, take something away from them or show them
 // something undescribed is refused, with the safe way; one that takes it is not.
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -135,6 +135,13 @@ describe("locks and rewriting", () => {
     expect(await rulesOf(`${sql}\ncomment on index i is 'Serves one.';`)).toEqual([
       "one-statement",
     ]);
+  });
+
+  it.each([
+    "create index concurrently i on dex_trade (tx);",
+    "drop index concurrently dex_trade_taker_id_idx;",
+  ])("refuses, without a transaction, what cannot be run again: %s", async (sql) => {
+    expect(await rulesOf(`--! no-transaction\n${sql}`)).toEqual(["prefer-robust-stmts"]);
   });
 
   it.each([
@@ -358,6 +365,14 @@ describe("the command", () => {
     expect(told.linted).not.toContain("db/migrations/committed/000009-summary.sql");
     expect(told.linted.at(-1)).toBe(current);
     expect(told.findings).toMatchObject([{ file: current, line: 2 }]);
+
+    const alone = "db/migrations/current.sql";
+    await rm(join(copy, "db/migrations/current"), { recursive: true });
+    await writeFile(join(copy, alone), "create index i on dex_trade (tx);\n");
+    expect(JSON.parse((await run(["--json"])).stdout).linted.at(-1)).toBe(alone);
+    await rm(join(copy, alone));
+    await mkdir(join(copy, "db/migrations/current"));
+    await writeFile(join(copy, current), "");
 
     const number = (await readdir(COMMITTED)).sort().at(-1)!.slice(0, 6);
     const later = JSON.parse((await run(["--after", number, "--json"])).stdout);

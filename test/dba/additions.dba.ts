@@ -1,7 +1,6 @@
 // What a site adds to the schema by its own means: shown in GraphQL beside ours, and not in the way of
 // an upgrade unseen.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { calculateHash } from "graphile-migrate/dist/hash.js";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, type Client } from "../../db/connect.ts";
 import { makeRoles } from "../../db/roles.ts";
@@ -9,6 +8,7 @@ import { makeTestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, hours, insert, registerMarkets, setHead, WETH } from "../factories.ts";
 import { ask, dataOf } from "../graphql.ts";
+import { commitLater } from "../later-migration.ts";
 import { runFile, startService, type Ended } from "../service.ts";
 import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
@@ -163,17 +163,8 @@ const later = async (): Promise<string[]> =>
     name.includes("-later"),
   );
 
-/** Writes the next committed migration of the copy, as the next release brings it. */
-async function release(body: string): Promise<string> {
-  const folder = join(copy.folder, "db/migrations/committed");
-  const last = (await readdir(folder)).sort().at(-1)!;
-  const [, previous = ""] = /^--! Hash: (.*)$/m.exec(await readFile(join(folder, last), "utf8"))!;
-  const name = `${String(Number.parseInt(last, 10) + 1).padStart(6, "0")}-later.sql`;
-  const text = `${body.trim()}\n`;
-  const hash = calculateHash(text, previous);
-  await writeFile(join(folder, name), `--! Previous: ${previous}\n--! Hash: ${hash}\n\n${text}`);
-  return name;
-}
+const release = (body: string): Promise<string> =>
+  commitLater(join(copy.folder, "db/migrations"), body);
 
 const upgrade = (): Promise<Ended> =>
   runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, ["migrate"], copy.folder)

@@ -1,2 +1,2 @@
 --! no-transaction
-create index concurrently dex_trade_day_id_idx on dex_trade (day, id);
+create index concurrently if not exists dex_trade_day_id_idx on dex_trade (day, id);

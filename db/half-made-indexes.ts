@@ -1,0 +1,46 @@
+// What a migration that makes an index concurrently leaves where it is broken off: PostgreSQL keeps the
+// index, marked as invalid, and `if not exists` would pass it over.
+import { committedMigrations } from "./committed.ts";
+import { connect } from "./connect.ts";
+import { appliedNames } from "./rehearse.ts";
+
+/**
+ * Drops the invalid indexes that a pending migration of this folder is about to make, so that it makes
+ * them whole, and resolves to their names. Any other may be somebody's who is still at it: `db:check`
+ * names those.
+ */
+export async function dropHalfMadeIndexes(url: string, folder: string): Promise<string[]> {
+  const client = await connect(url, { role: "dex_owner" });
+  try {
+    const { rows: invalid } = await client.query<{ name: string; qualified: string }>(
+      `select
+        indexed.relname as name,
+        format('%I.%I', schema.nspname, indexed.relname) as qualified
+      from pg_index as index
+      join pg_class as indexed on indexed.oid = index.indexrelid
+      join pg_namespace as schema on schema.oid = indexed.relnamespace
+      where not index.indisvalid
+        and indexed.relkind = 'i'
+        and indexed.relowner = 'dex_owner'::regrole
+      order by qualified`,
+    );
+    if (invalid.length === 0) return [];
+    const applied = await appliedNames(client);
+    const pending = (await committedMigrations(folder)).filter(
+      ({ recordedAs }) => !applied.has(recordedAs),
+    );
+    const made = new Set(pending.map(({ body }) => madeConcurrently(body)));
+    const dropped = invalid.filter(({ name }) => made.has(name)).map(({ qualified }) => qualified);
+    for (const index of dropped) await client.query(`drop index concurrently ${index}`);
+    return dropped;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The index that a migration of one statement makes. */
+function madeConcurrently(body: string): string | undefined {
+  const making =
+    /^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?\s/im;
+  return making.exec(body)?.[1];
+}
