@@ -6,13 +6,12 @@
 // each row of the lists around it.
 import type { GraphQLError } from "graphql";
 import type { Amount, Demand, ListDemand, OperationDemand } from "./demand.ts";
+import { givenVariable, type GivenVariables } from "./given-variables.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { refusal } from "./refusal.ts";
 
 const COUNT_COST = 10;
 const SKIPPED_PER_COST = 100;
-
-type Variables = Readonly<Record<string, unknown>>;
 
 export interface Assessment {
   /** What it costs at most. */
@@ -27,7 +26,7 @@ export interface Assessment {
 /** What the operation costs with these variables, or why it is refused. */
 export function assess(
   demand: OperationDemand,
-  variables: Variables,
+  variables: GivenVariables,
   limits: GraphqlLimits,
 ): Assessment | GraphQLError {
   const tooLarge = pageProblem(demand.lists, variables, limits);
@@ -48,7 +47,7 @@ export function assess(
   return { cost: Math.ceil(costWith(fits)), listBound: fits };
 }
 
-function costOf(demands: readonly Demand[], variables: Variables, listBound: number): number {
+function costOf(demands: readonly Demand[], variables: GivenVariables, listBound: number): number {
   let cost = 0;
   for (const demand of demands) {
     switch (demand.kind) {
@@ -69,7 +68,7 @@ function costOf(demands: readonly Demand[], variables: Variables, listBound: num
   return cost;
 }
 
-function listCost(list: ListDemand, variables: Variables, listBound: number): number {
+function listCost(list: ListDemand, variables: GivenVariables, listBound: number): number {
   const beside = costOf(list.beside, variables, listBound);
   if (!list.readsRows) return beside;
   const rows = amountOf(list.first, variables) ?? amountOf(list.last, variables) ?? listBound;
@@ -78,9 +77,9 @@ function listCost(list: ListDemand, variables: Variables, listBound: number): nu
 }
 
 /** The number given; null where none is. One that makes no sense is refused where it is used. */
-function amountOf(amount: Amount, variables: Variables): number | null {
+function amountOf(amount: Amount, variables: GivenVariables): number | null {
   if (amount === null || typeof amount === "number") return amount && Math.max(0, amount);
-  const given = variables[amount.variable];
+  const given = givenVariable(variables, amount.variable);
   const value = given === undefined ? amount.otherwise : given;
   if (value === null) return null;
   return typeof value === "number" && value > 0 ? value : 0;
@@ -88,7 +87,7 @@ function amountOf(amount: Amount, variables: Variables): number | null {
 
 function pageProblem(
   lists: readonly ListDemand[],
-  variables: Variables,
+  variables: GivenVariables,
   { page }: GraphqlLimits,
 ): GraphQLError | undefined {
   for (const list of lists) {

@@ -17,16 +17,20 @@ declare global {
   }
 }
 
+type DemandsByOperation = Map<string | null, OperationDemand>;
+
 /** Demands by document, which grafserv's cache of parsed documents makes worth keeping. */
-const known = new WeakMap<DocumentNode, Map<string | null, OperationDemand | undefined>>();
+const known = new WeakMap<DocumentNode, DemandsByOperation>();
 
 function demandOf(args: GrafastExecutionArgs): OperationDemand | undefined {
   const { schema, document, operationName = null } = args;
-  const ofDocument = known.get(document) ?? new Map<string | null, OperationDemand | undefined>();
+  const ofDocument = known.get(document) ?? (new Map() as DemandsByOperation);
   known.set(document, ofDocument);
-  if (ofDocument.has(operationName)) return ofDocument.get(operationName);
+  const kept = ofDocument.get(operationName);
+  if (kept !== undefined) return kept;
   const demand = operationDemand(schema, document, operationName);
-  ofDocument.set(operationName, demand);
+  // A name that the document does not have is a client's own, of any length: it is not remembered.
+  if (demand !== undefined) ofDocument.set(operationName, demand);
   return demand;
 }
 

@@ -1,9 +1,8 @@
 // Looks at the lists and objects that come as variables.
 import type { GraphQLError, OperationDefinitionNode } from "graphql";
 import { inputTooDeep, tooManyValues } from "./document-problem.ts";
+import { givenVariable, type GivenVariables } from "./given-variables.ts";
 import type { GraphqlLimits } from "./limits.ts";
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /**
  * What of the variables that the operation declares is more than the limits allow. Others are
@@ -11,12 +10,12 @@ type Variables = Readonly<Record<string, unknown>>;
  */
 export function variablesProblem(
   { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Variables,
+  variables: GivenVariables,
   limits: GraphqlLimits,
 ): GraphQLError | undefined {
   for (const { variable } of variableDefinitions) {
     const name = variable.name.value;
-    const problem = valueProblem(variables[name], `$${name}`, 1, limits);
+    const problem = valueProblem(givenVariable(variables, name), `$${name}`, 1, limits);
     if (problem !== undefined) return problem;
   }
   return undefined;

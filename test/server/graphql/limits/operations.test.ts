@@ -63,6 +63,16 @@ describe("a page", () => {
     ["last", "{ allDexTrades(last: 1001) { edges { cursor } } }", {}],
     ["first", "query ($n: Int) { allDexTrades(first: $n) { nodes { id } } }", { n: 1001 }],
     ["first", "query ($n: Int = 1001) { allDexTrades(first: $n) { totalCount } }", {}],
+    [
+      "first",
+      "query ($toString: Int = 1001) { allDexTrades(first: $toString) { totalCount } }",
+      {},
+    ],
+    [
+      "first",
+      "query ($__proto__: Int = 1001) { allDexTrades(first: $__proto__) { totalCount } }",
+      {},
+    ],
     ["first", "{ ...f } fragment f on Query { allDexTrades(first: 1001) { nodes { id } } }", {}],
   ])("of more is refused by the name of %s: %s", async (name, query, variables) => {
     const onwards = name === "first" ? '"after": endCursor' : '"before": startCursor';
@@ -179,6 +189,13 @@ describe("the cost of a query", () => {
     expect((await ask(app, query, { n: 49 })).errors).toBeUndefined();
     statements.length = 0;
     expect(await refused(query, { n: 50 })).toMatchObject({ code: "TOO_EXPENSIVE" });
+  });
+
+  it("is that of a variable's default where the variable has a name that every object has", async () => {
+    const query =
+      "query ($constructor: Int = 50) { allDexOffers(first: 1000) { nodes { trades(first: $constructor) { nodes { id } } } } }";
+    expect(await refused(query)).toMatchObject({ code: "TOO_EXPENSIVE" });
+    expect((await ask(app, query, { constructor: 49 })).errors).toBeUndefined();
   });
 });
 
