@@ -3,7 +3,7 @@
 //
 // A row costs 1: one of a list, as many as `first` or `last` allow, or one that a row refers to. A
 // `totalCount` costs 10, and what an `offset` skips 1 for each 100 rows. All of it counts once for
-// each row of the lists around it.
+// each row of the lists around it. What @skip and @include leave out is never run, and costs nothing.
 import type { GraphQLError } from "graphql";
 import type { Amount, Demand, ListDemand, OperationDemand } from "./demand.ts";
 import { givenVariable, type GivenVariables } from "./given-variables.ts";

@@ -1,5 +1,6 @@
 // What an operation asks of the database, as far as it costs: a tree of the records, lists and counts
-// that it selects, read from document and schema once, whatever the variables will be.
+// that it selects, read from document and schema once for all variables but those that leave something
+// out.
 import {
   getNamedType,
   getNullableType,
@@ -20,7 +21,9 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
+import type { GivenVariables } from "./given-variables.ts";
 import { listSizes, type ListSizes } from "./introspection-sizes.ts";
+import { leftOutOf, type IsLeftOut } from "./left-out.ts";
 
 /** A number that the query gives, or the variable that will give it; null where it gives none. */
 export type Amount = number | null | { variable: string; otherwise: number | null };
@@ -68,11 +71,15 @@ export interface OperationDemand {
 /** A list without paging has no bound that could be read here; arrays of a row are short. */
 const ARRAY_SIZE = 10;
 
-/** The demand of an operation of a valid document; undefined where it does not say which is run. */
+/**
+ * The demand of an operation of a valid document, without what these variables leave out; undefined
+ * where it does not say which is run.
+ */
 export function operationDemand(
   schema: GraphQLSchema,
   document: DocumentNode,
   operationName: string | null,
+  variables: GivenVariables,
 ): OperationDemand | undefined {
   const operations = document.definitions.filter(
     (definition) => definition.kind === Kind.OPERATION_DEFINITION,
@@ -83,7 +90,7 @@ export function operationDemand(
   if (operation === undefined || another !== undefined) return undefined;
   const type = schema.getRootType(operation.operation);
   if (type == null) return undefined;
-  const reader = new DemandReader(schema, document, operation);
+  const reader = new DemandReader(schema, document, operation, leftOutOf(operation, variables));
   return { operation, root: reader.read(type, [operation.selectionSet]), lists: reader.lists };
 }
 
@@ -100,9 +107,16 @@ class DemandReader {
   readonly #sizes: ListSizes;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #defaults: ReadonlyMap<string, number | null>;
+  readonly #isLeftOut: IsLeftOut;
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode) {
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    isLeftOut: IsLeftOut,
+  ) {
     this.#schema = schema;
+    this.#isLeftOut = isLeftOut;
     this.#sizes = listSizes(schema);
     this.#fragments = new Map(
       document.definitions.flatMap((definition) =>
@@ -217,6 +231,7 @@ class DemandReader {
     const spread = new Set<string>();
     const add = (parent: GraphQLCompositeType, set: SelectionSetNode): void => {
       for (const selection of set.selections) {
+        if (this.#isLeftOut(selection)) continue;
         if (selection.kind === Kind.FIELD) {
           const key = `${parent.name}.${(selection.alias ?? selection.name).value}`;
           const known = collected.get(key);

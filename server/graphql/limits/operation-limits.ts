@@ -3,6 +3,8 @@ import { GraphQLError, type DocumentNode } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { assess, type Assessment } from "./cost.ts";
 import { operationDemand, type OperationDemand } from "./demand.ts";
+import { givenVariable, type GivenVariables } from "./given-variables.ts";
+import { decidingVariables } from "./left-out.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { variablesProblem } from "./variables-problem.ts";
 
@@ -17,20 +19,46 @@ declare global {
   }
 }
 
-type DemandsByOperation = Map<string | null, OperationDemand>;
+/** What is known of a document. */
+interface Known {
+  /** By which variables it decides what is left out. */
+  deciding: readonly string[];
+  /** Demands by the name of the operation, and by what those variables are. */
+  demands: Map<string, OperationDemand>;
+}
 
 /** Demands by document, which grafserv's cache of parsed documents makes worth keeping. */
-const known = new WeakMap<DocumentNode, DemandsByOperation>();
+const known = new WeakMap<DocumentNode, Known>();
 
-function demandOf(args: GrafastExecutionArgs): OperationDemand | undefined {
-  const { schema, document, operationName = null } = args;
-  const ofDocument = known.get(document) ?? (new Map() as DemandsByOperation);
-  known.set(document, ofDocument);
-  const kept = ofDocument.get(operationName);
+/** A client may leave out this or that in more ways than are worth keeping. */
+const KEPT_DEMANDS = 20;
+
+function knownOf(document: DocumentNode): Known {
+  const kept = known.get(document);
   if (kept !== undefined) return kept;
-  const demand = operationDemand(schema, document, operationName);
+  const fresh: Known = { deciding: decidingVariables(document), demands: new Map() };
+  known.set(document, fresh);
+  return fresh;
+}
+
+/** What may differ in what a variable leaves out: all that is neither true nor false is alike. */
+function decided(variables: GivenVariables, name: string): boolean | "not given" | "no boolean" {
+  const given = givenVariable(variables, name);
+  if (given === undefined) return "not given";
+  return typeof given === "boolean" ? given : "no boolean";
+}
+
+function demandOf(
+  { schema, document, operationName = null }: GrafastExecutionArgs,
+  variables: GivenVariables,
+): OperationDemand | undefined {
+  const { deciding, demands } = knownOf(document);
+  const key = JSON.stringify([operationName, ...deciding.map((name) => decided(variables, name))]);
+  const kept = demands.get(key);
+  if (kept !== undefined) return kept;
+  const demand = operationDemand(schema, document, operationName, variables);
   // A name that the document does not have is a client's own, of any length: it is not remembered.
-  if (demand !== undefined) ofDocument.set(operationName, demand);
+  if (demand !== undefined && demands.size < KEPT_DEMANDS) demands.set(key, demand);
   return demand;
 }
 
@@ -38,10 +66,10 @@ function assessed(
   args: GrafastExecutionArgs,
   limits: GraphqlLimits,
 ): Assessment | GraphQLError | undefined {
-  const demand = demandOf(args);
+  const variables = args.variableValues ?? {};
+  const demand = demandOf(args, variables);
   // Which operation is meant is not said, and grafast says so.
   if (demand === undefined) return undefined;
-  const variables = args.variableValues ?? {};
   return variablesProblem(demand.operation, variables, limits) ?? assess(demand, variables, limits);
 }
 

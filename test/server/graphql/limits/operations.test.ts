@@ -199,6 +199,133 @@ describe("the cost of a query", () => {
   });
 });
 
+describe("what @skip and @include leave out", () => {
+  // 1000 offers with 50 trades each: 51,000 rows.
+  const DEAR = "allDexOffers(first: 1000) { nodes { trades(first: 50) { nodes { id } } } }";
+  const withinList = (directives: string): string =>
+    `allDexOffers(first: 1000) { nodes { id trades(first: 50) ${directives} { nodes { id } } } }`;
+
+  it.each([
+    ["a field", `{ dexHead { block } ${DEAR.replace(" {", " @skip(if: true) {")} }`, {}],
+    ["a field within a list", `{ ${withinList("@include(if: false)")} }`, {}],
+    ["an inline fragment", `{ dexHead { block } ... @include(if: false) { ${DEAR} } }`, {}],
+    [
+      "a fragment where it is spread",
+      `{ dexHead { block } ...f @skip(if: true) } fragment f on Query { ${DEAR} }`,
+      {},
+    ],
+    [
+      "what one of both directives leaves out",
+      `{ ${withinList("@skip(if: false) @include(if: false)")} }`,
+      {},
+    ],
+    ["what the other leaves out", `{ ${withinList("@include(if: true) @skip(if: true)")} }`, {}],
+    [
+      "what a variable leaves out",
+      `query ($no: Boolean!) { ${withinList("@include(if: $no)")} }`,
+      { no: false },
+    ],
+    [
+      "what a variable's default leaves out",
+      `query ($no: Boolean = true) { ${withinList("@skip(if: $no)")} }`,
+      {},
+    ],
+    [
+      "what a variable leaves out whose default would not",
+      `query ($no: Boolean = false) { ${withinList("@skip(if: $no)")} }`,
+      { no: true },
+    ],
+    [
+      "rows of a page",
+      "{ allDexOffers(first: 1000) { nodes { trades(first: 50) { __typename nodes @skip(if: true) { id } } } } }",
+      {},
+    ],
+    [
+      "a page that is too large",
+      "{ dexHead { block } allDexTrades(first: 1001) @skip(if: true) { totalCount } }",
+      {},
+    ],
+  ])("costs nothing: %s", async (_what, query, variables) => {
+    const { errors } = await ask(app, query, variables);
+    expect(errors).toBeUndefined();
+    // The offers alone, of which there is one, or the head.
+    expect(statements.filter(({ text }) => text.includes("dex_trade"))).toEqual([]);
+  });
+
+  it.each([
+    ["a field", `{ ${withinList("@skip(if: false) @include(if: true)")} }`, {}],
+    [
+      "what a variable includes",
+      `query ($yes: Boolean!) { ${withinList("@include(if: $yes)")} }`,
+      { yes: true },
+    ],
+    [
+      "what a variable's default includes",
+      `query ($yes: Boolean = true) { ${withinList("@include(if: $yes)")} }`,
+      {},
+    ],
+    [
+      "what a variable includes whose default would not",
+      `query ($yes: Boolean = false) { ${withinList("@include(if: $yes)")} }`,
+      { yes: true },
+    ],
+    [
+      "what null does not leave out, though the default would",
+      `query ($no: Boolean = true) { ${withinList("@skip(if: $no)")} }`,
+      { no: null },
+    ],
+    [
+      "what the default of a variable of a name that every object has includes",
+      `query ($toString: Boolean = false) { ${withinList("@skip(if: $toString)")} }`,
+      {},
+    ],
+    [
+      "a fragment that is spread twice and once left out",
+      `{ ...f @skip(if: true) ...f } fragment f on Query { ${DEAR} }`,
+      {},
+    ],
+    [
+      "a field that is asked for twice and once left out",
+      `{ ${DEAR.replace(" {", " @skip(if: true) {")} ${DEAR} }`,
+      {},
+    ],
+    [
+      "what a fragment asks for that is spread within one that another leaves out",
+      `{ ...a @skip(if: true) ...b } fragment a on Query { ...b } fragment b on Query { ${DEAR} }`,
+      {},
+    ],
+  ])("counts else: %s", async (_what, query, variables) => {
+    expect(await refused(query, variables)).toMatchObject({ code: "TOO_EXPENSIVE" });
+  });
+
+  it("is found anew for each of the variables, however many deciding ones there are", async () => {
+    const names = ["a", "b", "c", "d", "e"];
+    const query = `query (${names.map((name) => `$${name}: Boolean!`).join(" ")}) {
+      ${names.map((name) => `${name}: ${withinList(`@include(if: $${name})`)}`).join("\n")}
+    }`;
+    const asked = async (wanted: number): Promise<unknown> => {
+      const variables = Object.fromEntries(names.map((name, n) => [name, (wanted >> n) % 2 === 1]));
+      const { errors } = await ask(app, query, variables);
+      return errors?.[0]?.extensions?.["code"];
+    };
+    const codes = [];
+    for (let wanted = 0; wanted < 32; wanted += 1) codes.push(await asked(wanted));
+    // Without any of the five it is 5 × 1000 offers.
+    expect(codes).toEqual([undefined, ...Array.from({ length: 31 }, () => "TOO_EXPENSIVE")]);
+    expect(await asked(0)).toBeUndefined();
+  });
+
+  it("leaves its share to a list that is asked for whole", async () => {
+    const whole = (directives: string): string =>
+      `{ allDexTrades { nodes { id } } allDexOffers(first: 1000) ${directives} { nodes { trades(first: 48) { nodes { id } } } } }`;
+    // 49,000 of 50,000 leave 1,000 to the 1,001 trades.
+    const { errors } = await ask(app, whole("@skip(if: false)"));
+    expect(errors?.[0]?.extensions).toEqual({ code: "LIST_TOO_LONG" });
+    const { allDexTrades } = await dataOf(app, whole("@skip(if: true)"));
+    expect(allDexTrades.nodes).toHaveLength(1001);
+  });
+});
+
 describe("values given as variables", () => {
   const query =
     "query ($filter: DexTradeFilter) { allDexTrades(first: 1, filter: $filter) { nodes { id } } }";
