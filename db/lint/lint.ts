@@ -1,5 +1,6 @@
 // Lints migrations: what each statement would do to a service that strangers read meanwhile.
 import { findUndescribed } from "./described.ts";
+import { findUnboundedWait, isBoundedAfter } from "./lock-timeout.ts";
 import { findConcurrently, findLocks } from "./locks.ts";
 import { readOverrules } from "./overrules.ts";
 import { findTakenAway, type Readers } from "./published.ts";
@@ -67,11 +68,14 @@ export async function lintMigration(
   const warnings = await askSquawk(text, inTransaction);
 
   const result: LintResult = { findings: [], overruled: 0 };
+  let isBounded = false;
   for (const [index, statement] of statements.entries()) {
     const { node, start, end, line } = statement;
+    isBounded = inTransaction && isBoundedAfter(node, isBounded);
     const found: Violation[] = [
       ...mostExact(warnings.filter(({ offset }) => offset >= start && offset <= end)),
       ...findLocks(node, before),
+      ...(isBounded ? [] : findUnboundedWait(node, before)),
       ...(inTransaction ? findConcurrently(node) : []),
       ...(inTransaction || index === 0
         ? []

@@ -203,6 +203,9 @@ function namingFiles(name: string, { files }: Readers): string[] {
   return files.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 }
 
+/** By these tags, a thing is hidden. */
+const HIDING_TAGS = /^@(behavior -|omit)/;
+
 /** By these tags, a thing has its name or is hidden. */
 const NAMING_TAGS = /^@(name|fieldName|foreignFieldName|behavior -|omit)/;
 
@@ -219,7 +222,8 @@ function inComment({ objtype, object, comment = "" }: CommentStmt, before: Stand
           : before.relations.get(nameOf(object))?.comment;
   if (stood === undefined) return [];
   const [had, has] = [tagsOf(stood), tagsOf(comment)];
-  const lost = had.filter((tag) => !has.includes(tag));
+  // What was hidden and is shown is new to clients.
+  const lost = had.filter((tag) => !has.includes(tag) && !HIDING_TAGS.test(tag));
   const renaming = has.filter((tag) => NAMING_TAGS.test(tag) && !had.includes(tag));
   return [
     ...lost.map((tag): Violation => ({ rule: "tags", what: `it takes the tag ${tag} away` })),

@@ -30,6 +30,8 @@ const OF_SQUAWK = {
 const OF_OURS = {
   "set-not-null":
     "add constraint … check (<column> is not null) not valid, validate it in a later migration, and set not null in one after that: PostgreSQL then trusts the check and reads nothing.",
+  "lock-timeout":
+    "write, above it in the same migration, set local lock_timeout = '200ms': where the lock is not to be had at once, the migration fails, nothing is changed, and it is run again. Without a transaction it has no effect.",
   "lock-table":
     "leave it out: each statement takes the lock that it needs, for as long as it needs it.",
   "rewrites-table":
