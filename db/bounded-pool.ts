@@ -54,15 +54,20 @@ function refuseBeyond(pool: Pool, queue: number): void {
 }
 
 function breakOffAfter(pool: Pool, holdMs: number): void {
-  const lent = new Map<PooledClient, NodeJS.Timeout>();
+  const lent = new Set<PooledClient>();
+  const timers = new WeakMap<PooledClient, NodeJS.Timeout>();
+  // Each connection keeps its timer: to make and to clear one for every statement takes longer.
+  pool.on("connect", (client) => {
+    const breakOff = (): void => {
+      if (lent.has(client)) void client.end();
+    };
+    timers.set(client, setTimeout(breakOff, holdMs).unref());
+  });
   pool.on("acquire", (client) => {
-    const breakOff = setTimeout(() => void client.end(), holdMs).unref();
-    lent.set(client, breakOff);
+    timers.get(client)?.refresh();
+    lent.add(client);
   });
-  pool.on("release", (_error, client) => {
-    clearTimeout(lent.get(client));
-    lent.delete(client);
-  });
+  pool.on("release", (_error, client) => lent.delete(client));
 }
 
 /**
