@@ -7,9 +7,9 @@ import { answerTagged, gzip, tagOf } from "../server/tagged-answer.ts";
 export const CACHE_CONTROL = "public, max-age=1";
 
 /** Sends a successful answer, or 304 when the client has it. */
-export async function answer(req: Request, res: Response, envelope: object): Promise<void> {
-  const plain = Buffer.from(JSON.stringify(envelope));
-  await answerTagged(req, res, {
+export function answer(req: Request, res: Response, envelope: object): Promise<void> | undefined {
+  const plain = JSON.stringify(envelope);
+  return answerTagged(req, res, {
     type: "application/json; charset=utf-8",
     cacheControl: CACHE_CONTROL,
     plain,

@@ -65,14 +65,15 @@ export function versionRouter(
   const router = Router({ caseSensitive: true });
   for (const declared of endpoints) {
     readOnlyRoute(router, declared.path, async (req, res) => {
-      const { rows, time } = await timed(req, head.see(ask(declared, db, head, req)));
+      const { rows, time } = await seen(head, req, ask(declared, db, head, req));
       await answer(req, res, envelope.success(declared.shape(rows), time));
     });
   }
   return router;
 }
 
-async function ask(
+/** What is asked, not awaited: each promise in between would be one more turn for every request. */
+function ask(
   { path, query: parameters, find }: Endpoint,
   db: Database,
   head: LastHead,
@@ -83,10 +84,20 @@ async function ask(
   // Which endpoints have a pair, `endpoint` has seen.
   if (!(query instanceof BadParameter))
     return find(db, { pair, query } as Asked<string, typeof query>);
+  return refuse(query, pair, db, head);
+}
+
+/** Rejects by a bad parameter; but an unknown pair is answered before it. */
+async function refuse(
+  query: BadParameter,
+  pair: PairName | undefined,
+  db: Database,
+  head: LastHead,
+): Promise<never> {
   if (pair !== undefined) {
-    // An unknown pair is answered before a bad parameter.
-    const { rows } = await head.see(findPair(db, pair));
-    onlyRecord(rows);
+    const found = await findPair(db, pair);
+    head.see(found);
+    onlyRecord(found.rows);
   }
   throw query;
 }
@@ -94,11 +105,17 @@ async function ask(
 /** Whether a path is about one pair. */
 export const namesPair = (path: string): boolean => path.endsWith("/:base/:quote");
 
-/** Notes how long the request waits for the database. */
-async function timed<T>(req: Request, asked: Promise<T>): Promise<T> {
+/** Notes how long the request waits for the database, and the moment that it is told of. */
+async function seen(
+  head: LastHead,
+  req: Request,
+  asked: Promise<Snapshot<unknown>>,
+): Promise<Snapshot<unknown>> {
   const since = performance.now();
   try {
-    return await asked;
+    const found = await asked;
+    head.see(found);
+    return found;
   } finally {
     const observation = observationOf(req);
     if (observation !== undefined) observation.databaseMs = performance.now() - since;

@@ -2,6 +2,7 @@
 import type { ErrorRequestHandler } from "express";
 import { databaseFailure } from "../server/database-failure.ts";
 import { ClientFacingError, InternalError } from "../server/errors.ts";
+import { sendRefusal } from "../server/refusal.ts";
 import type { Envelope } from "./envelope.ts";
 import type { LastHead } from "./last-head.ts";
 
@@ -22,11 +23,7 @@ export function answerFailures(
       next(told);
       return;
     }
-    res
-      .status(told.status)
-      .set(told.headers)
-      .set("Cache-Control", "no-store")
-      .json(envelope.failure(told.message, head.time()));
+    sendRefusal(res, told, envelope.failure(told.message, head.time()));
   };
 }
 

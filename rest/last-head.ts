@@ -4,11 +4,9 @@ import type { Snapshot } from "./queries/snapshot.ts";
 export class LastHead {
   #time: string | undefined;
 
-  /** Passes a snapshot on, and remembers its moment if that is a declared head. */
-  async see<Row>(snapshot: Promise<Snapshot<Row>>): Promise<Snapshot<Row>> {
-    const seen = await snapshot;
-    this.#time = seen.isHead ? seen.time : undefined;
-    return seen;
+  /** Remembers the moment of a snapshot, if that is a declared head. */
+  see({ time, isHead }: Pick<Snapshot<unknown>, "time" | "isHead">): void {
+    this.#time = isHead ? time : undefined;
   }
 
   /** ISO 8601 UTC with milliseconds: the time of the last head seen, else of the clock. */

@@ -117,6 +117,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // rest/answer.ts gives each encoding of an answer its own.
   app.disable("etag");
 
+  // First, since it is asked most: each layer before it would be passed by every request. Its answers
+  // bring the headers of the two below themselves.
+  app.use("/v1", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v1, pool, head));
+  app.use("/v2", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v2, pool, head));
+
   app.use(securityHeaders);
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
@@ -124,8 +129,6 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
   app.use(referenceRouter());
-  app.use("/v1", gate.refuseUntilOpen, versionRouter(v1, pool, head));
-  app.use("/v2", gate.refuseUntilOpen, versionRouter(v2, pool, head));
 
   app.use("/graphql", queryFromAnyOrigin, compression());
   app.all(

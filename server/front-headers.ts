@@ -1,5 +1,5 @@
 // The headers that every answer carries besides its own: the request's id, its limit, its time.
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { ServerResponse, type IncomingMessage, type RequestListener } from "node:http";
 import { performance } from "node:perf_hooks";
 import type { Service } from "./cache/captured-response.ts";
 import { observationOf, type Observation } from "./observe/observation.ts";
@@ -23,18 +23,26 @@ function serverTiming({ cache, databaseMs, startedAt }: Observation): string {
   return `${cache === undefined ? "" : `cache;desc=${cache}, `}${total}${database}`;
 }
 
-type WriteHead = (...args: unknown[]) => ServerResponse;
-
 /** The service, whose answers carry them though it knows nothing of them. */
 export function withFrontHeaders(service: Service): RequestListener {
   return (req, res) => {
-    const writeHead = res.writeHead.bind(res) as WriteHead;
     // An own property: Express replaces the prototype.
-    res.writeHead = (...args: unknown[]) => {
-      const added = frontHeaders(req);
-      for (let n = 0; n < added.length; n += 2) res.setHeader(added[n] ?? "", added[n + 1] ?? "");
-      return writeHead(...args);
-    };
+    res.writeHead = writeHeadWithThem;
     service(req, res);
   };
+}
+
+type WriteHead = (this: ServerResponse, ...args: unknown[]) => ServerResponse;
+
+/** One for all answers: to make one for each takes a part of its time. */
+function writeHeadWithThem(this: ServerResponse, ...args: unknown[]): ServerResponse {
+  const added = frontHeaders(this.req);
+  const given = args.at(-1);
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with this below
+  const writeHead = ServerResponse.prototype.writeHead as WriteHead;
+  if (Array.isArray(given)) {
+    return writeHead.call(this, ...args.slice(0, -1), given.concat(added));
+  }
+  for (let n = 0; n < added.length; n += 2) this.setHeader(added[n] ?? "", added[n + 1] ?? "");
+  return writeHead.apply(this, args);
 }

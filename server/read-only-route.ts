@@ -1,7 +1,9 @@
 // A path that can only be read.
 import type { Request, RequestHandler, Response, Router } from "express";
+import { readFromAnyOrigin } from "./cross-origin.ts";
 import { MethodNotAllowed } from "./errors.ts";
 import { noteRoute } from "./observe/note-route.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 const ALLOWED = "GET, HEAD, OPTIONS";
 
@@ -10,7 +12,12 @@ const ALLOWED = "GET, HEAD, OPTIONS";
  * MethodNotAllowed.
  */
 export function readOnlyRoute(router: Router, path: string, handler: RequestHandler): void {
-  router.route(path).all(noteRoute(path)).get(handler).options(tellMethods).all(refuseMethod);
+  router
+    .route(path)
+    .all(noteRoute(path))
+    .get(handler)
+    .options(securityHeaders, readFromAnyOrigin, tellMethods)
+    .all(refuseMethod);
 }
 
 function tellMethods(_req: Request, res: Response): void {

@@ -1,8 +1,11 @@
 // Sends bytes with a strong tag, compressed where that is worth it, or says that the client has them.
-import type { Request, Response } from "express";
+import type { Request } from "express";
+import fresh from "fresh";
 import { hash } from "node:crypto";
+import type { OutgoingHttpHeader, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip as gzipWithCallback } from "node:zlib";
+import { STANDING_HEADERS } from "./standing-headers.ts";
 
 export const gzip = promisify(gzipWithCallback);
 
@@ -13,41 +16,56 @@ const COMPRESS_ABOVE_BYTES = 1024;
 export interface Tagged {
   type: string;
   cacheControl: string;
-  plain: Buffer;
+  /** Text is sent as UTF-8. */
+  plain: Buffer | string;
   /** Of the plain bytes. */
   tag: string;
   /** Called where the client takes it. */
   compressed: () => Promise<Buffer>;
+  /** What every answer carries, names and values in turn; without it, `STANDING_HEADERS`. */
+  standing?: readonly OutgoingHttpHeader[];
 }
 
 /** The tag of these bytes, without quotes. */
-export const tagOf = (bytes: Buffer): string => hash("sha1", bytes, "base64url");
+export const tagOf = (bytes: Buffer | string): string => hash("sha1", bytes, "base64url");
 
 /**
- * Sends a successful answer, or 304 when the client has it.
+ * Sends a successful answer to GET or HEAD, or 304 when the client has it; at once, unless it has to be
+ * compressed.
  *
  * A strong ETag promises equal bytes, so the compressed form has one of its own. Both are made
  * from the plain bytes, and a request that is asked again with the same Accept-Encoding finds its
  * tag again. HEAD gives exactly the headers of GET: that is why the compression is done here and
- * not by a middleware behind it.
+ * not by a middleware behind it. All is handed to Node at once: Express's own `send` looks at each
+ * header again, and a text goes out with its headers in one piece.
  */
-export async function answerTagged(
+export function answerTagged(
   req: Request,
-  res: Response,
-  { type, cacheControl, plain, tag, compressed }: Tagged,
-): Promise<void> {
+  res: ServerResponse,
+  { type, cacheControl, plain, tag, compressed, standing = STANDING_HEADERS }: Tagged,
+): Promise<void> | undefined {
+  const bytes = Buffer.byteLength(plain);
   const isCompressed =
-    plain.length > COMPRESS_ABOVE_BYTES && req.acceptsEncodings("gzip", "identity") === "gzip";
+    bytes > COMPRESS_ABOVE_BYTES && req.acceptsEncodings("gzip", "identity") === "gzip";
 
-  res.vary("Accept-Encoding");
-  res.set("Cache-Control", cacheControl);
-  res.set("ETag", isCompressed ? `"${tag}-gzip"` : `"${tag}"`);
-  if (req.fresh) {
-    res.status(304).end();
-    return;
+  const etag = isCompressed ? `"${tag}-gzip"` : `"${tag}"`;
+  const headers = [
+    ...standing,
+    ...["Vary", "Accept-Encoding", "Cache-Control", cacheControl, "ETag", etag],
+  ];
+  if (fresh(req.headers, { etag })) {
+    res.writeHead(304, headers).end();
+    return undefined;
   }
 
-  res.set("Content-Type", type);
-  if (isCompressed) res.set("Content-Encoding", "gzip");
-  res.send(isCompressed ? await compressed() : plain);
+  headers.push("Content-Type", type);
+  if (!isCompressed) {
+    headers.push("Content-Length", bytes);
+    res.writeHead(200, headers).end(plain);
+    return undefined;
+  }
+  return compressed().then((body) => {
+    headers.push("Content-Encoding", "gzip", "Content-Length", body.length);
+    res.writeHead(200, headers).end(body);
+  });
 }

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { policyOf } from "../../server/page-policy.ts";
 import { readOnlyRoute } from "../../server/read-only-route.ts";
+import { STANDING_HEADERS, standingHeadersWith } from "../../server/standing-headers.ts";
 import { answerTagged, gzip, tagOf, type Tagged } from "../../server/tagged-answer.ts";
 
 /** What the service brings changes with a release only; a browser asks again after five minutes. */
@@ -35,7 +36,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const POLICY = policyOf(PAGE);
+const OF_THE_PAGE = standingHeadersWith(policyOf(PAGE));
 
 /** `/openapi.json`, `/docs`, and the files of the page below that. */
 export function referenceRouter(): Router {
@@ -43,7 +44,7 @@ export function referenceRouter(): Router {
   publish("/openapi.json", "application/json", () =>
     readFile(new URL("openapi.json", import.meta.url)),
   );
-  publish("/docs", "text/html", () => Buffer.from(PAGE), { "Content-Security-Policy": POLICY });
+  publish("/docs", "text/html", () => PAGE, OF_THE_PAGE);
   publish("/docs/swagger-ui.css", "text/css", ofSwaggerUi("swagger-ui.css"));
   publish("/docs/swagger-ui-bundle.js", "text/javascript", ofSwaggerUi("swagger-ui-bundle.js"));
   return router;
@@ -51,12 +52,15 @@ export function referenceRouter(): Router {
   function publish(
     path: string,
     type: string,
-    read: () => Buffer | Promise<Buffer>,
-    headers: Record<string, string> = {},
+    read: () => Tagged["plain"] | Promise<Tagged["plain"]>,
+    standing = STANDING_HEADERS,
   ): void {
-    const file = once(async () => fileOf(`${type}; charset=utf-8`, await read()));
+    const file = once(async () => ({
+      ...fileOf(`${type}; charset=utf-8`, await read()),
+      standing,
+    }));
     readOnlyRoute(router, path, async (req, res) => {
-      await answerTagged(req, res.set(headers), await file());
+      await answerTagged(req, res, await file());
     });
   }
 }
@@ -64,7 +68,7 @@ export function referenceRouter(): Router {
 const ofSwaggerUi = (name: string) => () =>
   readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
 
-function fileOf(type: string, plain: Buffer): Tagged {
+function fileOf(type: string, plain: Tagged["plain"]): Tagged {
   return {
     type,
     cacheControl: CACHE_CONTROL,

@@ -1,5 +1,10 @@
 // Has a request answered into memory instead of to its client.
-import { ServerResponse, type IncomingMessage, type OutgoingHttpHeader } from "node:http";
+import {
+  ServerResponse,
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import type { Answer } from "./answer-store.ts";
 import { observationOf } from "../observe/observation.ts";
 import { isWhole } from "./whole-answers.ts";
@@ -30,8 +35,17 @@ export function captureAnswer(service: Service, req: IncomingMessage): Promise<C
     const response = new ServerResponse(req);
     const chunks: Buffer[] = [];
     let ended = false;
+    const writeHead = response.writeHead.bind(response);
     // Express replaces the prototype, so a class of our own would not last.
     Object.assign(response, {
+      writeHead(status: number, headers: unknown = []): ServerResponse {
+        // A list given here would be sent, and not be remembered.
+        if (!Array.isArray(headers)) return writeHead(status, headers as OutgoingHttpHeaders);
+        for (let n = 0; n < headers.length; n += 2) {
+          response.setHeader(String(headers[n]), headers[n + 1] as OutgoingHttpHeader);
+        }
+        return writeHead(status);
+      },
       write(chunk: unknown, encoding?: unknown): boolean {
         chunks.push(asBuffer(chunk, encoding));
         return true;
