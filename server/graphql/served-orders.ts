@@ -1,10 +1,12 @@
 // Orders that an index serves: a table tagged @indexedOrder is never sorted whole for a client.
 //
 // Such a table offers, in its orderBy, what its indexes end in: the asked columns, then the primary
-// key, which PostGraphile appends. Each @indexedOrder tag adds one more order, of which a test has
+// key, which PostGraphile appends. A text that can be null is in an order by coalesce(column, ''), as an
+// index must have it too: see cursors.ts. Each @indexedOrder tag adds one more order, of which a test has
 // shown that an index leaves only a few rows to sort. Any other combination is an error.
-import type { PgAttribute, PgClass } from "pg-introspection";
+import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { readIndexOrders } from "./index-orders.ts";
 
 declare global {
   // The extension points of PostGraphile's types are namespaces.
@@ -25,34 +27,27 @@ interface ColumnOrder {
 /** What an orderBy asks for: its columns and directions, or undefined for an unknown value. */
 type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 
+/** The columns of each index of a table that serves an order; absent for a table that is not tagged. */
+const indexOrders = new WeakMap<PgClass, string[][]>();
+
+const indexedOrderOf = (table: PgClass): unknown =>
+  table.getTagsAndDescription().tags["indexedOrder"];
+
 /** The orders that this table's indexes serve, or undefined where the table is not tagged. */
 function servedOrders(table: PgClass | undefined): string[][] | undefined {
-  if (table === undefined) return undefined;
-  const { tags } = table.getTagsAndDescription();
-  const tagged = tags["indexedOrder"];
-  if (tagged === undefined) return undefined;
-  const primaryKey = columnsOf(table.getIndexes().find((index) => index.indisprimary));
-  const byIndex = table
-    .getIndexes()
-    .filter((index) => index.indisvalid === true && !index.indpred)
-    .filter((index) => index.getKeys().every((key) => key === null || canBeOrdered(key)))
-    .map((index) => columnsOf(index))
+  const indexed = table && indexOrders.get(table);
+  if (table === undefined || indexed === undefined) return undefined;
+  const primary = table.getIndexes().find((index) => index.indisprimary);
+  const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
+  const byIndex = indexed
     .filter((columns) => endsWith(columns, primaryKey))
     .map((columns) => columns.slice(0, -primaryKey.length));
-  const byTag = [tagged]
+  const byTag = [indexedOrderOf(table)]
     .flat()
     .filter((value) => typeof value === "string")
     .map((value) => value.split(",").map((column) => column.trim()));
   return unique([primaryKey, ...byTag, ...byIndex.filter((columns) => columns.length > 0)]);
 }
-
-function columnsOf(index: ReturnType<PgClass["getIndexes"]>[number] | undefined): string[] {
-  return (index?.getKeys() ?? []).map((key) => key?.attname ?? "");
-}
-
-/** Where a column can be null, a cursor needs a text in place of the null: see cursors.ts. */
-const canBeOrdered = (column: PgAttribute): boolean =>
-  column.attnotnull === true || column.getType()?.typname === "text";
 
 const endsWith = (columns: string[], end: string[]): boolean =>
   end.length > 0 && columns.slice(-end.length).join() === end.join();
@@ -139,6 +134,14 @@ export const ServedOrdersPlugin: GraphileConfig.Plugin = {
 
   gather: {
     hooks: {
+      // Before PostGraphile looks at any table.
+      async pgIntrospection_introspection(info, { introspection, serviceName }) {
+        const tagged = introspection.classes.filter((table) => indexedOrderOf(table) !== undefined);
+        const pgService = info.resolvedPreset.pgServices?.find(({ name }) => name === serviceName);
+        if (tagged.length === 0 || pgService === undefined) return;
+        const orders = await readIndexOrders(pgService);
+        for (const table of tagged) indexOrders.set(table, orders.get(table._id) ?? []);
+      },
       pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
         const orders = servedOrders(pgClass);
         if (orders === undefined) return;

@@ -131,20 +131,83 @@ it("counts afresh under a column that has become another", async () => {
   await migrate("alter table dex_trade drop column note");
 });
 
-it("offers the order of a new index, unless a column of it can be null and is no text", async () => {
-  const ordered = (by: string): string => `{ allDexTrades(orderBy: ${by}) { nodes { id } } }`;
-  await migrate(`
-    create index dex_trade_lot_gem_block_id_idx on dex_trade (lot_gem, block, id);
-    create index dex_trade_market_price_id_idx on dex_trade (market, price, id);
-  `);
+describe("the order of a new index", () => {
+  /** Each on a column of its own: by which columns, what is asked, and how PostgreSQL is asked. */
+  const SERVED = [
+    ["whose columns cannot be null", "(plain, block, id)", "PLAIN BLOCK", "plain, block, id"],
+    [
+      "of a text that can be null, by coalesce",
+      "(coalesce(label, ''), id)",
+      "LABEL",
+      "coalesce(label, ''), id",
+    ],
+    ["that runs backwards", "(back desc, block desc, id desc)", "BACK BLOCK", "back, block, id"],
+    ["that holds more than its key", "(holding, id) include (price)", "HOLDING", "holding, id"],
+  ] as const;
+  const UNSERVED = [
+    ["of a number that can be null", "(digit, id)", "DIGIT"],
+    ["of a text that can be null, by itself", "(itself, id)", "ITSELF"],
+    ["by another expression", "(coalesce(other, 'none'), id)", "OTHER"],
+    ["that runs both ways", "(turned desc, id)", "TURNED"],
+    ["of some rows", "(part, id) where block > 0", "PART"],
+    ["of another collation", '(collated collate "POSIX", id)', "COLLATED"],
+    ["for patterns", "(pattern text_pattern_ops, id)", "PATTERN"],
+    ["that is no b-tree", "using brin (brin, id)", "BRIN"],
+    ["that does not end in the primary key", "(ending, block)", "ENDING"],
+  ] as const;
+  const NULLABLE = ["label", "itself", "other"];
+  const KNOWN = "plain back holding turned part collated pattern brin ending".split(" ");
+  beforeAll(() =>
+    migrate(
+      [
+        ...NULLABLE.map((name) => `alter table dex_trade add column ${name} text`),
+        ...KNOWN.map((name) => `alter table dex_trade add column ${name} text not null default ''`),
+        "alter table dex_trade add column digit integer",
+        ...[...SERVED, ...UNSERVED].map(
+          ([, columns], index) => `create index later_${index}_idx on dex_trade ${columns}`,
+        ),
+      ].join(";"),
+    ),
+  );
+  afterAll(() =>
+    migrate(
+      [...NULLABLE, ...KNOWN, "digit"]
+        .map((name) => `alter table dex_trade drop column ${name}`)
+        .join(";"),
+    ),
+  );
 
-  expect((await dataOf(app, ordered("[LOT_GEM_ASC, BLOCK_ASC]"))).allDexTrades.nodes).toHaveLength(
-    1,
-  );
-  expect((await ask(app, ordered("[MARKET_ASC, PRICE_ASC]"))).errors?.[0]?.message).toMatch(
-    /"PRICE_ASC" does not exist/,
-  );
-  await migrate("drop index dex_trade_lot_gem_block_id_idx, dex_trade_market_price_id_idx");
+  const ordered = (names: string, direction: string): string => {
+    const by = names.split(" ").map((name) => `${name}_${direction}`);
+    return `{ allDexTrades(orderBy: [${by.join()}]) { nodes { id } } }`;
+  };
+
+  it.each(SERVED)("is offered for one %s, and PostgreSQL reads by it", async (...served) => {
+    const [, columns, names, order] = served;
+    for (const direction of ["ASC", "DESC"]) {
+      const { allDexTrades } = await dataOf(app, ordered(names, direction));
+      expect(allDexTrades.nodes).toHaveLength(1);
+
+      const client = await database.owner.connect();
+      await client.query("begin; set local enable_sort = off; set local enable_seqscan = off");
+      const { rows } = await client.query<{ "QUERY PLAN": string }>(
+        `explain select id from dex_trade order by ${order.replaceAll(/, (?!')/g, ` ${direction}, `)} ${direction}`,
+      );
+      await client.query("rollback");
+      client.release();
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect([columns, plan]).toEqual([
+        columns,
+        expect.stringContaining(`later_${SERVED.findIndex(([, one]) => one === columns)}_idx`),
+      ]);
+      expect(plan).not.toContain("Sort");
+    }
+  });
+
+  it.each(UNSERVED)("is not offered for one %s", async (_, _columns, names) => {
+    const { errors } = await ask(app, ordered(names, "ASC"));
+    expect(errors?.[0]?.message).toMatch(new RegExp(`"${names}_ASC" does not exist`));
+  });
 });
 
 it("serves on as it was where the new schema cannot be shown, and says why", async () => {

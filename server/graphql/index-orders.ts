@@ -1,0 +1,70 @@
+// The orders that the indexes of the database serve, read beside PostGraphile's introspection, which
+// tells neither what an index's expressions are nor its direction.
+import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
+
+/**
+ * Of each table, by its number, the columns of each index in their order. Left out is what serves no
+ * order as GraphQL asks for it, all columns ascending or all descending: partial and invalid indexes,
+ * others than b-trees, another direction, collation or operator class, and a column that can be null
+ * by itself, for which a cursor needs `coalesce(column, '')`: see cursors.ts.
+ */
+export async function readIndexOrders(
+  pgService: GraphileConfig.PgServiceConfiguration,
+): Promise<Map<string, string[][]>> {
+  const { rows } = await withPgClientFromPgService(
+    pgService,
+    pgService.pgSettingsForIntrospection ?? null,
+    (client) => client.query<{ table: string; columns: string[] }>({ text: SELECT_ORDERS }),
+  );
+  const orders = new Map<string, string[][]>();
+  for (const { table, columns } of rows) {
+    orders.set(table, [...(orders.get(table) ?? []), columns]);
+  }
+  return orders;
+}
+
+const SELECT_ORDERS = `
+  select
+    index.indrelid::text as "table",
+    ordered.columns
+  from pg_index as index
+  join pg_class as indexed on indexed.oid = index.indexrelid
+  join pg_am as method on method.oid = indexed.relam
+  cross join lateral (
+    select
+      array_agg(attribute.attname::text order by key.position) as columns,
+      count(attribute.attname) as known
+    from generate_series(1, index.indnkeyatts) as key (position)
+    left join pg_attribute as attribute
+      on attribute.attrelid = index.indrelid
+      -- These arrays count from 0.
+      and attribute.attcollation = index.indcollation[key.position - 1]
+      and case
+        when index.indkey[key.position - 1] > 0
+          then attribute.attnum = index.indkey[key.position - 1] and attribute.attnotnull
+        else attribute.atttypid = 'text'::regtype
+          and attribute.attnum > 0
+          and not attribute.attnotnull
+          and pg_get_indexdef(index.indexrelid, key.position, false)
+            = format('COALESCE(%I, ''''::text)', attribute.attname)
+      end
+  ) as ordered
+  -- The system's own have lower numbers.
+  where index.indrelid >= 16384
+    and method.amname = 'btree'
+    and index.indisvalid
+    and index.indisready
+    and index.indpred is null
+    and ordered.known = index.indnkeyatts
+    -- Read backwards, the one is the other: all ascending, or all descending with nulls first.
+    and (
+      0 = all (index.indoption::int2[])
+      or 3 = all (index.indoption::int2[])
+    )
+    and not exists (
+      select
+      from pg_opclass as class
+      where class.oid = any (index.indclass::oid[])
+        and not class.opcdefault
+    )
+`;
