@@ -113,15 +113,14 @@ const known = new WeakMap<DocumentNode, Map<string | null, Way>>();
 function wayOf({ document, operationName = null }: GrafastExecutionArgs): Way {
   const ofDocument = known.get(document) ?? new Map<string | null, Way>();
   known.set(document, ofDocument);
-  let way = ofDocument.get(operationName);
-  if (way === undefined) {
-    const operation = operationOf(document, operationName);
-    way = "plain";
-    if (operation !== undefined && pagesAndCounts(document, operation)) {
-      way = isOnePage(operation) ? "attempt" : "snapshot";
-    }
-    ofDocument.set(operationName, way);
-  }
+  const kept = ofDocument.get(operationName);
+  if (kept !== undefined) return kept;
+  const operation = operationOf(document, operationName);
+  // A name that the document does not have is a client's own, of any length: it is not remembered.
+  if (operation === undefined) return "plain";
+  let way: Way = "plain";
+  if (pagesAndCounts(document, operation)) way = isOnePage(operation) ? "attempt" : "snapshot";
+  ofDocument.set(operationName, way);
   return way;
 }
 

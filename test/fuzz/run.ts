@@ -6,7 +6,7 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { connect } from "../../db/connect.ts";
+import { connect, makePool } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
 import { LoadError } from "../../db/load/load-error.ts";
 import { loadRows } from "../../db/load/write.ts";
@@ -21,6 +21,9 @@ import { rawRequest, restRequest } from "./requests.ts";
 
 /** An answer takes this long at most, in milliseconds; else it hangs. */
 const HANGS_MS = 20_000;
+
+/** On a machine that has no time a connection is waited for; one that never comes is seen as a hang. */
+const WAIT_MS = 2 * HANGS_MS;
 
 /** What no client is to see: statements, files of the service, stacks, masks. */
 const INSIDES =
@@ -80,7 +83,7 @@ function giveBytes(bytes: Uint8Array, { app }: Target): Promise<string> {
 
 async function giveFolder(files: Record<string, string>, { database }: Target): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "dex-fuzz-"));
-  const client = await connect(database.url, { role: "dex_writer" });
+  const client = await connect(database.url, { role: "dex_writer", waitMs: WAIT_MS });
   try {
     for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
     await loadRows(client, await readFolder(path), { moveHead: true });
@@ -120,7 +123,8 @@ export async function fuzz(
   database: TestDatabase,
   { inputs, seed, onProgress }: { inputs: number; seed: number; onProgress?: (n: number) => void },
 ): Promise<Fuzzed[]> {
-  const app = await makeTestApp(database.reader, {
+  const pool = makePool(database.url, { role: "dex_reader", waitMs: WAIT_MS });
+  const app = await makeTestApp(pool, {
     cache: { bytes: 10_000_000, checkMs: 50 },
     http: { ...HTTP_BOUNDS, headersTimeoutMs: 300, requestTimeoutMs: 300, keepAliveMs: 300 },
   });
@@ -150,5 +154,6 @@ export async function fuzz(
   } finally {
     agent.destroy();
     await app.close();
+    await pool.end();
   }
 }

@@ -100,6 +100,43 @@ describe("a page", () => {
   });
 });
 
+describe("paging arguments that make no sense", () => {
+  it.each([
+    ["a page with its total", "{ allDexTrades(first: -1) { totalCount nodes { id } } }", {}],
+    ["a total alone", "{ allDexTrades(last: -1) { totalCount } }", {}],
+    [
+      "what a variable asks for",
+      "query ($n: Int) { allDexTrades(offset: $n) { totalCount edges { node { id } } } }",
+      { n: -1 },
+    ],
+    [
+      "what is counted by another statement",
+      "{ allDexOffers(first: 1, last: 1) { totalCount nodes { id } pageInfo { hasNextPage } } }",
+      {},
+    ],
+    [
+      "a function's rows",
+      '{ dexBook(base: "weth", quote: "dai", first: -1) { totalCount nodes { act } } }',
+      {},
+    ],
+    [
+      "several lists",
+      "{ allDexOffers(first: -1) { totalCount nodes { id } } allDexTrades(last: 1, offset: 1) { totalCount nodes { id } } }",
+      {},
+    ],
+    [
+      "an order that no index serves",
+      "{ allDexTrades(first: 1, orderBy: [ID_ASC, TIME_DESC]) { totalCount nodes { id } } }",
+      {},
+    ],
+  ])("ask nothing of the database for %s", async (_what, query, variables) => {
+    const { errors } = await ask(app, query, variables);
+    const codes = new Set(errors?.map(({ extensions }) => extensions?.["code"]));
+    expect([...codes]).toEqual(["BAD_USER_INPUT"]);
+    expect(statements).toEqual([]);
+  });
+});
+
 describe("the cost of a query", () => {
   it("is the rows that it may read, nested ones for each row around them", async () => {
     const query =
