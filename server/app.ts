@@ -42,6 +42,8 @@ import { boundUrls } from "./url-bounds.ts";
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
   pool: Pool;
+  /** Asked what the database has to show, if not `pool`, whose bounds may be too short for that. */
+  catalogs?: Pool;
   /** Opens when the database can be served; without it, that is taken for granted. */
   gate?: DatabaseGate;
   /**
@@ -140,6 +142,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   );
   const graphql = await addGraphql(app, server, {
     pool,
+    catalogs: options.catalogs ?? pool,
     gate,
     log,
     limits,

@@ -36,7 +36,7 @@ export interface Config {
   poolWaitMs: number;
   /** POOL_HOLD_MS: for how long one may hold it; then it is broken off, and 503. Default 30000. */
   poolHoldMs: number;
-  /** STATEMENT_TIMEOUT_MS: for how long PostgreSQL works on a statement, 0 for ever. Default 10000. */
+  /** STATEMENT_TIMEOUT_MS: for how long PostgreSQL works on a client's statement, 0 for ever. Default 10000. */
   statementTimeoutMs: number;
   /** LOCK_TIMEOUT_MS: for how long a statement waits for a lock, 0 for ever. Default 3000. */
   lockTimeoutMs: number;

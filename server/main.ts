@@ -66,6 +66,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const cache = config.cache && { ...config.cache, versionFrom: watch };
   const app = await makeApp({
     pool,
+    catalogs: watch,
     gate,
     cache,
     http: config.http,
@@ -78,7 +79,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       droppedLines: log.dropped,
     },
     exposedSchemas: config.exposedSchemas,
-    watch: values.watch ? { db: watch, tell: log.info } : undefined,
+    watch: values.watch ? { tell: log.info } : undefined,
     log: log.error,
     onOver: log.request,
   });

@@ -18,7 +18,10 @@ export class CannotServe extends Error {
 export interface ServedDatabase {
   /** Reads as dex_reader. */
   pool: Pool;
-  /** One more connection of the same kind, for what must not wait for the pool's queries. */
+  /**
+   * One more connection of the same role, for what the service itself asks: the version of the data,
+   * and what there is to be served. It waits for no query of the pool, and has bounds of its own.
+   */
   watch: Pool;
   /** Open once the database can be served. */
   gate: DatabaseGate;
@@ -38,6 +41,13 @@ export interface OpenOptions {
 }
 
 /**
+ * For how long PostgreSQL works on what the service itself asks, in milliseconds, and for how long
+ * that is waited for. STATEMENT_TIMEOUT_MS and POOL_HOLD_MS are for what clients ask: where a site has
+ * them short, the catalogs take longer to read, and without these nothing could be served.
+ */
+const OWN_QUESTION_MS = 60_000;
+
+/**
  * Opens DATABASE_URL, or the embedded database without one. Throws where the database cannot be read
  * as dex_reader. One that does not answer yet, or lacks migrations, is waited for behind the gate.
  */
@@ -49,25 +59,35 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
   const { statementTimeoutMs, lockTimeoutMs } = config;
-  const reader = { role: "dex_reader", waitMs, statementTimeoutMs, lockTimeoutMs } as const;
-  const pool = makePool(url, { ...reader, poolSize, bounds: { queue, holdMs } });
+  const reader = { role: "dex_reader", waitMs, lockTimeoutMs } as const;
+  const pool = makePool(url, {
+    ...reader,
+    statementTimeoutMs,
+    poolSize,
+    bounds: { queue, holdMs },
+  });
   stack.defer(() => endPool(pool, hurry));
   // It connects when it is first asked.
-  const watch = makePool(url, { ...reader, poolSize: 1 });
+  const watch = makePool(url, {
+    ...reader,
+    statementTimeoutMs: OWN_QUESTION_MS,
+    poolSize: 1,
+    bounds: { queue: Infinity, holdMs: OWN_QUESTION_MS },
+  });
   stack.defer(() => endPool(watch, hurry));
 
   const { exposedSchemas } = config;
-  const gate = new DatabaseGate(await findObstacle(pool, url, exposedSchemas));
+  const gate = new DatabaseGate(await findObstacle(watch, url, exposedSchemas));
   if (gate.obstacle === undefined) {
     if (embeddedUrl === undefined) log(`Serving the database ${shownUrl(url)}.`);
-    await tellOfRights(pool, log);
+    await tellOfRights(watch, log);
   } else {
     log(`${gate.obstacle.line} It is looked at every second; until then, answers are 503.`);
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
     const look = (): Promise<Obstacle | undefined> =>
-      findObstacle(pool, url, exposedSchemas).catch(notServable);
-    void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(pool, log));
+      findObstacle(watch, url, exposedSchemas).catch(notServable);
+    void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(watch, log));
   }
   return { pool, watch, gate, embeddedUrl };
 }

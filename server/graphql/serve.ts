@@ -6,7 +6,7 @@ import type { Server, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GraphQLSchema } from "graphql";
 import { grafserv } from "postgraphile/grafserv/express/v4";
-import type { Database } from "../../db/connect.ts";
+import type { Pool } from "../../db/connect.ts";
 import type { DatabaseGate } from "../database-gate.ts";
 import { DatabaseUnreachable } from "../errors.ts";
 import { noteRoute } from "../observe/note-route.ts";
@@ -30,13 +30,13 @@ export interface GraphqlHandle {
 }
 
 export interface WatchOptions {
-  /** Asked for the state of the catalogs, if not the service's pool. */
-  db?: Database;
   /** Tells the operator what has become of a change. */
   tell: (line: string) => void;
 }
 
 export interface GraphqlOptions extends PresetOptions {
+  /** The schema is read by this, and the state of the catalogs that tells of its changes. */
+  catalogs: Pool;
   /** The schema is read once this is open: a database that lacks migrations has another. */
   gate: DatabaseGate;
   /** What the rest of the service adds to PostGraphile. */
@@ -55,17 +55,29 @@ export interface GraphqlOptions extends PresetOptions {
 export async function addGraphql(
   app: Express,
   server: Server,
-  { plugins = [], gate, watch, onNewSchema = () => undefined, ...options }: GraphqlOptions,
+  {
+    plugins = [],
+    catalogs,
+    gate,
+    watch,
+    onNewSchema = () => undefined,
+    ...options
+  }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
   const { pool, exposedSchemas = [], log } = options;
   // Made anew for each schema: what its plugins keep is of one schema.
-  const presetOf = (schemas: readonly string[]): GraphileConfig.Preset => ({
-    extends: [makePreset({ ...options, exposedSchemas: schemas })],
+  const presetOf = (schemas: readonly string[], asked: Pool): GraphileConfig.Preset => ({
+    extends: [makePreset({ ...options, pool: asked, exposedSchemas: schemas })],
     plugins,
     grafserv: { watch: watch !== undefined, eventStreamPath: STREAM },
   });
-  const build = (): Promise<GraphQLSchema> => buildSchema({ presetOf, exposedSchemas, db: pool });
+  const build = (): Promise<GraphQLSchema> =>
+    buildSchema({
+      presetOf: (schemas) => presetOf(schemas, catalogs),
+      exposedSchemas,
+      db: catalogs,
+    });
   // What its operator has asked for and cannot have stops the start.
   const atOnce =
     gate.obstacle === undefined && exposedSchemas.length > 0
@@ -79,11 +91,11 @@ export async function addGraphql(
 
   const begin = async (): Promise<{ schema: Promise<unknown> }> => {
     await gate.opened;
-    const { db = pool, tell = () => undefined } = watch ?? {};
-    const known = watch && (await catalogState(db).catch(() => undefined));
+    const { tell = () => undefined } = watch ?? {};
+    const known = watch && (await catalogState(catalogs).catch(() => undefined));
     const schema =
       atOnce === undefined ? untilBuilt(build, log, released.signal) : Promise.resolve(atOnce);
-    const serving = grafserv({ preset: presetOf(exposedSchemas), schema });
+    const serving = grafserv({ preset: presetOf(exposedSchemas, pool), schema });
     instance = serving;
     await serving.addTo(router as unknown as Express, server);
 
@@ -98,7 +110,7 @@ export async function addGraphql(
     if (watch) {
       const { signal } = released;
       following = built.then(() =>
-        followCatalogs({ db, known, signal }, rebuild, (error) =>
+        followCatalogs({ db: catalogs, known, signal }, rebuild, (error) =>
           tell(
             `The database's schema has changed, and cannot be shown: ${(error as Error).message}. GraphQL stays as it was.`,
           ),

@@ -6,6 +6,7 @@ import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, insert } from "../factories.ts";
 import {
   DataDirs,
@@ -322,6 +323,26 @@ describe("with DATABASE_URL", () => {
     expect((await get(waiting, "/v1/markets/")).status).toBe(200);
     expect((await get(waiting, "/ready")).status).toBe(200);
     expect(await stop(waiting)).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("reads what there is to show in its own time, however short that of its clients is", async () => {
+    database = await makeDatabase();
+    const env = { DATABASE_URL: database.url, STATEMENT_TIMEOUT_MS: "1" };
+    const service = start(env, ["--watch"]);
+    const url = await service.url;
+    const typeNamed = async (name: string): Promise<unknown> => {
+      const query = `{ __type(name: "${name}") { name } }`;
+      const { body } = await exchange(url, graphql({ query }));
+      return (JSON.parse(body.toString()) as { data: unknown }).data;
+    };
+    expect(await typeNamed("DexTrade")).toEqual({ __type: { name: "DexTrade" } });
+
+    await database.owner.query(
+      "create table note (id integer primary key); grant select on note to dex_reader",
+    );
+    await service.printed(/The database's schema has changed: GraphQL shows it as it is now/);
+    expect(await typeNamed("Note")).toEqual({ __type: { name: "Note" } });
+    expect(await stop(service)).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("migrates a database that is behind when asked", async () => {
