@@ -2,6 +2,7 @@
 import proxyaddr from "proxy-addr";
 import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
+import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
@@ -106,10 +107,10 @@ const variables = {
   DATABASE_OWNER_URL: postgresUrl.optional().describe(POSTGRES_URL),
   EXPOSED_SCHEMAS: z
     .string()
-    .transform((text) => text.split(",").map((name) => name.trim()))
-    .refine((names) => names.every(isOwnSchema))
+    .transform(namesOfSchemas)
+    .refine(areOwnSchemas)
     .optional()
-    .describe("names of schemas of your own, separated by commas"),
+    .describe(EXPOSED_SCHEMAS_ACCEPTED),
   DATA_DIR: z.string().optional().describe("a path"),
   EMBEDDED_SEED: z
     .enum(["simulated", "none"])
@@ -255,7 +256,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     port: data.PORT,
     databaseUrl,
     databaseOwnerUrl: ownerUrl ?? databaseUrl,
-    exposedSchemas: [...new Set(data.EXPOSED_SCHEMAS)],
+    exposedSchemas: data.EXPOSED_SCHEMAS ?? [],
     dataDir: dataDirOf(data.DATA_DIR),
     embeddedSeed: data.EMBEDDED_SEED,
     seedTrades: data.SEED_TRADES,
@@ -317,11 +318,6 @@ function metricsOf({
 }
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|::1)$/.test(host);
-
-/** Schemas that are PostgreSQL's or this service's. */
-const NOT_OWN = /^(public|dex_private|graphile_migrate|information_schema|pg_.*|)$/;
-
-const isOwnSchema = (name: string): boolean => !NOT_OWN.test(name);
 
 function wrongValue(name: string, given: Record<string, string>): string {
   const accepted = variables[name as keyof typeof variables].description ?? "";

@@ -20,7 +20,7 @@ const FOLDER = fileURLToPath(new URL("./catalog", import.meta.url));
 /** The kinds of objects, a file each; what others are part of comes first. */
 const FILES = [
   ...["schemas", "relations", "types", "functions", "columns", "sequences", "constraints"],
-  ...["indexes", "triggers", "rules", "policies", "rights"],
+  ...["indexes", "statistics", "triggers", "event-triggers", "rules", "policies", "rights"],
 ];
 
 /**

@@ -144,7 +144,21 @@ found as (
   join pg_roles as grantee on grantee.oid = granted.grantee
   where granted.grantee <> relations.relowner
     and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
-    and granted.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER', 'REFERENCES')
+    -- To refer to our tables from its own is a site's right.
+    and granted.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
+  union all
+  select
+    grantee.rolname,
+    format('%s (%I) on %s', lower(granted.privilege_type), attribute.attname, relations.name),
+    format('revoke %s (%I) on %s from %I', lower(granted.privilege_type), attribute.attname, relations.name, grantee.rolname),
+    relations.nspname
+  from relations
+  join pg_attribute as attribute on attribute.attrelid = relations.oid
+  cross join lateral aclexplode(attribute.attacl) as granted
+  join pg_roles as grantee on grantee.oid = granted.grantee
+  where granted.grantee <> relations.relowner
+    and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
+    and granted.privilege_type in ('INSERT', 'UPDATE')
 )
 -- Distinct, since a role can be a member of another by several grants.
 select distinct

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { checkDatabase } from "../check/check.ts";
 import { reportLines } from "../check/report.ts";
 import type { Shadow } from "../check/shadow.ts";
+import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { shownUrl } from "../shown-url.ts";
 
@@ -34,10 +35,14 @@ try {
   process.exitCode = 2;
 }
 
+/** Those that GraphQL shows. */
 function exposedSchemas(given = ""): string[] {
-  const others = given
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && name !== "public");
-  return ["public", ...others];
+  if (given.trim() === "") return ["public"];
+  const own = namesOfSchemas(given);
+  if (!areOwnSchemas(own)) {
+    throw new Error(
+      `EXPOSED_SCHEMAS: ${JSON.stringify(given)} is not ${EXPOSED_SCHEMAS_ACCEPTED}.`,
+    );
+  }
+  return ["public", ...own];
 }

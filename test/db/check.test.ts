@@ -64,6 +64,12 @@ it("finds nothing in a migrated database, whatever a site keeps in a schema of i
     create table site.note (id integer primary key, offer_id integer references dex_offer (id));
     create view site.price as select pair, vwap1h from dex_price
   `);
+  // As db/README.md has it for a site's own login.
+  await dba.query("grant select, references on all tables in schema public to pg_monitor");
+  await dba.query(`
+    create function site.seen() returns event_trigger language plpgsql as 'begin end';
+    create event trigger site_seen on ddl_command_end execute function site.seen()
+  `);
   // What belongs to an extension is the extension's.
   await dba.query("create table of_extension (id integer primary key, note text)");
   await dba.query("grant all on of_extension to public");
@@ -236,6 +242,18 @@ const FAULTS: Record<string, Fault> = {
       drift("sequence dex_private.stray_seq", NO_MIGRATION),
     ],
   },
+  "extended statistics": {
+    sql: "create statistics stray_stats (dependencies) on lot_gem, bid_gem from dex_offer",
+    findings: [drift("statistics public.stray_stats", NO_MIGRATION)],
+  },
+  "an event trigger": {
+    sql: `create function dex_private.stray_event() returns event_trigger language plpgsql as 'begin end';
+      create event trigger stray_event on ddl_command_start execute function dex_private.stray_event()`,
+    findings: [
+      drift("function dex_private.stray_event()", NO_MIGRATION),
+      drift("event trigger stray_event", NO_MIGRATION),
+    ],
+  },
   "an owner, and reading that was taken away": {
     sql: `alter table dex_private.offer_taken owner to current_user;
       revoke select on dex_price from dex_reader`,
@@ -267,7 +285,8 @@ const FAULTS: Record<string, Fault> = {
   "rights of a writer that it does not need, and of another": {
     sql: `grant truncate on dex_offer to dex_writer;
       grant execute on function dex_private.relabel(text[]) to dex_writer;
-      grant update on dex_offer to pg_monitor`,
+      grant update on dex_offer to pg_monitor;
+      grant select (symbol), update (symbol) on dex_token to pg_monitor`,
     findings: [
       drift("table public.dex_offer", "its grants have truncate to dex_writer in excess"),
       drift(
@@ -283,6 +302,11 @@ const FAULTS: Record<string, Fault> = {
       grants(
         "pg_monitor",
         "update on public.dex_offer",
+        "and what is written is written by dex_writer",
+      ),
+      grants(
+        "pg_monitor",
+        "update (symbol) on public.dex_token",
         "and what is written is written by dex_writer",
       ),
     ],
@@ -531,6 +555,15 @@ describe("the command", () => {
     expect(told.skipped).toEqual([
       "drift and the SDL: the committed migrations are not what was committed",
     ]);
+  });
+
+  it("exits 2 for an EXPOSED_SCHEMAS that the service refuses, and says what it takes", async () => {
+    expect(await run(database.url, [], { EXPOSED_SCHEMAS: "site,dex_private" })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        'The database could not be checked: EXPOSED_SCHEMAS: "site,dex_private" is not names of schemas of your own, separated by commas.\n',
+    });
   });
 
   it("exits 2 where it could not look, and says why", async () => {

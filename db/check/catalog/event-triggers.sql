@@ -1,0 +1,26 @@
+-- Event triggers that call a function of these schemas. They are of the whole database.
+select
+  'event trigger' as kind,
+  quote_ident(trigger.evtname) as name,
+  null as part_of,
+  'pg_event_trigger'::regclass as class,
+  trigger.oid as object,
+  0 as part,
+  null::oid as within,
+  trigger.evtowner as owner,
+  null::aclitem[] as acl,
+  jsonb_build_object(
+    'event', trigger.evtevent,
+    'function', format('%I.%I()', schema.nspname, function.proname),
+    'commands', to_jsonb(trigger.evttags),
+    'state', case trigger.evtenabled
+      when 'O' then 'enabled'
+      when 'D' then 'disabled'
+      when 'R' then 'enabled on a replica alone'
+      else 'enabled always'
+    end
+  ) as facts
+from pg_event_trigger as trigger
+join pg_proc as function on function.oid = trigger.evtfoid
+join pg_namespace as schema on schema.oid = function.pronamespace
+where schema.nspname = any ($1)
