@@ -23,15 +23,12 @@ declare global {
 interface Known {
   /** By which variables it decides what is left out. */
   deciding: readonly string[];
-  /** Demands by the name of the operation, and by what those variables are. */
-  demands: Map<string, OperationDemand>;
+  /** The latest demand of each operation, with what those variables were. */
+  demands: Map<string | null, { decided: string; demand: OperationDemand }>;
 }
 
 /** Demands by document, which grafserv's cache of parsed documents makes worth keeping. */
 const known = new WeakMap<DocumentNode, Known>();
-
-/** A client may leave out this or that in more ways than are worth keeping. */
-const KEPT_DEMANDS = 20;
 
 function knownOf(document: DocumentNode): Known {
   const kept = known.get(document);
@@ -41,11 +38,14 @@ function knownOf(document: DocumentNode): Known {
   return fresh;
 }
 
-/** What may differ in what a variable leaves out: all that is neither true nor false is alike. */
-function decided(variables: GivenVariables, name: string): boolean | "not given" | "no boolean" {
-  const given = givenVariable(variables, name);
-  if (given === undefined) return "not given";
-  return typeof given === "boolean" ? given : "no boolean";
+/** What these variables are, as far as they leave out anything: no value but true and false does. */
+function decisionOf(deciding: readonly string[], variables: GivenVariables): string {
+  const decisions = deciding.map((name) => {
+    const given = givenVariable(variables, name);
+    if (given === undefined) return "default";
+    return typeof given === "boolean" ? given : "neither";
+  });
+  return decisions.join();
 }
 
 function demandOf(
@@ -53,12 +53,12 @@ function demandOf(
   variables: GivenVariables,
 ): OperationDemand | undefined {
   const { deciding, demands } = knownOf(document);
-  const key = JSON.stringify([operationName, ...deciding.map((name) => decided(variables, name))]);
-  const kept = demands.get(key);
-  if (kept !== undefined) return kept;
+  const decided = decisionOf(deciding, variables);
+  const kept = demands.get(operationName);
+  if (kept?.decided === decided) return kept.demand;
   const demand = operationDemand(schema, document, operationName, variables);
   // A name that the document does not have is a client's own, of any length: it is not remembered.
-  if (demand !== undefined && demands.size < KEPT_DEMANDS) demands.set(key, demand);
+  if (demand !== undefined) demands.set(operationName, { decided, demand });
   return demand;
 }
 

@@ -335,7 +335,7 @@ describe("what @skip and @include leave out", () => {
     expect(await refused(query, variables)).toMatchObject({ code: "TOO_EXPENSIVE" });
   });
 
-  it("is found anew for each of the variables, however many deciding ones there are", async () => {
+  it("is found anew whenever the variables are others", async () => {
     const names = ["a", "b", "c", "d", "e"];
     const query = `query (${names.map((name) => `$${name}: Boolean!`).join(" ")}) {
       ${names.map((name) => `${name}: ${withinList(`@include(if: $${name})`)}`).join("\n")}
