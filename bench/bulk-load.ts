@@ -1,13 +1,13 @@
 // Bulk load: `npm run load` of a simulated history, against a bare COPY of the same files.
 import { spawn } from "node:child_process";
-import { createReadStream } from "node:fs";
+import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
-import { from as copyFrom } from "pg-copy-streams";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import { connect } from "../db/connect.ts";
 import { writeHistoryCsv } from "../db/simulate/csv.ts";
 import { openDatabase, type BenchServer } from "./data/server.ts";
@@ -18,11 +18,13 @@ export interface BulkLoad {
   trades: number;
   /**
    * Trades a second, offers included, medians: of `npm run load`; of COPY without any trigger; of
-   * COPY with the one that derives each row's own columns, and none that keeps sums.
+   * COPY with the one that derives each row's own columns, and none that keeps sums; of COPY without
+   * any trigger of files in which those columns stand.
    */
   load: number;
   copy: number;
   copyDerived: number;
+  copyWhole: number;
   /** Of the loading process, in kilobytes; undefined where the system does not say. */
   peak: number | undefined;
   rounds: number;
@@ -41,25 +43,25 @@ export async function measureBulkLoad(
     const until = new Date("2026-01-31T12:00:00Z");
     log(`Simulating files of ${trades.toLocaleString("en")} trades`);
     await writeHistoryCsv(folder, { seed: 1, days: 30, trades, until });
-    const rates = { load: [] as number[], copy: [] as number[], copyDerived: [] as number[] };
+    const rates: Record<"load" | Copied, number[]> = { load: [], bare: [], derived: [], whole: [] };
     let peak: number | undefined;
     for (let round = 0; round < rounds; round += 1) {
       const url = await freshDatabase(server);
       const loaded = await runLoad(url, folder);
       rates.load.push(trades / loaded.seconds);
       if (loaded.peak !== undefined) peak = Math.max(peak ?? 0, loaded.peak);
-      rates.copy.push(trades / (await copyFiles(url, folder, { derived: false })));
-      rates.copyDerived.push(trades / (await copyFiles(url, folder, { derived: true })));
-      log(
-        `  round ${round + 1}: load ${rates.load.at(-1)?.toFixed(0)}/s, bare COPY ` +
-          `${rates.copy.at(-1)?.toFixed(0)}/s, with derived columns ${rates.copyDerived.at(-1)?.toFixed(0)}/s`,
-      );
+      for (const kind of ["bare", "derived", "whole"] as const) {
+        rates[kind].push(trades / (await copyFiles(url, folder, kind)));
+      }
+      const last = Object.entries(rates).map(([kind, of]) => `${kind} ${of.at(-1)?.toFixed(0)}/s`);
+      log(`  round ${round + 1}: ${last.join(", ")}`);
     }
     return {
       trades,
       load: median(rates.load),
-      copy: median(rates.copy),
-      copyDerived: median(rates.copyDerived),
+      copy: median(rates.bare),
+      copyDerived: median(rates.derived),
+      copyWhole: median(rates.whole),
       peak,
       rounds,
     };
@@ -110,21 +112,24 @@ async function runLoad(
   return { seconds: (performance.now() - began) / 1000, peak };
 }
 
+/**
+ * What is copied: the files as they are; the same, with the trigger that derives each row's own columns;
+ * or files in which those stand, as that trigger has made them.
+ */
+type Copied = "bare" | "derived" | "whole";
+
 const FILES = { dex_offer: "offers.csv", dex_trade: "trades.csv" };
 
 /** Seconds to copy offers and trades into tables like theirs, with the same checks and indexes. */
-async function copyFiles(
-  url: string,
-  folder: string,
-  { derived }: { derived: boolean },
-): Promise<number> {
+async function copyFiles(url: string, folder: string, kind: Copied): Promise<number> {
   let seconds = 0;
   const client = await connect(url, { role: "dex_owner" });
   try {
     for (const [table, file] of Object.entries(FILES)) {
-      const path = join(folder, file);
+      const wholePath = join(folder, `whole-${file}`);
+      const path = kind === "whole" ? wholePath : join(folder, file);
       await client.query(`create table bare (like ${table} including all)`);
-      if (derived) {
+      if (kind === "derived") {
         await client.query(
           `create trigger derive_labels
           before insert on bare
@@ -138,6 +143,12 @@ async function copyFiles(
         client.query(copyFrom(`copy bare (${columns}) from stdin with (format csv, header match)`)),
       );
       seconds += (performance.now() - began) / 1000;
+      if (kind === "derived") {
+        await pipeline(
+          client.query(copyTo("copy bare to stdout with (format csv, header)")),
+          createWriteStream(wholePath),
+        );
+      }
       await client.query("drop table bare");
     }
     return seconds;

@@ -1,11 +1,11 @@
-// `npm run bench:profile`: which packages the service's time for one GraphQL case is spent in,
-// without the cache. `-- --trades 200000 --case PageAndTotal`; the cases are in cases.ts.
+// `npm run bench:profile`: which packages the service's time for one case is spent in, without the
+// cache. `-- --trades 200000 --case PageAndTotal`, or a path of REST; the cases are in cases.ts.
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { connect } from "../db/connect.ts";
-import { graphqlCases, graphqlRequest, readFacts } from "./cases.ts";
+import { graphqlCases, graphqlRequest, readFacts, restCases } from "./cases.ts";
 import { makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
 import { askFor } from "./load/client.ts";
@@ -62,13 +62,18 @@ async function main(): Promise<void> {
   const postgres = await openServer(process.env, log);
   const folder = await mkdtemp(join(tmpdir(), "bench-profile-"));
   try {
-    const url = await makeData(postgres, Number(values.trades), log);
+    const trades = Number(values.trades);
+    const url = await makeData(postgres, trades, log);
     const client = await connect(url, { role: "dex_reader" });
-    const cases = graphqlCases(await readFacts(client));
+    const pages = graphqlCases(await readFacts(client));
     await client.end();
-    const asked = cases.find(({ operation }) => operation === values.case);
-    if (asked === undefined) {
-      throw new Error(`--case ${values.case}: ${cases.map((one) => one.operation).join(", ")}`);
+    const cases = new Map([
+      ...pages.map((page) => [page.operation, graphqlRequest(page)] as const),
+      ...(await restCases(trades)).map(({ name, request }) => [name, request] as const),
+    ]);
+    const request = cases.get(values.case);
+    if (request === undefined) {
+      throw new Error(`--case ${values.case}: there are ${[...cases.keys()].join(", ")}`);
     }
     const server = await startServer(PROGRAMS.service, {
       DATABASE_URL: url,
@@ -77,7 +82,7 @@ async function main(): Promise<void> {
       RATE_LIMIT: "0",
       NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}`,
     });
-    await askFor(server.url, graphqlRequest(asked), {
+    await askFor(server.url, request, {
       connections: CONNECTIONS,
       seconds: WARM_UP_SECONDS + SECONDS,
     });

@@ -90,6 +90,14 @@ export function ratiosOf(results: Results): Ratio[] {
       [bulkLoad.load, bulkLoad.copyDerived],
       { atLeast: 0.6 },
     );
+    add(
+      LOAD,
+      "with those columns in the files, without a trigger",
+      [bulkLoad.load, bulkLoad.copyWhole],
+      {
+        atLeast: 0.6,
+      },
+    );
   }
   return ratios;
 }

@@ -74,7 +74,8 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
     lines.push(
       `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
         `COPY of the same files without a trigger ${whole(bulkLoad.copy)}, with the one that derives ` +
-        `each row's columns ${whole(bulkLoad.copyDerived)} (medians of ${bulkLoad.rounds})`,
+        `each row's columns ${whole(bulkLoad.copyDerived)}; COPY of files in which those stand, without a ` +
+        `trigger, ${whole(bulkLoad.copyWhole)} (medians of ${bulkLoad.rounds})`,
     );
   }
   return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];
