@@ -1,0 +1,88 @@
+// `npm run bench:pages`: how many pages of 8 kB PostgreSQL looks at for each endpoint of REST, on a long
+// and a short history. Unlike times, they are the same whoever else uses the machine.
+// `-- --trades 10000000`; the result goes to results/pages.md, or to --out.
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import prettier from "prettier";
+import { makePool, type Pool } from "../db/connect.ts";
+import { explainPrepared } from "../test/explain.ts";
+import { everyEndpoint } from "./cases.ts";
+import { isPossibleSize, makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import type { BoundStatement } from "./load/pgbench.ts";
+
+const FEW_TRADES = 100_000;
+
+const { values } = parseArgs({
+  options: {
+    trades: { type: "string", default: "1000000" },
+    out: { type: "string", default: fileURLToPath(new URL("results/pages.md", import.meta.url)) },
+  },
+});
+const trades = Number(values.trades);
+if (!isPossibleSize(trades)) {
+  console.error("--trades is a multiple of 1000 from 100000.");
+  process.exit(2);
+}
+
+const server = await openServer(process.env, console.log);
+try {
+  const many = await pagesOf(await makeData(server, trades, console.log));
+  const few = await pagesOf(await makeData(server, FEW_TRADES, console.log));
+  await writeFile(values.out, await prettier.format(report(many, few), { parser: "markdown" }));
+  console.log(`See ${values.out}`);
+} finally {
+  await server.stop();
+}
+
+/** By endpoint, the pages that its statement looks at, as the service prepares and runs it. */
+async function pagesOf(databaseUrl: string): Promise<Map<string, number>> {
+  const pool = makePool(databaseUrl, { role: "dex_reader", poolSize: 1 });
+  try {
+    const pages = new Map<string, number>();
+    for (const { name, statement } of await everyEndpoint()) {
+      // The first time it looks things up in the catalogs as well.
+      await pagesOfOne(pool, statement);
+      pages.set(name, await pagesOfOne(pool, statement));
+    }
+    return pages;
+  } finally {
+    await pool.end();
+  }
+}
+
+interface Explained {
+  Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number };
+}
+
+async function pagesOfOne(pool: Pool, statement: BoundStatement): Promise<number> {
+  const [explained] = await explainPrepared<[Explained]>(
+    pool,
+    statement,
+    "analyze, buffers, format json",
+  );
+  if (explained === undefined) throw new Error(`no plan of ${statement.text}`);
+  const [{ Plan: plan }] = explained;
+  return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
+}
+
+function report(many: Map<string, number>, few: Map<string, number>): string {
+  const rows = [...many].map(([name, pages]) => {
+    const before = few.get(name) ?? 0;
+    return `| \`${name}\` | ${before} | ${pages} | ${(pages / before).toFixed(2)} × |`;
+  });
+  return [
+    "# What a long history has PostgreSQL look at",
+    "",
+    `- by \`npm run bench:pages -- --trades ${trades}\``,
+    "- pages of 8 kB, of tables and indexes, for one answer; each time that a page is looked at counts",
+    "",
+    `| endpoint | ${FEW_TRADES.toLocaleString("en")} trades | ${trades.toLocaleString("en")} trades | |`,
+    "| --- | --: | --: | --: |",
+    ...rows,
+    "",
+    "What grows is the height of the indexes: one level more to pass each time that something is looked up.",
+    "",
+  ].join("\n");
+}
