@@ -134,9 +134,7 @@ describe("the service", () => {
     expect(refused.status).toBe(429);
     expect(refused.headers["x-request-id"]).toBe("one-too-many");
     expect(refused.headers["server-timing"]).toMatch(/^total;dur=/);
-    // On a busy machine /ready may be 503, for its own reasons.
-    expect(supervised).toHaveLength(3);
-    expect(supervised).not.toContain(429);
+    expect(supervised).toEqual([200, 200, 200]);
   });
 
   it("has no limit where it is off", async () => {
