@@ -2,36 +2,25 @@
 // and a short history. Unlike times, they are the same whoever else uses the machine.
 // `-- --trades 10000000`; the result goes to results/pages.md, or to --out.
 import { writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import prettier from "prettier";
 import { makePool, type Pool } from "../db/connect.ts";
 import { explainPrepared } from "../test/explain.ts";
 import { everyEndpoint } from "./cases.ts";
-import { isPossibleSize, makeData } from "./data/make.ts";
+import { makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
+import { historyOptions } from "./history-options.ts";
 import type { BoundStatement } from "./load/pgbench.ts";
 
 const FEW_TRADES = 100_000;
 
-const { values } = parseArgs({
-  options: {
-    trades: { type: "string", default: "1000000" },
-    out: { type: "string", default: fileURLToPath(new URL("results/pages.md", import.meta.url)) },
-  },
-});
-const trades = Number(values.trades);
-if (!isPossibleSize(trades)) {
-  console.error("--trades is a multiple of 1000 from 100000.");
-  process.exit(2);
-}
+const { trades, out } = historyOptions(new URL("results/pages.md", import.meta.url));
 
 const server = await openServer(process.env, console.log);
 try {
   const many = await pagesOf(await makeData(server, trades, console.log));
   const few = await pagesOf(await makeData(server, FEW_TRADES, console.log));
-  await writeFile(values.out, await prettier.format(report(many, few), { parser: "markdown" }));
-  console.log(`See ${values.out}`);
+  await writeFile(out, await prettier.format(report(many, few), { parser: "markdown" }));
+  console.log(`See ${out}`);
 } finally {
   await server.stop();
 }

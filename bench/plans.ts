@@ -1,15 +1,14 @@
 // `npm run plans:print`: writes docs/plans.md, the plans that PostgreSQL takes for what clients ask most,
 // at 1,000,000 trades. `-- --trades 100000 --out FILE` to try it.
 import { writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import prettier from "prettier";
 import { connect, makePool } from "../db/connect.ts";
 import { makeApp } from "../server/app.ts";
 import { graphqlCases, readFacts, restCases } from "./cases.ts";
 import { requestTo } from "./compare.ts";
-import { isPossibleSize, makeData } from "./data/make.ts";
+import { makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
+import { historyOptions } from "./history-options.ts";
 import { explainPrepared } from "../test/explain.ts";
 import { askOnce } from "./load/client.ts";
 import type { BenchRequest } from "./load/request.ts";
@@ -45,27 +44,17 @@ interface Explained {
   plans: string[];
 }
 
-const { values } = parseArgs({
-  options: {
-    trades: { type: "string", default: "1000000" },
-    out: { type: "string", default: fileURLToPath(new URL("../docs/plans.md", import.meta.url)) },
-  },
-});
-const trades = Number(values.trades);
-if (!isPossibleSize(trades)) {
-  console.error("--trades is a multiple of 1000 from 100000.");
-  process.exit(2);
-}
+const { trades, out } = historyOptions(new URL("../docs/plans.md", import.meta.url));
 
 const server = await openServer(process.env, console.log);
 try {
   const url = await makeData(server, trades, console.log);
   const page = pageOf(await explainAll(url));
   await writeFile(
-    values.out,
+    out,
     await prettier.format(page, { parser: "markdown", printWidth: 100, proseWrap: "always" }),
   );
-  console.log(`See ${values.out}`);
+  console.log(`See ${out}`);
 } finally {
   await server.stop();
 }
