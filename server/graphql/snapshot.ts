@@ -1,13 +1,16 @@
-// Answers an operation that pages and counts from one snapshot of the database, so that its
-// totalCount is that of its nodes. Page and count are two statements; between them a writer may
-// have committed.
+// Answers each operation from one snapshot of the database: its totalCount is that of its nodes, and
+// its fields are of one head. Each field of Query is a statement, and each totalCount another; between
+// them a writer may have committed.
 //
-// A transaction for the two costs two more. So an operation of one page and its total is first
-// attempted without: most totals can be told from what the page's own statement has seen. Where this
-// one cannot, nothing of the attempt is shown, and the operation is run in a transaction.
+// A transaction around them costs two more. An operation of one field without a total does without,
+// for it is one statement. So, at first, does one of one page and its total: most totals can be told
+// from what the page's own statement has seen. Where this one cannot, nothing of the attempt is shown,
+// and the operation is run in a transaction.
 import {
   Kind,
   type DocumentNode,
+  type FragmentDefinitionNode,
+  type InlineFragmentNode,
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
@@ -76,36 +79,47 @@ function isOnePage({ selectionSet }: OperationDefinitionNode): boolean {
   );
 }
 
-/** Whether the operation selects totalCount and anything else of a connection, fragments included. */
-function pagesAndCounts(document: DocumentNode, operation: OperationDefinitionNode): boolean {
+/**
+ * Whether the operation has several fields of Query, or selects totalCount and anything else of a
+ * connection, fragments included.
+ */
+function isSeveralStatements(document: DocumentNode, operation: OperationDefinitionNode): boolean {
   const fragments = new Map(
     document.definitions.flatMap((definition) =>
       definition.kind === Kind.FRAGMENT_DEFINITION
-        ? [[definition.name.value, definition.selectionSet] as const]
+        ? [[definition.name.value, definition] as const]
         : [],
     ),
   );
   const reads: string[] = [];
   const visited = new Set<string>();
-  const visit = ({ selections }: SelectionSetNode): void => {
+  let roots = 0;
+  const visit = ({ selections }: SelectionSetNode, isRoot: boolean): void => {
     for (const selection of selections) {
       if (selection.kind === Kind.FRAGMENT_SPREAD) {
         const name = selection.name.value;
         const fragment = fragments.get(name);
         if (fragment === undefined || visited.has(name)) continue;
         visited.add(name);
-        visit(fragment);
+        visit(fragment.selectionSet, isRoot || isOfQuery(fragment));
         continue;
       }
-      if (selection.kind === Kind.FIELD && READS.has(selection.name.value)) {
-        reads.push(selection.name.value);
+      if (selection.kind === Kind.FIELD) {
+        if (isRoot && !selection.name.value.startsWith("__")) roots += 1;
+        if (READS.has(selection.name.value)) reads.push(selection.name.value);
       }
-      if (selection.selectionSet !== undefined) visit(selection.selectionSet);
+      if (selection.selectionSet === undefined) continue;
+      const isFragment = selection.kind === Kind.INLINE_FRAGMENT;
+      visit(selection.selectionSet, isFragment && (isRoot || isOfQuery(selection)));
     }
   };
-  visit(operation.selectionSet);
-  return reads.length > 1 && TOTALS.some((total) => reads.includes(total));
+  visit(operation.selectionSet, true);
+  return roots > 1 || (reads.length > 1 && TOTALS.some((total) => reads.includes(total)));
 }
+
+/** Query is a Node too, so that its fields can be asked for anywhere below `node`. */
+const isOfQuery = ({ typeCondition }: FragmentDefinitionNode | InlineFragmentNode): boolean =>
+  typeCondition?.name.value === "Query";
 
 /** The ways of operations, which grafserv's cache of parsed documents makes worth keeping. */
 const known = new WeakMap<DocumentNode, Map<string | null, Way>>();
@@ -119,7 +133,7 @@ function wayOf({ document, operationName = null }: GrafastExecutionArgs): Way {
   // A name that the document does not have is a client's own, of any length: it is not remembered.
   if (operation === undefined) return "plain";
   let way: Way = "plain";
-  if (pagesAndCounts(document, operation)) way = isOnePage(operation) ? "attempt" : "snapshot";
+  if (isSeveralStatements(document, operation)) way = isOnePage(operation) ? "attempt" : "snapshot";
   ofDocument.set(operationName, way);
   return way;
 }
@@ -196,7 +210,7 @@ const hasErrors = (result: unknown): boolean =>
 export const SnapshotPlugin: GraphileConfig.Plugin = {
   name: "SnapshotPlugin",
   version: "1.0.0",
-  description: "An operation that pages and counts does so in one snapshot.",
+  description: "An operation is answered from one snapshot.",
 
   grafast: {
     middleware: {

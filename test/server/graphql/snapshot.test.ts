@@ -1,5 +1,5 @@
-// An operation that pages and counts tells of one moment, whatever is written meanwhile, and lets go
-// of its connection however it ends.
+// An operation tells of one moment in all its fields, its totals and its pages, whatever is written
+// meanwhile, and lets go of its connection however it ends.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +8,16 @@ import { makeApp } from "../../../server/app.ts";
 import { connect, type Client } from "../../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { aTrade, blockAt, insert, MKR, registerMarkets, setHead, WETH } from "../../factories.ts";
+import {
+  anOffer,
+  aTrade,
+  blockAt,
+  insert,
+  MKR,
+  registerMarkets,
+  setHead,
+  WETH,
+} from "../../factories.ts";
 import { ask, dataOf, type Trades, type TradesPage } from "../../graphql.ts";
 
 let database: TestDatabase;
@@ -238,6 +247,12 @@ it.each([
   ],
   ["{ a: allDexTrades { totalCount } b: allDexOffers { totalCount } }"],
   ["{ allDexOffers { nodes { id trades { totalCount } } } }"],
+  ["{ dexHead { block } allDexMarkets { nodes { pair } } }"],
+  ["{ dexHead { block } ...rest } fragment rest on Query { allDexPrices { nodes { pair } } }"],
+  ["{ ... on Query { ... { a: dexHead { block } } b: dexHead { time } } }"],
+  [
+    '{ node(nodeId: "query") { ... on Query { dexHead { block } allDexMarkets { nodes { pair } } } } }',
+  ],
 ])("begins one transaction for %s", async (query) => {
   await addTrades(3);
   await dataOf(app, query);
@@ -255,12 +270,57 @@ it.each([
   [
     "{ allDexTrades(last: 2) { pageInfo { startCursor hasNextPage } total: totalCount nodes { id } } }",
   ],
-  ["{ dexHead { block } allDexMarkets { nodes { pair } } }"],
   ["{ __typename }"],
 ])("begins none for %s", async (query) => {
   await addTrades(3);
   await dataOf(app, query);
   expect(sent.filter(isTransaction)).toEqual([]);
+});
+
+it.each([
+  ["{ allDexTrades { nodes { id } pageInfo { hasNextPage } } }"],
+  ["{ __typename dexHead { block time } }"],
+  ["{ allDexMarkets { edges { cursor node { pair } } pageInfo { hasNextPage endCursor } } }"],
+  [
+    `{
+      allDexOffers(first: 2) {
+        nodes { id trades(last: 2) { nodes { id offer { trades(first: 1) { edges { cursor } } } } } }
+      }
+    }`,
+  ],
+  ["{ allDexPairs { nodes { baseToken { symbol } quoteToken { symbol } } } }"],
+])("begins none for %s, which is one statement", async (query) => {
+  const offer = anOffer();
+  await insert(database.writer, "dex_offer", offer);
+  await insert(database.writer, "dex_trade", aTrade({ offer_id: offer.id }));
+  await dataOf(app, query);
+  expect(sent).toEqual([expect.stringContaining("select")]);
+});
+
+interface Figures {
+  dexHead: { block: number };
+  dexCandles: { nodes: { trades: number }[] };
+}
+
+it("tells of one head in all fields, though a block is written between them", async () => {
+  await addTrades(3, 0);
+  meanwhile = {
+    statement: "dex_candles",
+    act: async () => {
+      await setHead(database.writer, 2);
+      await addTrades(2, 2);
+    },
+  };
+  const figures = `{
+    dexHead { block }
+    dexCandles(base: "weth", quote: "dai", interval: "1d") { nodes { trades } }
+  }`;
+  const before = await dataOf<Figures>(app, figures);
+  expect(meanwhile).toBeUndefined();
+  expect(before.dexCandles.nodes).toEqual([{ trades: 2 }]);
+  const after = await dataOf<Figures>(app, figures);
+  expect(after.dexCandles.nodes).toEqual([{ trades: 3 }]);
+  expect(after.dexHead.block).toBeGreaterThan(before.dexHead.block);
 });
 
 const PAGE = `query ($condition: DexTradeCondition) {
