@@ -25,8 +25,9 @@ const isSafe = (error: unknown): error is SafeError => error instanceof Error &&
 
 type LogError = (error: unknown) => void;
 
-/** Makes grafserv's maskError, which logs in full what it does not show. */
+/** Makes grafserv's maskError, which logs in full what it does not show: once, in however many fields. */
 export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLError {
+  const logged = new WeakSet<Error>();
   return (error) => {
     const { originalError } = error;
     if (originalError == null || originalError instanceof GraphQLError) return error;
@@ -42,7 +43,8 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     if (isDataException((originalError as { code?: unknown }).code)) {
       return shown(error, originalError.message, { code: "BAD_USER_INPUT" });
     }
-    log(originalError);
+    if (!logged.has(originalError)) log(originalError);
+    logged.add(originalError);
     const unavailable = databaseFailure(originalError);
     return unavailable !== undefined
       ? shown(error, unavailable.message, { code: graphqlCode(unavailable) })

@@ -465,6 +465,15 @@ it("answers the other fields where one fails in its transaction, and from the sa
   expect(app.logged).toEqual([]);
 });
 
+it("logs once what all fields fail by", async () => {
+  app.logged.length = 0;
+  const failure = new Error("no transaction is to be had");
+  meanwhile = { statement: "begin isolation", act: () => Promise.reject(failure) };
+  const { errors } = await ask(app, "{ dexHead { block } allDexMarkets { nodes { pair } } }");
+  expect(errors?.map(({ path }) => path)).toEqual([["dexHead"], ["allDexMarkets"]]);
+  expect(app.logged).toEqual([failure]);
+});
+
 it("decides for each operation of a document by itself", async () => {
   const query = `query count { allDexTrades { totalCount } }
     query edges { allDexTrades { totalCount edges { cursor } } }
