@@ -2,6 +2,7 @@
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets } from "../factories.ts";
+import { dataOf } from "../graphql.ts";
 import { recordStatements, type Statement } from "../statements.ts";
 
 let database: TestDatabase;
@@ -12,6 +13,8 @@ beforeAll(async () => {
   await registerMarkets(database.writer);
   statements = recordStatements(database.reader);
   app = await makeTestApp(database.reader);
+  // So that the schema has been read.
+  await dataOf(app, "{ __typename }");
 });
 beforeEach(() => {
   statements.length = 0;
