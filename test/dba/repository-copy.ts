@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What a clone does not have, or has by another way. */
-const LEFT_OUT = new Set([".git", ".data", "node_modules", "test", "bench"]);
+const LEFT_OUT = new Set([".git", ".data", ".bench", "node_modules", "test", "bench"]);
 
 export interface RepositoryCopy {
   folder: string;
