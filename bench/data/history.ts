@@ -251,6 +251,30 @@ export const FIGURES = {
       sum(trade.lot_amt)
     from dex_trade as trade
     group by trade.offer_id`,
+  // By indexes, so once they are back; a database that was migrated has them already.
+  newest: `
+    insert into dex_private.newest_trade (market_id, block, idx, id, time, price)
+    select
+      newest.market_id,
+      newest.block,
+      newest.idx,
+      newest.id,
+      newest.time,
+      newest.price
+    from dex_pair as pair
+    cross join lateral (
+      select *
+      from dex_private.market_row as trade
+      where trade.market_id = any (array[pair.id])
+        and trade.price is not null
+      order by
+        trade.market_id desc,
+        trade.block desc,
+        trade.idx desc,
+        trade.id desc
+      limit 1
+    ) as newest
+    on conflict (market_id) do nothing`,
 };
 
 /** Declares the last trade's block complete, and lets ids and epochs go on behind the history. */

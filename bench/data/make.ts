@@ -90,6 +90,12 @@ const afterIndexes = (): Stage[] => [
       "analyze dex_token",
     ]),
   },
+  { name: "newest trades", run: all([FIGURES.newest]) },
+  {
+    name: "vacuum of newest",
+    alone: true,
+    run: all(["vacuum (analyze) dex_private.newest_trade"]),
+  },
   // Its trigger computes every market's figures, slowly by a plan without statistics.
   { name: "head", run: all([...DECLARE_HEAD, "analyze dex_head"]) },
   { name: "verified", run: verify },
