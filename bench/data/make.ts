@@ -98,6 +98,14 @@ const afterIndexes = (): Stage[] => [
   },
   // Its trigger computes every market's figures, slowly by a plan without statistics.
   { name: "head", run: all([...DECLARE_HEAD, "analyze dex_head"]) },
+  {
+    name: "tables of a row a market",
+    alone: true,
+    run: all([
+      "vacuum (full, analyze) dex_private.newest_trade",
+      "vacuum (full, analyze) dex_private.head_figure",
+    ]),
+  },
   { name: "verified", run: verify },
 ];
 
