@@ -13,6 +13,7 @@ one could run instead. bench/README.md says what is measured, and how.
                    and graphql only the answers from memory, within a minute
   --rounds N       how often each measurement is made, default 5
   --seconds S      how long each is, default 2
+  --warm-up S      how long each is asked before any is measured, default 2
   --connections N  how many are kept open, default 16
   --load-trades N  how many trades the bulk load is of, default 1000000
   --out DIR        where results go, default bench/results (--quick: .bench/results)
@@ -35,6 +36,7 @@ export interface BenchOptions {
   parts: Part[];
   rounds: number;
   seconds: number;
+  warmUp: number;
   connections: number;
   loadTrades: number;
   out: string | undefined;
@@ -51,6 +53,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
       cases: { type: "string" },
       rounds: { type: "string" },
       seconds: { type: "string" },
+      "warm-up": { type: "string" },
       connections: { type: "string", default: "16" },
       "load-trades": { type: "string" },
       out: { type: "string" },
@@ -71,6 +74,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     parts: readParts(values.cases),
     rounds: positive("rounds", values.rounds ?? (quick ? "2" : "5")),
     seconds: positive("seconds", values.seconds ?? (quick ? "0.4" : "2")),
+    warmUp: positive("warm-up", values["warm-up"] ?? (quick ? "0.2" : "2")),
     connections: positive("connections", values.connections),
     loadTrades: positive("load-trades", values["load-trades"] ?? (quick ? "30000" : "1000000")),
     out: values.out,

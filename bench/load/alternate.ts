@@ -32,15 +32,24 @@ interface Round extends Burst {
   cpu: number | undefined;
 }
 
+/** How often each is measured, and for how many seconds it is asked before any is. */
+interface Rounds {
+  rounds: number;
+  warmUp: number;
+}
+
+/**
+ * Asks all of them in turn. A program gets faster while it runs, the later the more code it has: before
+ * it is warm, it is compared by that.
+ */
 export async function alternate(
   entries: Entry[],
-  { rounds, ...load }: Load & { rounds: number },
+  { rounds, warmUp, ...load }: Load & Rounds,
   log: (line: string) => void,
 ): Promise<Measured[]> {
-  const warmUp = { ...load, seconds: Math.min(0.5, load.seconds / 2) };
   const bursts = new Map<Entry, Round[]>();
   for (const entry of entries) {
-    await entry.ask(warmUp);
+    await entry.ask({ ...load, seconds: warmUp });
     bursts.set(entry, []);
   }
   for (let round = 0; round < rounds; round += 1) {
