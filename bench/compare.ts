@@ -130,6 +130,7 @@ async function compareGrowth(
       case: growthCase(name),
       contender: sizeName(trades),
       ask: (load: Parameters<Entry["ask"]>[0]) => askFor(server.url, request, load),
+      processorTime: () => server.processorTime(),
     })),
   );
   return alternate(entries, options, options.log);

@@ -1,7 +1,7 @@
 // How the REST interface speaks HTTP: paths, methods, caching, compression, other origins.
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, insert, setHead } from "../factories.ts";
+import { anAddress, aTrade, insert, setHead } from "../factories.ts";
 import { fillExchange, HEAD } from "./exchange.ts";
 
 let database: TestDatabase;
@@ -178,6 +178,23 @@ it("an unknown symbol as long as a path may be is an unknown pair", async () => 
   const answer = await app.request.get(`/v1/markets/${"A".repeat(1024 - 16)}/dai`);
   expect(answer.status).toBe(400);
   expect(answer.body.message).toBe("Unknown pair");
+});
+
+it("a symbol that is not of ASCII comes through, whole and with its length in bytes", async () => {
+  const address = anAddress("Ξ");
+  await insert(database.writer, "dex_token", { address, symbol: "Ξ", decimals: 18 });
+  await insert(database.writer, "dex_pair", { base: "Ξ", quote: "DAI" });
+  try {
+    const { body, text, headers } = await app.request.get(
+      `/v1/markets/${encodeURIComponent("ξ")}/dai`,
+    );
+    expect(body.data).toMatchObject({ pair: "Ξ/DAI" });
+    // Two bytes in UTF-8, and one character.
+    expect(Number(headers["content-length"])).toBe(text.length + 1);
+  } finally {
+    await database.owner.query("delete from dex_pair where base = 'Ξ'");
+    await database.owner.query("delete from dex_token where symbol = 'Ξ'");
+  }
 });
 
 describe("an answer over 1 kB", () => {
