@@ -644,9 +644,11 @@ describe("a history in a database", () => {
     );
     await dropping;
     expect(errors.length).toBeGreaterThan(0);
-    expect(blocks.map(({ block }) => block)).toEqual(
-      blocks.map((_made, place) => blocks[0]!.block + place),
-    );
+    const told = blocks.map(({ block }) => block);
+    expect(told).toEqual([...new Set(told)].sort((one, other) => one - other));
+    // One block for each failure at most: it is written, and the connection is gone before that is told.
+    const written = told.at(-1)! - told[0]! + 1;
+    expect(written - told.length).toBeLessThanOrEqual(errors.length);
   });
 
   async function dropSimulator(): Promise<void> {
