@@ -91,11 +91,6 @@ const afterIndexes = (): Stage[] => [
     ]),
   },
   { name: "newest trades", run: all([FIGURES.newest]) },
-  {
-    name: "vacuum of newest",
-    alone: true,
-    run: all(["vacuum (analyze) dex_private.newest_trade"]),
-  },
   // Its trigger computes every market's figures, slowly by a plan without statistics.
   { name: "head", run: all([...DECLARE_HEAD, "analyze dex_head"]) },
   {
