@@ -124,6 +124,44 @@ it("a trade of unregistered tokens has neither market, act nor price", async () 
   expect(rows).toEqual([{ lot_tkn: null, bid_tkn: null, market: null, act: null, price: null }]);
 });
 
+describe("the two directions of each pair", () => {
+  // As the triggers keep them, and as they follow from the registry.
+  const directions = async (): Promise<unknown[]> => {
+    const { rows } = await database.owner.query(
+      `select row(kept.*)::text as kept, row(given.*)::text as given
+      from dex_private.market_direction as kept
+      full join dex_private.registered_direction as given using (lot_gem, bid_gem)`,
+    );
+    for (const { kept, given } of rows as { kept: string; given: string }[]) {
+      expect(kept).toBe(given);
+    }
+    return rows;
+  };
+
+  it("follow what is registered, renamed, given other tokens, swapped, and removed", async () => {
+    await registerMarkets(database.writer);
+    const { rows: pairs } = await database.reader.query("select from dex_pair");
+    expect(await directions()).toHaveLength(2 * pairs.length);
+
+    await database.writer.query("update dex_token set symbol = 'SAI' where address = $1", [DAI]);
+    expect(await directions()).toHaveLength(2 * pairs.length);
+
+    await insert(database.writer, "dex_token", [token("ONE"), token("TWO")]);
+    await register({ base: "ONE", quote: "TWO" });
+    await database.owner.query(
+      "update dex_pair set base_gem = quote_gem, quote_gem = base_gem where base = 'ONE'",
+    );
+    expect(await directions()).toHaveLength(2 * pairs.length + 2);
+    await database.owner.query("update dex_pair set quote_gem = $1 where base = 'TWO'", [WETH]);
+    expect(await directions()).toHaveLength(2 * pairs.length + 2);
+
+    await database.owner.query("delete from dex_pair where base = 'TWO'");
+    expect(await directions()).toHaveLength(2 * pairs.length);
+    await database.owner.query("truncate dex_pair");
+    expect(await directions()).toEqual([]);
+  });
+});
+
 it("a pair that is registered while its trade is being written labels it all the same", async () => {
   await registerMarkets(database.writer);
   await database.owner.query("delete from dex_pair where base = 'WETH'");

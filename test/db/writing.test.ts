@@ -65,6 +65,48 @@ describe("a trade", () => {
   });
 });
 
+describe("an offer is spent by the trade that reaches the whole lot", () => {
+  // The trades of an offer of 10 WETH: how much each took, an hour after the one before, from hour 2.
+  it.each([
+    { taken: ["10"], spentAt: 2 },
+    // 4 + 6 = 10.
+    { taken: ["4", "6"], spentAt: 3 },
+    // 10 is reached at hour 3; what comes after takes nothing.
+    { taken: ["4", "6", "0"], spentAt: 3 },
+    // 4 + 7 = 11 > 10, and so is 4 + 7 + 1.
+    { taken: ["4", "7", "1"], spentAt: 3 },
+    { taken: ["4", "5.999999999999999999"], spentAt: undefined },
+    { taken: ["0"], spentAt: undefined },
+    { taken: [], spentAt: undefined },
+  ])("$taken of 10: at hour $spentAt", async ({ taken, spentAt }) => {
+    const trades = taken.map((base, at) => aTrade({ offer_id: 1, hour: 2 + at, base }));
+    const offer = anOffer({ id: 1, hour: 1, base: "10", quote: "1000" });
+    const states = async (): Promise<unknown[]> => {
+      const { rows } = await database.owner.query("select filled, spent_block from dex_offer");
+      return rows;
+    };
+    const expected = {
+      filled: spentAt !== undefined,
+      spent_block: spentAt === undefined ? null : blockAt(spentAt),
+    };
+
+    await insert(database.writer, "dex_offer", offer);
+    for (const trade of trades) await insert(database.writer, "dex_trade", trade);
+    expect(await states()).toEqual([expected]);
+
+    // The same where its trades are recorded before it.
+    await database.owner.query("delete from dex_offer");
+    await insert(database.writer, "dex_offer", offer);
+    expect(await states()).toEqual([expected]);
+  });
+
+  it("and one of nothing as it is made", async () => {
+    await insert(database.writer, "dex_offer", anOffer({ id: 1, hour: 1, base: "0" }));
+    const { rows } = await database.owner.query("select filled, spent_block from dex_offer");
+    expect(rows).toEqual([{ filled: true, spent_block: blockAt(1) }]);
+  });
+});
+
 describe("the reader", () => {
   it.each([
     "insert into dex_head values (1, now())",
