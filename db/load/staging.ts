@@ -143,11 +143,18 @@ export async function stage<Row extends { line?: number }>(
 
   const sql = `copy pg_temp.${table} (${names.join(", ")}) from stdin`;
   await pipeline(Readable.from(text(), { objectMode: false }), client.query(copyFrom(sql)));
-  // Nobody else looks after the statistics of a temporary table.
-  if (count >= WORTH_ANALYZING) await client.query(`analyze pg_temp.${table}`);
+  if (count >= WORTH_ANALYZING) await analyze(client, table);
   const place = (line: number): string =>
     numbered ? `${name}.csv line ${line}` : `${name}, row ${line}`;
   return { rows: count, place };
+}
+
+// Nobody else looks after the statistics of a temporary table. A tenth of the rows that PostgreSQL would
+// look at by itself says as much of columns that are mostly unique, in a tenth of the time.
+async function analyze(client: Client, table: string): Promise<void> {
+  await client.query("set local default_statistics_target = 10");
+  await client.query(`analyze pg_temp.${table}`);
+  await client.query("set local default_statistics_target to default");
 }
 
 const CHUNK = 65_536;

@@ -65,11 +65,17 @@ export function time(text: string): string {
   );
 }
 
+/** The last date that was one: a file has many rows of a day. */
+let knownDate = "";
+
 function isDate(text: string): boolean {
+  if (text === knownDate) return true;
   if (text.startsWith("0000")) return false;
   const midnight = new Date(`${text}T00:00:00Z`);
   // A day that the month does not have is carried over into the next.
-  return !Number.isNaN(midnight.valueOf()) && midnight.toISOString().startsWith(text);
+  const is = !Number.isNaN(midnight.valueOf()) && midnight.toISOString().startsWith(text);
+  if (is) knownDate = text;
+  return is;
 }
 
 /** `true` or `false`, also as PostgreSQL exports them. */

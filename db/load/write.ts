@@ -8,6 +8,7 @@ import { mergeTokens } from "./merge-tokens.ts";
 import { mergeTrades } from "./merge-trades.ts";
 import type { Merged } from "./merged.ts";
 import { lastStagedBlock, moveHead, type Block } from "./move-head.ts";
+import { postponeIndexes } from "./postponed-indexes.ts";
 import type { LoadSource, TableName } from "./rows.ts";
 import { makeStagingTables, stage, staging, type Staged } from "./staging.ts";
 
@@ -21,8 +22,8 @@ export interface LoadOptions {
 }
 
 export interface LoadProgress {
-  /** Reading the source, or writing what is new in it. */
-  step: "reading" | "writing";
+  /** Reading the source, writing what is new in it, or building the indexes of what was written. */
+  step: "reading" | "writing" | "indexing";
   table: TableName;
   rows: number;
 }
@@ -94,12 +95,20 @@ async function loadInTransaction(
   // Merging takes out of the staging tables what is there already.
   const lastBlock = await lastStagedBlock(client);
 
+  // Before anything is written: whoever waits for these tables must not hold what a write waits for.
+  const written = { dex_trade: trades?.rows ?? 0, dex_offer: offers?.rows ?? 0 };
+  const indexes = await postponeIndexes(client, written.dex_trade + written.dex_offer);
+  const index = (table: keyof typeof written, name: TableName): Promise<void> =>
+    indexes.build(table, (part) => hear("indexing", name)(written[table] * part));
+
   const mergedTokens = tokens && (await mergeTokens(client, tokens));
   const mergedPairs = pairs && (await mergePairs(client, pairs));
   // Trades first: an offer is then written once, with what its trades have taken, rather than again
   // when they have taken all of it.
   const mergedTrades = trades && (await mergeTrades(client, trades, hear("writing", "trades")));
+  await index("dex_trade", "trades");
   const mergedOffers = offers && (await mergeOffers(client, offers, hear("writing", "offers")));
+  await index("dex_offer", "offers");
 
   const summary: LoadSummary = {
     tokens: tokens && summarise(tokens, mergedTokens),
