@@ -16,7 +16,7 @@ import { recordStatements } from "./servers/recorded-page.ts";
 
 /** What is read for each, in the order of the cases. */
 const REST_READS = [
-  "One row of `head_figure` and one of `newest_trade` a market, and the first standing offer on either side; what computes a market's windows is called for those that have no row, which is none. Whether an offer has ended after the head is asked once for each side, by the last entry of an index.",
+  "A row of `head_figure`, one of `newest_trade` and two of `best_offer` a market; what computes a market's windows is called for those that have no row, which is none. Whether an offer has ended after the head is asked once for each side, by the last entry of an index.",
   "One row of `head_figure` and one of `newest_trade` of the market, which is found by its two symbols. Nothing of trades or offers.",
   "One row of `head_figure` a market. Nothing of trades or offers.",
   "A hundred entries of the index by market and id, newest first, and their rows.",

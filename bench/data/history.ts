@@ -275,6 +275,7 @@ export const FIGURES = {
       limit 1
     ) as newest
     on conflict (market_id) do nothing`,
+  best: "select dex_private.find_best(array_agg(pair.id)) from dex_pair as pair",
 };
 
 /** Declares the last trade's block complete, and lets ids and epochs go on behind the history. */

@@ -91,6 +91,7 @@ const afterIndexes = (): Stage[] => [
     ]),
   },
   { name: "newest trades", run: all([FIGURES.newest]) },
+  { name: "best offers", run: all([FIGURES.best]) },
   // Its trigger computes every market's figures, slowly by a plan without statistics.
   { name: "head", run: all([...DECLARE_HEAD, "analyze dex_head"]) },
   {
@@ -98,6 +99,7 @@ const afterIndexes = (): Stage[] => [
     alone: true,
     run: all([
       "vacuum (full, analyze) dex_private.newest_trade",
+      "vacuum (full, analyze) dex_private.best_offer",
       "vacuum (full, analyze) dex_private.head_figure",
     ]),
   },

@@ -163,16 +163,16 @@ describe("a list of all markets", () => {
     expect(await looks("dex_price")).toEqual({ trades: 0, offers: 0 });
   });
 
-  it("looks once at each side of a book, and whether an offer has ended after the head", async () => {
+  it("looks at offers only for whether any has ended after the head", async () => {
     await setHead(database.writer, 60);
-    // Bid and ask of each market, and for either the last block in which any offer has ended.
-    expect(await looks("dex_market")).toEqual({ trades: 0, offers: 2 * MARKETS + 2 });
+    // For bids and for asks: the last block in which one has ended.
+    expect(await looks("dex_market")).toEqual({ trades: 0, offers: 2 });
   });
 
   it("looks further where one has", async () => {
     await setHead(database.writer, 40);
     const { trades, offers } = await looks("dex_market");
     expect(trades).toBeGreaterThanOrEqual(MARKETS);
-    expect(offers).toBeGreaterThan(2 * MARKETS + 2);
+    expect(offers).toBeGreaterThan(2 * MARKETS);
   });
 });
