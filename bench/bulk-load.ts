@@ -17,11 +17,13 @@ import { memoryOf } from "./servers/start.ts";
 export interface BulkLoad {
   trades: number;
   /**
-   * Trades a second, offers included, medians: of `npm run load`; of COPY without any trigger; of
-   * COPY with the one that derives each row's own columns, and none that keeps sums; of COPY without
-   * any trigger of files in which those columns stand.
+   * Trades a second, offers included, medians: of `npm run load` into an empty database; of the same
+   * while somebody is connected, for whom the indexes stay; of COPY without any trigger; of COPY with
+   * the one that derives each row's own columns, and none that keeps sums; of COPY without any trigger
+   * of files in which those columns stand.
    */
   load: number;
+  loadBeside: number;
   copy: number;
   copyDerived: number;
   copyWhole: number;
@@ -43,9 +45,16 @@ export async function measureBulkLoad(
     const until = new Date("2026-01-31T12:00:00Z");
     log(`Simulating files of ${trades.toLocaleString("en")} trades`);
     await writeHistoryCsv(folder, { seed: 1, days: 30, trades, until });
-    const rates: Record<"load" | Copied, number[]> = { load: [], bare: [], derived: [], whole: [] };
+    const rates: Record<"load" | "beside" | Copied, number[]> = {
+      load: [],
+      beside: [],
+      bare: [],
+      derived: [],
+      whole: [],
+    };
     let peak: number | undefined;
     for (let round = 0; round < rounds; round += 1) {
+      rates.beside.push(trades / (await loadBesideAnother(await freshDatabase(server), folder)));
       const url = await freshDatabase(server);
       const loaded = await runLoad(url, folder);
       rates.load.push(trades / loaded.seconds);
@@ -59,6 +68,7 @@ export async function measureBulkLoad(
     return {
       trades,
       load: median(rates.load),
+      loadBeside: median(rates.beside),
       copy: median(rates.bare),
       copyDerived: median(rates.derived),
       copyWhole: median(rates.whole),
@@ -110,6 +120,16 @@ async function runLoad(
     clearInterval(watch);
   }
   return { seconds: (performance.now() - began) / 1000, peak };
+}
+
+/** Seconds of the load while the service, or whoever, has a connection. */
+async function loadBesideAnother(url: string, folder: string): Promise<number> {
+  const another = await connect(url, { role: "dex_reader" });
+  try {
+    return (await runLoad(url, folder)).seconds;
+  } finally {
+    await another.end();
+  }
 }
 
 /**
