@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { PROGRAMS, startServer, type RunningServer } from "./servers/start.ts";
 import type { RecordedPage } from "./servers/recorded-page.ts";
 
+/** In the order in which they are asked: those that are held against each other come one after the other. */
 export const CONTENDERS = {
   service: "this service, CACHE=off",
-  cached: "this service, CACHE=on",
-  plain: "plain PostGraphile 5",
   handWritten: "hand-written Express 5 + pg",
+  cached: "this service, CACHE=on",
   sameBytes: "bare Express 5, same bytes",
   bareNode: "bare node:http, same bytes",
+  plain: "plain PostGraphile 5",
   pgbench: "pgbench, same SQL",
 } as const;
 
