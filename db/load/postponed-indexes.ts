@@ -38,13 +38,29 @@ interface Index {
 export async function postponeIndexes(client: Client, rows: number): Promise<PostponedIndexes> {
   if (rows < WORTH_POSTPONING || !(await isAlone(client))) return NOTHING_POSTPONED;
   await client.query("savepoint before_indexes");
-  try {
-    return await dropThem(client);
-  } catch (error) {
-    if (!KEPT_AS_THEY_ARE.has((error as { code?: string }).code ?? "")) throw error;
+  const indexes = await asOwner(client, () => dropThem(client)).catch(keptAsTheyAre);
+  if (indexes === undefined) {
+    // It gives the tables free again, too.
     await client.query("rollback to savepoint before_indexes");
     return NOTHING_POSTPONED;
   }
+  return {
+    build: (table, onBuilt) =>
+      asOwner(client, async () => {
+        const those = indexes.filter((index) => index.table === table);
+        for (const [at, { name, definition, comment }] of those.entries()) {
+          await client.query(definition);
+          if (comment !== null) {
+            await client.query(`comment on index ${name} is ${client.escapeLiteral(comment)}`);
+          }
+          onBuilt((at + 1) / those.length);
+        }
+      }),
+  };
+}
+
+function keptAsTheyAre(error: unknown): undefined {
+  if (!KEPT_AS_THEY_ARE.has((error as { code?: string }).code ?? "")) throw error;
 }
 
 // Of what others do a session may see no more than that they are there.
@@ -59,28 +75,15 @@ async function isAlone(client: Client): Promise<boolean> {
   return rowCount === 0;
 }
 
-async function dropThem(client: Client): Promise<PostponedIndexes> {
-  const loader = await becomeOwner(client);
+/** Undefined where the tables hold something, and nothing is dropped. */
+async function dropThem(client: Client): Promise<Index[] | undefined> {
   await client.query(`set local lock_timeout = ${LOCK_MS}`);
   await client.query(`lock table ${TABLES.join(", ")} in access exclusive mode`);
   await client.query("set local lock_timeout to default");
-  const indexes = (await areEmpty(client)) ? await plainIndexes(client) : [];
+  if (!(await areEmpty(client))) return undefined;
+  const indexes = await plainIndexes(client);
   for (const { name } of indexes) await client.query(`drop index ${name}`);
-  await becomeAgain(client, loader);
-  return {
-    async build(table, onBuilt) {
-      const those = indexes.filter((index) => index.table === table);
-      const builder = await becomeOwner(client);
-      for (const [at, { name, definition, comment }] of those.entries()) {
-        await client.query(definition);
-        if (comment !== null) {
-          await client.query(`comment on index ${name} is ${client.escapeLiteral(comment)}`);
-        }
-        onBuilt((at + 1) / those.length);
-      }
-      await becomeAgain(client, builder);
-    },
-  };
+  return indexes;
 }
 
 async function areEmpty(client: Client): Promise<boolean> {
@@ -112,13 +115,11 @@ async function plainIndexes(client: Client): Promise<Index[]> {
   return rows;
 }
 
-/** Resolves to who the session was. */
-async function becomeOwner(client: Client): Promise<string> {
+/** Does it as the tables' owner, and is afterwards who the session was. */
+async function asOwner<Result>(client: Client, act: () => Promise<Result>): Promise<Result> {
   const { rows } = await client.query<{ name: string }>("select current_user as name");
   await client.query("set local role dex_owner");
-  return rows[0]?.name ?? "none";
-}
-
-async function becomeAgain(client: Client, name: string): Promise<void> {
-  await client.query(`set local role ${client.escapeIdentifier(name)}`);
+  const result = await act();
+  await client.query(`set local role ${client.escapeIdentifier(rows[0]?.name ?? "none")}`);
+  return result;
 }

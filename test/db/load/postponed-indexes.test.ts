@@ -1,6 +1,7 @@
 // A first load builds the indexes when its rows are in, where nobody has to wait for that.
 import { connect, type Client } from "../../../db/connect.ts";
 import { checksumAddress } from "../../../db/load/checksum.ts";
+import { postponeIndexes } from "../../../db/load/postponed-indexes.ts";
 import { loadRows, type LoadSource, type TradeRow } from "../../../db/load/write.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { aHash, anAddress, blockAt, hours } from "../../factories.ts";
@@ -153,6 +154,24 @@ describe("the indexes stay as they are", () => {
     );
 
     await expectKept(() => withClient(load));
+  });
+
+  it("and nobody has to wait where there are trades already", async () => {
+    const [first] = history(1).trades as TradeRow[];
+    await withClient(async (client) => {
+      await load(client, { ...history(0), trades: first === undefined ? [] : [first] });
+      await client.query("begin");
+      await postponeIndexes(client, TRADES);
+      const { rows } = await client.query(
+        `select relation::regclass::text as table
+        from pg_locks
+        where pid = pg_backend_pid()
+          and mode = 'AccessExclusiveLock'
+          and relation in ('dex_trade'::regclass, 'dex_offer'::regclass)`,
+      );
+      await client.query("rollback");
+      expect(rows).toEqual([]);
+    });
   });
 
   it("after a load that failed when they were gone", async () => {
