@@ -219,3 +219,20 @@ it("begins anew a minute later, and where the clock is put back", async () => {
     clock.mockRestore();
   }
 });
+
+it("keeps a client's minute while the store puts its clients in order", async () => {
+  jest.useFakeTimers({ now: 0, doNotFake: ["nextTick", "setImmediate", "setTimeout"] });
+  try {
+    const ask = await limited(3);
+    jest.advanceTimersByTime(30_000);
+    await ask(MARKETS);
+    // The store goes through its clients at 60, between the first request and the others.
+    jest.advanceTimersByTime(40_000);
+    const answers = await askAll(ask, [MARKETS, MARKETS, MARKETS]);
+    expect(statuses(answers)).toEqual([200, 200, 429]);
+    // The minute began at 30, and it is 70.
+    expect(header(answers[2]!, "retry-after")).toBe("20");
+  } finally {
+    jest.useRealTimers();
+  }
+});

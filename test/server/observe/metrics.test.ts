@@ -1,6 +1,9 @@
 // What Prometheus is told: it adds up, its labels are bounded, and strangers are not told.
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { connect, makePool } from "../../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../../../server/graphql/limits/limits.ts";
+import { beginObservation, type Observation } from "../../../server/observe/observation.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { blockAt, registerMarkets, setHead } from "../../factories.ts";
@@ -92,6 +95,24 @@ it("counts requests by the pattern of their path and their status", () =>
       name.startsWith('dex_http_request_duration_seconds_sum{route="/v2/volumes"'),
     );
     expect(differences.get(lasting!)).toBeGreaterThan(0);
+  }));
+
+it("counts each of many requests, however few of them are in the histogram yet", () =>
+  withApp(async (app) => {
+    const sum = 'dex_http_request_duration_seconds_sum{route="/v1/markets",status="200"}';
+    const over: Observation = {
+      ...beginObservation(new IncomingMessage(new Socket()), "an-id", 0),
+      route: "/v1/markets",
+      status: 200,
+      // 2^-10 seconds, of which binary sums are exact.
+      ms: 1000 / 1024,
+    };
+    const differences = await added(app, async () => {
+      for (let n = 0; n < 2050; n += 1) app.metrics!.count(over);
+      await Promise.resolve();
+    });
+    expect(differences.get(`${COUNT}{route="/v1/markets",status="200"}`)).toBe(2050);
+    expect(differences.get(sum)).toBe(2050 / 1024);
   }));
 
 it("has no more series, whatever clients make up", () =>
