@@ -1,8 +1,9 @@
 // The log: a line for each request, each fault, and what the service has to say; JSON, or on a
 // terminal for eyes.
-import { destination, pino, type DestinationStream, type Logger } from "pino";
+import { destination, pino, type Logger } from "pino";
 import type { Observation } from "./observation.ts";
 import { Lines } from "./lines.ts";
+import { levelOf, requestLine } from "./request-line.ts";
 
 /** How much is logged, from nothing to everything. */
 export const LOG_LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as const;
@@ -48,7 +49,7 @@ function asJson(level: LogLevel, fd: number): Log {
   process.once("exit", flush);
   // Which process and host it is, whoever collects the lines knows.
   const logger = pino({ level, base: null }, lines);
-  return { ...speak(logger, lines), dropped: () => dropped, flush };
+  return { ...speak(logger, (over) => lines.writeRequest(over)), dropped: () => dropped, flush };
 }
 
 async function onTerminal(level: LogLevel, fd: number): Promise<Log> {
@@ -62,41 +63,22 @@ async function onTerminal(level: LogLevel, fd: number): Promise<Log> {
     messageFormat: (line, messageKey) => asText(line, line[messageKey]),
   });
   const logger = pino({ level, base: null }, stream);
-  return { ...speak(logger, stream), dropped: () => 0, flush: () => undefined };
+  const writeRequest = (over: Observation): unknown => stream.write(requestLine(over));
+  return { ...speak(logger, writeRequest), dropped: () => 0, flush: () => undefined };
 }
 
 function speak(
   logger: Logger,
-  stream: DestinationStream,
+  writeRequest: (observation: Observation) => void,
 ): Pick<Log, "info" | "warn" | "error" | "request"> {
   return {
     info: (message) => logger.info(message),
     warn: (message) => logger.warn(message),
     error: (error, requestId) => logger.error({ requestId, err: error }),
     request: (observation) => {
-      const level = observation.status >= 500 ? "warn" : "info";
-      if (!logger.isLevelEnabled(level)) return;
-      stream.write(requestLine(logger.levels.values[level] ?? 0, observation));
+      if (logger.isLevelEnabled(levelOf(observation))) writeRequest(observation);
     },
   };
-}
-
-/**
- * A request's line, as the logger would write it in four times the time, which is a part of that of an
- * answer from memory. Ids, routes, and the names of operations have no letter that JSON escapes.
- */
-function requestLine(level: number, observation: Observation): string {
-  const { id, method, route, operation, errors, status, ms, cache, answeredAs } = observation;
-  return (
-    `{"level":${level},"time":${Date.now()},"requestId":"${id}","method":"${method}"` +
-    (route === undefined ? "" : `,"route":"${route}"`) +
-    (operation === undefined ? "" : `,"operation":"${operation}"`) +
-    (errors === undefined ? "" : `,"errors":${JSON.stringify(errors)}`) +
-    `,"status":${status},"ms":${Math.round(ms * 1000) / 1000}` +
-    (cache === undefined ? "" : `,"cache":"${cache}"`) +
-    (answeredAs === undefined ? "" : `,"answeredAs":"${answeredAs}"`) +
-    `${observation.isAborted ? ',"isAborted":true' : ""},"msg":"request"}\n`
-  );
 }
 
 /** A line for eyes: what a request was, or the message with the request that it is about. */

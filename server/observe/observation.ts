@@ -24,9 +24,13 @@ export interface Observation {
   databaseMs: number | undefined;
   /** On the clock of performance.now(). */
   readonly startedAt: number;
-  /** Once it is over: the status, and the milliseconds it took to send the last of it. */
+  /**
+   * Once it is over: the status, the milliseconds it took to send the last of it, and when that was, on
+   * the clock of Date.now().
+   */
   status: number;
   ms: number;
+  endedAt: number;
   /** Whether the client went away before it had the answer whole. */
   isAborted: boolean;
 }
@@ -50,6 +54,7 @@ export function beginObservation(req: IncomingMessage, id: string, now: number):
     startedAt: now,
     status: 0,
     ms: 0,
+    endedAt: 0,
     isAborted: false,
   };
   (req as Observed)[OBSERVATION] = observation;

@@ -20,6 +20,7 @@ export function observe(next: RequestListener, tell: OnOver): RequestListener {
       if (observation.status !== 0) return;
       observation.status = res.statusCode;
       observation.ms = performance.now() - observation.startedAt;
+      observation.endedAt = Date.now();
       observation.isAborted = !res.writableFinished;
       tell(observation);
     });

@@ -45,6 +45,7 @@ const aRequest = (fields: Partial<Observation> = {}): Observation => ({
   startedAt: 0,
   status: 200,
   ms: 1.234567,
+  endedAt: 1_782_907_200_123,
   isAborted: false,
   ...fields,
 });
@@ -69,7 +70,7 @@ it("has a line of JSON for a request, of what is known of it and nothing else", 
   expect(lines(text)).toEqual([
     {
       level: 30,
-      time: expect.any(Number),
+      time: 1_782_907_200_123,
       requestId: "an-id",
       method: "GET",
       route: "/v2/trades/:base/:quote",
@@ -79,7 +80,7 @@ it("has a line of JSON for a request, of what is known of it and nothing else", 
     },
     {
       level: 40,
-      time: expect.any(Number),
+      time: 1_782_907_200_123,
       requestId: "an-id",
       method: "POST",
       route: "/graphql",
@@ -136,22 +137,57 @@ it.each<[LogLevel, number]>([
 
 it("loses no line and keeps their order, however many come at once", async () => {
   const text = await logged((log) => {
-    for (let n = 0; n < 20_000; n += 1) log.info(`line ${n}`);
+    for (let n = 0; n < 20_000; n += 1) {
+      // What is said between requests stands between their lines.
+      if (n % 300 === 7) log.info(`line ${n}`);
+      else log.request(aRequest({ id: `line ${n}` }));
+    }
   });
-  expect(lines(text).map(({ msg }) => msg)).toEqual(
+  expect(lines(text).map(({ msg, requestId }) => requestId ?? msg)).toEqual(
     Array.from({ length: 20_000 }, (_, n) => `line ${n}`),
   );
 });
 
-it("writes a line within moments, without being told to", async () => {
+it("tells each request's own, however alike those of a route are", async () => {
+  const requests: Partial<Observation>[] = [
+    { id: "1", status: 200, cache: "miss" },
+    { id: "2", status: 200, cache: "hit" },
+    { id: "3", status: 200, cache: "hit", ms: 2 },
+    { id: "4", status: 304, cache: "hit" },
+    { id: "5", status: 304, cache: "hit", method: "HEAD" },
+    { id: "6", status: 304, cache: "hit", method: "HEAD", operation: "A" },
+    { id: "7", status: 304, cache: "hit", method: "HEAD", operation: "B" },
+    { id: "8", status: 304, cache: "hit", method: "HEAD", operation: "B", errors: ["E"] },
+    { id: "9", status: 304, cache: "hit", method: "HEAD", operation: "B", route: undefined },
+    { id: "10", status: 200, cache: "miss" },
+  ];
+  const text = await logged((log) => {
+    for (const fields of requests) log.request(aRequest(fields));
+  });
+  expect(lines(text)).toEqual(
+    requests.map(({ id, ...fields }) => {
+      const line = {
+        ...{ level: 30, time: 1_782_907_200_123, requestId: id, msg: "request" },
+        ...{ method: "GET", route: "/v2/trades/:base/:quote", ms: 1.235 },
+        ...fields,
+      };
+      return Object.fromEntries(Object.entries(line).filter(([, value]) => value !== undefined));
+    }),
+  );
+});
+
+it.each<[string, (log: Log) => void, object]>([
+  ["a message", (log) => log.info("by itself"), { msg: "by itself" }],
+  ["a request", (log) => log.request(aRequest()), { requestId: "an-id" }],
+])("writes %s within moments, without being told to", async (_what, speak, expected) => {
   const log = await openLog({ level: "info", fd: file.fd, isTerminal: false });
-  log.info("by itself");
+  speak(log);
   let text = "";
   while (text === "") {
     await new Promise((resolve) => setTimeout(resolve, 10));
     text = await readFile(join(folder, "log"), "utf8");
   }
-  expect(lines(text)).toMatchObject([{ msg: "by itself" }]);
+  expect(lines(text)).toMatchObject([expected]);
 });
 
 it("is for eyes on a terminal", async () => {
