@@ -13,6 +13,7 @@ import {
 } from "./cases.ts";
 import {
   CONTENDERS,
+  MATCHES,
   startAsking,
   startKnowing,
   startService,
@@ -129,6 +130,7 @@ async function compareGrowth(
     ].map(({ trades, server }) => ({
       case: growthCase(name),
       contender: sizeName(trades),
+      match: "by size",
       ask: (load: Parameters<Entry["ask"]>[0]) => askFor(server.url, request, load),
       processorTime: () => server.processorTime(),
     })),
@@ -252,6 +254,7 @@ function entriesOf(
       entries.push({
         case: name,
         contender: CONTENDERS[contender],
+        match: MATCHES[contender],
         ask: (load) => askFor(server.url, request, load),
         processorTime: () => server.processorTime(),
       });

@@ -18,6 +18,15 @@ export const CONTENDERS = {
 
 export type Contender = keyof typeof CONTENDERS;
 
+/** Who is held against whom. */
+export const MATCHES: Partial<Record<Contender, string>> = {
+  service: "asking the database",
+  handWritten: "asking the database",
+  cached: "knowing the answer",
+  sameBytes: "knowing the answer",
+  bareNode: "knowing the answer",
+};
+
 /** The service on a database, listening on a port of its own. */
 export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<RunningServer> =>
   startServer(PROGRAMS.service, {

@@ -6,6 +6,8 @@ import { median, percentile } from "./statistics.ts";
 export interface Entry {
   case: string;
   contender: string;
+  /** Those of a case that are held against each other have the same, and stand one after the other. */
+  match?: string | undefined;
   ask: (load: Load) => Promise<Burst>;
   /** Microseconds of processor time that the server has used until now; undefined off Linux. */
   processorTime?: () => Promise<number | undefined>;
@@ -39,8 +41,8 @@ interface Rounds {
 }
 
 /**
- * Asks all of them in turn. A program gets faster while it runs, the later the more code it has: before
- * it is warm, it is compared by that.
+ * Asks all of them in turn; those of a match take theirs together, in slices. A program gets faster while
+ * it runs, the later the more code it has: before it is warm, it is compared by that.
  */
 export async function alternate(
   entries: Entry[],
@@ -52,9 +54,12 @@ export async function alternate(
     await entry.ask({ ...load, seconds: warmUp });
     bursts.set(entry, []);
   }
+  const turns = turnsOf(entries);
   for (let round = 0; round < rounds; round += 1) {
-    for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
-      bursts.get(entry)?.push(await timed(entry, load));
+    const isForth = round % 2 === 0;
+    for (const turn of isForth ? turns : turns.toReversed()) {
+      const taken = await takeTurn(isForth ? turn : turn.toReversed(), load);
+      for (const [entry, burst] of taken) bursts.get(entry)?.push(burst);
     }
   }
   return entries.map((entry) => {
@@ -68,18 +73,74 @@ export async function alternate(
   });
 }
 
+/** Entries that follow each other in the same match of the same case. */
+function turnsOf(entries: Entry[]): Entry[][] {
+  const turns: Entry[][] = [];
+  for (const entry of entries) {
+    const before = turns.at(-1)?.[0];
+    const isTheSame = entry.match !== undefined && entry.match === before?.match;
+    if (isTheSame && entry.case === before.case) turns.at(-1)?.push(entry);
+    else turns.push([entry]);
+  }
+  return turns;
+}
+
 /** A program that has waited for its turn is slower at first, the more so the more it keeps. */
 const LEAD_IN_SECONDS = 0.2;
 
-async function timed(entry: Entry, load: Load): Promise<Round> {
-  // pgbench, whose processor time is not asked for, is begun anew each time.
-  if (entry.processorTime) await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
+/** What the machine does besides changes within seconds: those of a match change places this often. */
+const SLICE_SECONDS = 0.1;
+
+/** Of a slice, less than this share of it is the time of one answer, in whose end not all are busy. */
+const ANSWER_SHARE = 1 / 50;
+
+/** Gives each of them `load.seconds`, in slices if its answers are short. */
+async function takeTurn(turn: Entry[], load: Load): Promise<Map<Entry, Round>> {
+  let slices = turn.length > 1 ? load.seconds / SLICE_SECONDS : 1;
+  for (const entry of turn) {
+    // pgbench, whose processor time is not asked for, is begun anew each time.
+    if (!entry.processorTime) continue;
+    const { latencies } = await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
+    slices = Math.min(slices, (load.seconds * 1000 * ANSWER_SHARE) / median(latencies));
+  }
+  slices = Math.max(1, Math.floor(slices));
+
+  const taken = new Map<Entry, Slice[]>(turn.map((entry) => [entry, []]));
+  for (let slice = 0; slice < slices; slice += 1) {
+    for (const entry of slice % 2 === 0 ? turn : turn.toReversed()) {
+      taken.get(entry)?.push(await timed(entry, { ...load, seconds: load.seconds / slices }));
+    }
+  }
+  return new Map([...taken].map(([entry, slices]) => [entry, asRound(slices)]));
+}
+
+interface Slice extends Burst {
+  /** Microseconds of the server's processor time for all of it. */
+  used: number | undefined;
+}
+
+async function timed(entry: Entry, load: Load): Promise<Slice> {
   const before = await entry.processorTime?.();
   const burst = await entry.ask(load);
   const after = await entry.processorTime?.();
-  const used = before === undefined || after === undefined ? undefined : after - before;
-  return { ...burst, cpu: used === undefined ? undefined : used / burst.latencies.length };
+  return {
+    ...burst,
+    used: before === undefined || after === undefined ? undefined : after - before,
+  };
 }
+
+function asRound(slices: Slice[]): Round {
+  const latencies = slices.flatMap((slice) => slice.latencies);
+  const seconds = sum(slices.map((slice) => slice.latencies.length / slice.rate));
+  const used = slices.map((slice) => slice.used).filter((used) => used !== undefined);
+  return {
+    latencies,
+    rate: latencies.length / seconds,
+    cpu: used.length === slices.length ? sum(used) / latencies.length : undefined,
+  };
+}
+
+const sum = (values: number[]): number => values.reduce((all, value) => all + value, 0);
 
 function summarise(entry: Entry, bursts: Round[]): Measured {
   const rates = bursts.map(({ rate }) => rate);

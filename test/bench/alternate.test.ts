@@ -1,0 +1,74 @@
+// How what is measured takes turns, told by what is asked when.
+import { alternate, type Entry } from "../../bench/load/alternate.ts";
+
+const ASKED = { connections: 1, rounds: 2, warmUp: 9, seconds: 0.4 };
+
+/** Entries by name, and what they were asked: the name and for how many seconds. */
+function recorded(entries: Partial<Entry>[], msOfAnswer: number) {
+  const asked: string[] = [];
+  const whole = entries.map((entry): Entry => ({
+    case: "a case",
+    contender: "",
+    ask: ({ seconds }) => {
+      asked.push(`${entry.contender} ${seconds}`);
+      const count = Math.round((seconds * 1000) / msOfAnswer);
+      return Promise.resolve({
+        rate: count / seconds,
+        latencies: new Array<number>(count).fill(msOfAnswer),
+      });
+    },
+    processorTime: () => Promise.resolve(asked.length * 100),
+    ...entry,
+  }));
+  return { asked, entries: whole };
+}
+
+const quiet = (): void => undefined;
+
+it("has those of a match change places within a turn, and back in the next round", async () => {
+  const { asked, entries } = recorded(
+    [{ contender: "a", match: "first" }, { contender: "b", match: "first" }, { contender: "c" }],
+    1,
+  );
+  const [a] = await alternate(entries, ASKED, quiet);
+
+  // Slices of 0.1 seconds, behind a lead-in of 0.2 for each.
+  const forth = ["a 0.1", "b 0.1", "b 0.1", "a 0.1", "a 0.1", "b 0.1", "b 0.1", "a 0.1"];
+  const back = forth.map((what) => (what.startsWith("a") ? "b 0.1" : "a 0.1"));
+  expect(asked).toEqual([
+    ...["a 9", "b 9", "c 9"],
+    ...["a 0.2", "b 0.2", ...forth, "c 0.2", "c 0.4"],
+    ...["c 0.2", "c 0.4", "b 0.2", "a 0.2", ...back],
+  ]);
+  // 400 answers a turn, each of four slices 100 µs of processor time for 100 answers.
+  expect(a).toMatchObject({ rates: [1000, 1000], rate: 1000, answers: 800, cpu: 1 });
+});
+
+it.each([
+  // 0.4 seconds have 50 times 4 ms in each of two slices.
+  [4, ["a 0.2", "b 0.2", "b 0.2", "a 0.2"]],
+  [100, ["a 0.4", "b 0.4"]],
+])("has fewer slices the longer an answer takes: %d ms", async (ms, expected) => {
+  const { asked, entries } = recorded(
+    [
+      { contender: "a", match: "first" },
+      { contender: "b", match: "first" },
+    ],
+    ms,
+  );
+  await alternate(entries, { ...ASKED, rounds: 1 }, quiet);
+  expect(asked.slice(4)).toEqual(expected);
+});
+
+it("leaves apart what is of another match, or of another case", async () => {
+  const { asked, entries } = recorded(
+    [
+      { contender: "a", match: "first" },
+      { contender: "b", match: "second" },
+      { contender: "c", match: "second", case: "another" },
+    ],
+    1,
+  );
+  await alternate(entries, { ...ASKED, rounds: 1 }, quiet);
+  expect(asked.slice(3)).toEqual(["a 0.2", "a 0.4", "b 0.2", "b 0.4", "c 0.2", "c 0.4"]);
+});
