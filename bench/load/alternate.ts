@@ -50,15 +50,18 @@ export async function alternate(
   log: (line: string) => void,
 ): Promise<Measured[]> {
   const bursts = new Map<Entry, Round[]>();
+  const warm = new Map<Entry, number>();
   for (const entry of entries) {
-    await entry.ask({ ...load, seconds: warmUp });
+    const { latencies } = await entry.ask({ ...load, seconds: warmUp });
+    warm.set(entry, median(latencies));
     bursts.set(entry, []);
   }
   const turns = turnsOf(entries);
   for (let round = 0; round < rounds; round += 1) {
     const isForth = round % 2 === 0;
     for (const turn of isForth ? turns : turns.toReversed()) {
-      const taken = await takeTurn(isForth ? turn : turn.toReversed(), load);
+      const slices = slicesOf(turn, load.seconds, warm);
+      const taken = await takeTurn(isForth ? turn : turn.toReversed(), load, slices);
       for (const [entry, burst] of taken) bursts.get(entry)?.push(burst);
     }
   }
@@ -94,20 +97,22 @@ const SLICE_SECONDS = 0.1;
 /** Of a slice, less than this share of it is the time of one answer, in whose end not all are busy. */
 const ANSWER_SHARE = 1 / 50;
 
-/** Gives each of them `load.seconds`, in slices if its answers are short. */
-async function takeTurn(turn: Entry[], load: Load): Promise<Map<Entry, Round>> {
-  let slices = turn.length > 1 ? load.seconds / SLICE_SECONDS : 1;
-  for (const entry of turn) {
-    // pgbench, whose processor time is not asked for, is begun anew each time.
-    if (!entry.processorTime) continue;
-    const { latencies } = await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
-    slices = Math.min(slices, (load.seconds * 1000 * ANSWER_SHARE) / median(latencies));
-  }
-  slices = Math.max(1, Math.floor(slices));
+/** How many slices these have in a turn; one where an answer of any takes too long for several. */
+function slicesOf(turn: Entry[], seconds: number, latencies: Map<Entry, number>): number {
+  const longest = Math.max(...turn.map((entry) => latencies.get(entry) ?? Infinity));
+  if (turn.length === 1 || longest > SLICE_SECONDS * 1000 * ANSWER_SHARE) return 1;
+  return Math.max(1, Math.round(seconds / SLICE_SECONDS));
+}
 
+/** Gives each of them `load.seconds`, in so many slices. */
+async function takeTurn(turn: Entry[], load: Load, slices: number): Promise<Map<Entry, Round>> {
   const taken = new Map<Entry, Slice[]>(turn.map((entry) => [entry, []]));
   for (let slice = 0; slice < slices; slice += 1) {
     for (const entry of slice % 2 === 0 ? turn : turn.toReversed()) {
+      // pgbench, whose processor time is not asked for, is begun anew each time.
+      if (slice === 0 && entry.processorTime) {
+        await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
+      }
       taken.get(entry)?.push(await timed(entry, { ...load, seconds: load.seconds / slices }));
     }
   }
