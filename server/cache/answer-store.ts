@@ -10,8 +10,6 @@ export interface Answer {
   /** As a string it has a character a byte: Node sends a short one so with its head as one piece. */
   body: Buffer | string;
   etag: string | undefined;
-  /** The headers and behind them those of the request that was answered last: for who sends it. */
-  list?: OutgoingHttpHeader[];
   /** The request that it was made for, where requests are observed. */
   madeFor?: Observation | undefined;
 }

@@ -239,22 +239,7 @@ function send(
     res.writeHead(304, [...withoutBody(headers), ...frontHeaders(req)]).end();
     return;
   }
-  res.writeHead(status, withThoseOf(req, answer)).end(body, "latin1");
-}
-
-/**
- * An answer's headers and those of this request, in a list that is written anew for each request: Node
- * has read it when `writeHead` returns.
- */
-function withThoseOf(req: IncomingMessage, answer: Answer): OutgoingHttpHeader[] {
-  const list = (answer.list ??= [...answer.headers]);
-  let end = answer.headers.length;
-  for (const nameOrValue of frontHeaders(req)) {
-    list[end] = nameOrValue;
-    end += 1;
-  }
-  if (list.length > end) list.length = end;
-  return list;
+  res.writeHead(status, [...headers, ...frontHeaders(req)]).end(body, "latin1");
 }
 
 function withoutBody(headers: OutgoingHttpHeader[]): OutgoingHttpHeader[] {
