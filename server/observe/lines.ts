@@ -12,7 +12,7 @@ export interface Sink extends DestinationStream {
 /** From so many characters on they are written. */
 const ENOUGH = 32_768;
 
-/** So many requests wait for their lines: made one after the other, each takes half of the time. */
+/** So many requests wait for their lines: made one after the other, they take less time. */
 const MOST_REQUESTS = 128;
 
 /** A line waits no longer than so many milliseconds for others. */

@@ -203,20 +203,27 @@ it("gives up on half a request under the client's id", async () => {
   expect(await theOneOver()).toMatchObject({ id: "half", status: 408 });
 });
 
-it("refuses what follows a request that is being answered, and is none, in its place", async () => {
-  const locking = await database.owner.connect();
-  await locking.query("begin");
-  await locking.query("lock table dex_pair in access exclusive mode");
-  const answer = await afterSending(
-    "GET /v2/prices HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\nhello\r\n\r\n",
-  );
-  await locking.query("rollback");
-  locking.release();
-  const { status, headers } = parsed(answer);
-  expect([status, headers["x-request-id"]]).toEqual([400, "first"]);
-  expect(await theOneOver()).toMatchObject({ id: "first", status: 400 });
-  expect(app.logged).toEqual([]);
-});
+it.each([
+  ["/v1/prices", { data: {}, time: expect.any(Number), message: "The request is not HTTP/1.1" }],
+  ["/v2/prices", { time: ISO, message: "The request is not HTTP/1.1" }],
+])(
+  "refuses what follows %s while it is answered, and is none, in its place",
+  async (path, body) => {
+    const locking = await database.owner.connect();
+    await locking.query("begin");
+    await locking.query("lock table dex_pair in access exclusive mode");
+    const answer = await afterSending(
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\nhello\r\n\r\n`,
+    );
+    await locking.query("rollback");
+    locking.release();
+    const { headers, ...refused } = parsed(answer);
+    expect(refused).toEqual({ status: 400, body });
+    expect(headers["x-request-id"]).toBe("first");
+    expect(await theOneOver()).toMatchObject({ id: "first", status: 400 });
+    expect(app.logged).toEqual([]);
+  },
+);
 
 it("serves on after all of this", async () => {
   expect((await app.request.get("/health")).status).toBe(200);

@@ -2,13 +2,15 @@
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { exchange, graphql, type Asked } from "../exchange-http.ts";
-import { registerMarkets } from "../factories.ts";
+import { registerMarkets, setHead } from "../factories.ts";
 
 let database: TestDatabase;
 let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
+  // Without a head an answer tells the time of the clock, and is another one a second later.
+  await setHead(database.writer, 24);
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {
