@@ -50,11 +50,14 @@ describe("GraphiQL's page", () => {
     it("loads, shows the schema and runs a query, and the browser complains of nothing", async () => {
       const { page, asked, complaints } = await browser.open(`${app.url}/graphiql`);
 
+      await page.waitForSelector(".graphiql-query-editor :text('Prices, volume')");
       await page.click(".graphiql-query-editor .monaco-editor .view-line");
+      await page.waitForSelector(".graphiql-query-editor .monaco-editor.focused");
       await page.keyboard.press("Control+A");
       // The editor itself closes the first brace.
       await page.keyboard.insertText("{ allDexTrades { totalCount nodes { market price } } ");
-      await page.click(".graphiql-execute-button");
+      // Until the page has read the new text, the button opens a menu of the examples before it.
+      await page.click(".graphiql-execute-button:not([aria-haspopup])");
       await page.waitForSelector(".result-window :text('WETHDAI')");
       await page.click("[aria-label='Show Documentation Explorer']");
       await page.click(".graphiql-doc-explorer-content a:has-text('Query')");
@@ -70,7 +73,7 @@ describe("GraphiQL's page", () => {
       const { page, complaints } = await browser.open(`${app.url}/graphiql`);
 
       await page.waitForSelector(".graphiql-query-editor :text('Prices, volume')");
-      await page.click(".graphiql-execute-button");
+      await page.click(".graphiql-execute-button[aria-haspopup]");
       await page.click("[role='menuitem']:has-text('NewestTrades')");
       await page.waitForSelector(".result-window :text('100.000000000000000000')");
 
