@@ -14,7 +14,7 @@ export type Refuse = (req: IncomingMessage, res: ServerResponse, error: ClientFa
 /** Makes what answers with an error's status, headers and message, in the interface's own form. */
 export function refuseBy(bodyOf: RefusalBody): Refuse {
   return (req, res, error) => {
-    const { url = "" } = req;
+    const url = urlOf(req);
     const code = graphqlCode(error);
     const observation = observationOf(req);
     // No other route is known yet, and none is needed to tell why.
@@ -24,4 +24,12 @@ export function refuseBy(bodyOf: RefusalBody): Refuse {
     }
     sendRefusal(res, error, bodyOf(url, error.message, code), frontHeaders(req));
   };
+}
+
+/**
+ * What was asked, whole: Express takes from `url` what a router is mounted at, and a request may be
+ * refused while it is answered there, when the client goes on with what is no HTTP.
+ */
+function urlOf({ originalUrl, url = "" }: IncomingMessage & { originalUrl?: string }): string {
+  return originalUrl ?? url;
 }

@@ -3,7 +3,7 @@ import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
 import type { Observation } from "../../server/observe/observation.ts";
-import { makeTestApp, type TestApp } from "../app.ts";
+import { CHECKED_EACH_TIME, makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
 let database: TestDatabase;
@@ -54,10 +54,10 @@ function parsed(answer: string): Parsed {
 }
 
 /** The one request that is over, which it is a moment after the answer. */
-async function theOneOver(): Promise<Observation> {
-  while (app.over.length === 0) await new Promise(setImmediate);
-  expect(app.over).toHaveLength(1);
-  return app.over[0]!;
+async function theOneOver({ over } = app): Promise<Observation> {
+  while (over.length === 0) await new Promise(setImmediate);
+  expect(over).toHaveLength(1);
+  return over[0]!;
 }
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
@@ -203,27 +203,52 @@ it("gives up on half a request under the client's id", async () => {
   expect(await theOneOver()).toMatchObject({ id: "half", status: 408 });
 });
 
-it.each([
-  ["/v1/prices", { data: {}, time: expect.any(Number), message: "The request is not HTTP/1.1" }],
-  ["/v2/prices", { time: ISO, message: "The request is not HTTP/1.1" }],
-])(
-  "refuses what follows %s while it is answered, and is none, in its place",
-  async (path, body) => {
+describe.each([
+  ["kept in memory", CHECKED_EACH_TIME],
+  ["not kept", "off" as const],
+])("where answers are %s, what is no HTTP and follows", (_name, cache) => {
+  let locked: TestApp;
+  beforeAll(async () => {
+    locked = await makeTestApp(database.reader, { cache });
+  });
+  afterAll(() => locked.close());
+
+  async function statementWaits(): Promise<void> {
+    const waiting = "select from pg_locks where relation = 'dex_pair'::regclass and not granted";
+    while ((await database.owner.query(waiting)).rowCount === 0) await new Promise(setImmediate);
+  }
+
+  const V1 = { data: {}, time: expect.any(Number), message: "The request is not HTTP/1.1" };
+  const V2 = { time: ISO, message: "The request is not HTTP/1.1" };
+  const NO_HTTP = "hello\r\n\r\n";
+  it.each([
+    ["/v1/prices in its packet", "/v1/prices", NO_HTTP, "", V1],
+    ["/v1/prices when its statement waits", "/v1/prices", "", NO_HTTP, V1],
+    ["/v2/prices in its packet", "/v2/prices", NO_HTTP, "", V2],
+    ["/v2/prices when its statement waits", "/v2/prices", "", NO_HTTP, V2],
+  ])("%s is refused in its place", async (_name, path, atOnce, later, body) => {
+    locked.over.length = 0;
     const locking = await database.owner.connect();
     await locking.query("begin");
     await locking.query("lock table dex_pair in access exclusive mode");
-    const answer = await afterSending(
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\nhello\r\n\r\n`,
-    );
-    await locking.query("rollback");
-    locking.release();
-    const { headers, ...refused } = parsed(answer);
+    const socket = createConnection(Number(new URL(locked.url).port), "127.0.0.1");
+    const told = text(socket);
+    try {
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\n${atOnce}`);
+      await statementWaits();
+      if (later !== "") socket.write(later);
+      await told;
+    } finally {
+      await locking.query("rollback");
+      locking.release();
+    }
+    const { headers, ...refused } = parsed(await told);
     expect(refused).toEqual({ status: 400, body });
     expect(headers["x-request-id"]).toBe("first");
-    expect(await theOneOver()).toMatchObject({ id: "first", status: 400 });
-    expect(app.logged).toEqual([]);
-  },
-);
+    expect(await theOneOver(locked)).toMatchObject({ id: "first", status: 400 });
+    expect(locked.logged).toEqual([]);
+  });
+});
 
 it("serves on after all of this", async () => {
   expect((await app.request.get("/health")).status).toBe(200);
