@@ -2,7 +2,7 @@
 //
 // express-rate-limit counts, and knows which IPv6 addresses are one client's; its middleware takes
 // 10 µs a request, a quarter of what an answer from memory takes, and its newest headers need Express.
-// By its store alone it is 2 µs.
+// By its store alone it is 2 µs, and 1 if its promise is not waited for.
 import { ipKeyGenerator, MemoryStore, type Options } from "express-rate-limit";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
@@ -41,13 +41,24 @@ export function limitRate(
   const clientOf = clientNames(trustedProxies);
   const policy = `"requests";q=${perMinute};w=${WINDOW_SECONDS}`;
 
-  function hit(client: string, counted: (left: number, seconds: number) => void): void {
-    void store.increment(client).then(({ totalHits, resetTime = new Date() }) => {
-      const ms = resetTime.getTime() - Date.now();
-      if (ms <= WINDOW_MS) counted(perMinute - totalHits, Math.max(1, Math.ceil(ms / 1000)));
-      // The clock was put back: the client would have to wait for it.
-      else void store.resetKey(client).then(() => hit(client, counted));
-    });
+  /** The requests of this client in its minute, this one too, and when that ends. */
+  function counted(client: string): { totalHits: number; resetTime: Date } {
+    // It counts at once, and shows what it has counted; its promise is for stores elsewhere.
+    void store.increment(client);
+    const hits = store.current.get(client);
+    if (hits === undefined) throw new Error("express-rate-limit's MemoryStore counts later");
+    return hits;
+  }
+
+  function hit(client: string): { left: number; seconds: number } {
+    const { totalHits, resetTime } = counted(client);
+    const ms = resetTime.getTime() - Date.now();
+    if (ms <= WINDOW_MS) {
+      return { left: perMinute - totalHits, seconds: Math.max(1, Math.ceil(ms / 1000)) };
+    }
+    // The clock was put back: the client would have to wait for it.
+    void store.resetKey(client);
+    return hit(client);
   }
 
   return (req, res) => {
@@ -55,12 +66,11 @@ export function limitRate(
       next(req, res);
       return;
     }
-    hit(clientOf(req), (left, seconds) => {
-      const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
-      observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
-      if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
-      else next(req, res);
-    });
+    const { left, seconds } = hit(clientOf(req));
+    const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
+    observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
+    if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
+    else next(req, res);
   };
 }
 

@@ -88,13 +88,13 @@ const FAILURES: Record<number, Record<string, Fail>> = {
   },
   408: {
     "Headers that do not end": (service, version) =>
-      service.bodyAfter(`GET /${version}/prices HTTP/1.1\r\nHost: a\r\n`),
+      service.bodyAfter(`GET /${version}/prices`, ""),
   },
   413: {
     "A chunk with long extensions": (service, version) =>
       service.bodyAfter(
-        `GET /${version}/prices HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n` +
-          `1;${"a".repeat(20_000)}\r\n`,
+        `GET /${version}/prices`,
+        `Transfer-Encoding: chunked\r\n\r\n1;${"a".repeat(20_000)}\r\n`,
       ),
   },
   414: {
@@ -159,10 +159,12 @@ class ExampleService {
     return JSON.parse(body.toString());
   }
 
-  /** The answer to these bytes, after which nothing comes. */
-  async bodyAfter(bytes: string): Promise<unknown> {
+  /** The answer to a request that goes on with these bytes, after which nothing comes. */
+  async bodyAfter(asked: string, rest: string): Promise<unknown> {
     const socket = createConnection(Number(new URL(this.#app.url).port), "127.0.0.1");
-    socket.write(bytes);
+    socket.write(
+      `${asked} HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${this.#newClient()}\r\n${rest}`,
+    );
     const [, body = ""] = (await text(socket)).split("\r\n\r\n");
     return JSON.parse(body);
   }
