@@ -44,16 +44,21 @@ const SELECT_VERSION = {
   query_timeout: 1000,
 };
 
-/** The version of a database's data, as it was at most `checkMs` ago. */
+/**
+ * The version of a database's data, as it was at most `checkMs` ago. While requests come, it is asked for
+ * again when half of that is over, so that none waits for it.
+ */
 export class VersionWatch {
   readonly #db: Database;
   readonly #checkMs: number;
   readonly #log: (error: unknown) => void;
   readonly #now: () => number;
-  /** When the version that is known, or the answer that is waited for, was asked for. */
-  #askedAt = -Infinity;
   #known: DataVersion | undefined;
+  /** When the version that is known was asked for. */
+  #knownAt = -Infinity;
   #asking: Promise<DataVersion | undefined> | undefined;
+  /** When the answer that is waited for was asked for. */
+  #askedAt = -Infinity;
   #askingNext: Promise<DataVersion | undefined> | undefined;
   #failing = false;
 
@@ -66,7 +71,11 @@ export class VersionWatch {
 
   /** The version, where it was asked for less than `checkMs` ago; undefined where it must be asked. */
   known(): DataVersion | undefined {
-    return this.#known !== undefined && this.#isRecent() ? this.#known : undefined;
+    if (this.#known === undefined) return undefined;
+    const age = this.#now() - this.#knownAt;
+    if (age >= this.#checkMs) return undefined;
+    if (age >= this.#checkMs / 2 && this.#asking === undefined) void this.#begin();
+    return this.#known;
   }
 
   /**
@@ -81,7 +90,7 @@ export class VersionWatch {
     }
     if (this.#askingNext !== undefined) return this.#askingNext;
     if (this.#asking === undefined) return this.#begin();
-    if (this.#isRecent()) return this.#asking;
+    if (this.#now() - this.#askedAt < this.#checkMs) return this.#asking;
     // It may have been answered before the write that this request must see: one more for all who
     // come until then.
     this.#askingNext = this.#asking.then(() => {
@@ -91,13 +100,7 @@ export class VersionWatch {
     return this.#askingNext;
   }
 
-  #isRecent(): boolean {
-    return this.#now() - this.#askedAt < this.#checkMs;
-  }
-
   #begin(): Promise<DataVersion | undefined> {
-    // What was known is not known as of now.
-    this.#known = undefined;
     this.#askedAt = this.#now();
     this.#asking = this.#read();
     return this.#asking;
@@ -107,11 +110,13 @@ export class VersionWatch {
     try {
       const { rows } = await this.#db.query<DataVersion>(SELECT_VERSION);
       this.#known = rows[0];
+      this.#knownAt = this.#askedAt;
       this.#failing = false;
     } catch (error) {
       // Who asks the database next says that it cannot be reached.
       if (!this.#failing && databaseFailure(error) === undefined) this.#log(error);
       this.#failing = true;
+      this.#known = undefined;
     }
     this.#asking = undefined;
     return this.#known;

@@ -73,6 +73,50 @@ describe("the version", () => {
     for (const version of await Promise.all(later)) expect(version?.text).toBe("B");
   });
 
+  it("is asked for ahead when half of its time is over, and nobody waits while it stands", async () => {
+    const { db, asked, answer } = aDatabase();
+    let clock = 0;
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const first = watch.ask();
+    answer("A");
+    await first;
+
+    clock = 24.9;
+    expect([watch.known()?.text, asked()]).toEqual(["A", 0]);
+    clock = 25;
+    expect([watch.known()?.text, asked()]).toEqual(["A", 1]);
+    clock = 49.9;
+    expect([watch.known()?.text, asked()]).toEqual(["A", 1]);
+    answer("B");
+    await settle();
+    expect([watch.known()?.text, asked()]).toEqual(["B", 0]);
+
+    // B was asked for at 25: it stands until 75.
+    clock = 74.9;
+    expect([watch.known()?.text, asked()]).toEqual(["B", 1]);
+    clock = 75;
+    expect(watch.known()).toBeUndefined();
+    const joined = watch.ask();
+    expect(asked()).toBe(1);
+    answer("C");
+    expect((await joined)?.text).toBe("C");
+  });
+
+  it("is not known any more once it was asked for ahead in vain", async () => {
+    const { db, answer, fail } = aDatabase();
+    let clock = 0;
+    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const first = watch.ask();
+    answer("A");
+    await first;
+    clock = 25;
+    expect(watch.known()?.text).toBe("A");
+    fail(new Error("no such function"));
+    await settle();
+    expect(watch.known()).toBeUndefined();
+    expect(logged).toEqual([new Error("no such function")]);
+  });
+
   it("is never known without asking where no time is given to it", async () => {
     const { db, asked, answer } = aDatabase();
     const watch = new VersionWatch({ db, checkMs: 0, log, now: () => 0 });
