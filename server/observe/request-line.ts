@@ -26,8 +26,8 @@ const inCommon = new Map<string | undefined, InCommon>();
 export function requestLine(observation: Observation): string {
   const { id, ms, endedAt, answeredAs } = observation;
   return (
-    `{"level":${levelOf(observation) === "warn" ? warn : info},"time":${endedAt},"requestId":"${id}"` +
-    `${textInCommon(observation)}"ms":${Math.round(ms * 1000) / 1000}` +
+    `${beginAt(endedAt, levelOf(observation) === "warn" ? warn : info)}${id}` +
+    `${textInCommon(observation)}${toTheMicrosecond(ms)}` +
     (answeredAs === undefined ? "" : `,"answeredAs":"${answeredAs}"`) +
     `${observation.isAborted ? ',"isAborted":true' : ""},"msg":"request"}\n`
   );
@@ -46,13 +46,33 @@ function textInCommon({ route, method, operation, errors, status, cache }: Obser
   }
   // Joined, it is one text to V8: what is only added up is gone through piece by piece each time.
   const text = [
-    `,"method":"${method}",`,
+    `","method":"${method}",`,
     route === undefined ? "" : `"route":"${route}",`,
     operation === undefined ? "" : `"operation":"${operation}",`,
     errors === undefined ? "" : `"errors":${JSON.stringify(errors)},`,
     `"status":${status},`,
     cache === undefined ? "" : `"cache":"${cache}",`,
+    '"ms":',
   ].join("");
   inCommon.set(route, { method, operation, errors, status, cache, text });
   return text;
+}
+
+/** The begin of a line up to its id, as it was last: within a millisecond end many. */
+let begin = { time: NaN, level: info, text: "" };
+
+function beginAt(time: number, level: number | undefined): string {
+  if (begin.time !== time || begin.level !== level) {
+    begin = { time, level, text: `{"level":${level},"time":${time},"requestId":"` };
+  }
+  return begin.text;
+}
+
+const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
+
+/** To write a fraction as text takes V8 as long as the rest of the line; whole numbers it knows. */
+function toTheMicrosecond(ms: number): string {
+  const microseconds = Math.round(ms * 1000);
+  const whole = Math.floor(microseconds / 1000);
+  return `${whole}.${THOUSANDTHS[microseconds - whole * 1000]}`;
 }

@@ -176,6 +176,36 @@ it("tells each request's own, however alike those of a route are", async () => {
   );
 });
 
+it.each([
+  [0, 0],
+  [0.0004, 0],
+  [0.0006, 0.001],
+  [0.05, 0.05],
+  [1.0494, 1.049],
+  [12, 12],
+  [999.9996, 1000],
+  [123_456.7891, 123_456.789],
+])("tells that a request took %s ms to the microsecond", async (ms, told) => {
+  const text = await logged((log) => log.request(aRequest({ ms })));
+  expect(lines(text)).toMatchObject([{ ms: told }]);
+});
+
+it("tells when each request ended, also of those that end at once", async () => {
+  const requests: Partial<Observation>[] = [
+    { endedAt: 1_782_907_200_123 },
+    { endedAt: 1_782_907_200_123, status: 503 },
+    { endedAt: 1_782_907_200_124, status: 503 },
+    { endedAt: 1_782_907_200_124 },
+    { endedAt: 1_782_907_200_123 },
+  ];
+  const text = await logged((log) => {
+    for (const fields of requests) log.request(aRequest(fields));
+  });
+  expect(lines(text).map(({ time, level }) => [time, level])).toEqual(
+    requests.map(({ endedAt, status }) => [endedAt, status === 503 ? 40 : 30]),
+  );
+});
+
 it.each<[string, (log: Log) => void, object]>([
   ["a message", (log) => log.info("by itself"), { msg: "by itself" }],
   ["a request", (log) => log.request(aRequest()), { requestId: "an-id" }],
