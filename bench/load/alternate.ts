@@ -91,17 +91,18 @@ function turnsOf(entries: Entry[]): Entry[][] {
 /** A program that has waited for its turn is slower at first, the more so the more it keeps. */
 const LEAD_IN_SECONDS = 0.2;
 
-/** What the machine does besides changes within seconds: those of a match change places this often. */
+/** What the machine does besides changes within seconds: those of a match change places this often, */
 const SLICE_SECONDS = 0.1;
 
-/** Of a slice, less than this share of it is the time of one answer, in whose end not all are busy. */
-const ANSWER_SHARE = 1 / 50;
+/** or less often, so that a slice has the time of about so many answers: in its last not all are busy. */
+const ANSWERS_OF_A_SLICE = 50;
 
 /** How many slices these have in a turn; one where an answer of any takes too long for several. */
 function slicesOf(turn: Entry[], seconds: number, latencies: Map<Entry, number>): number {
-  const longest = Math.max(...turn.map((entry) => latencies.get(entry) ?? Infinity));
-  if (turn.length === 1 || longest > SLICE_SECONDS * 1000 * ANSWER_SHARE) return 1;
-  return Math.max(1, Math.round(seconds / SLICE_SECONDS));
+  if (turn.length === 1) return 1;
+  const longestMs = Math.max(...turn.map((entry) => latencies.get(entry) ?? Infinity));
+  const slice = Math.max(SLICE_SECONDS, (longestMs / 1000) * ANSWERS_OF_A_SLICE);
+  return Math.max(1, Math.round(seconds / slice));
 }
 
 /** Gives each of them `load.seconds`, in so many slices. */
