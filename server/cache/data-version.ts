@@ -102,15 +102,15 @@ export class VersionWatch {
 
   #begin(): Promise<DataVersion | undefined> {
     this.#askedAt = this.#now();
-    this.#asking = this.#read();
+    this.#asking = this.#read(this.#askedAt);
     return this.#asking;
   }
 
-  async #read(): Promise<DataVersion | undefined> {
+  async #read(askedAt: number): Promise<DataVersion | undefined> {
     try {
       const { rows } = await this.#db.query<DataVersion>(SELECT_VERSION);
       this.#known = rows[0];
-      this.#knownAt = this.#askedAt;
+      this.#knownAt = askedAt;
       this.#failing = false;
     } catch (error) {
       // Who asks the database next says that it cannot be reached.
