@@ -34,6 +34,23 @@ test("The end of an answer is found however it is cut, and of the next as well",
   }
 });
 
+test("Each answer's own length counts, wherever its head tells it", () => {
+  const meter = new AnswerMeter();
+  const heads = [
+    "Content-Length: 5\r\nETag: x\r\n\r\nhello",
+    "Content-Length: 5\r\nETag: longer\r\n\r\nhello",
+    "Content-Length: 6\r\nETag: x\r\n\r\nhello!",
+    "ETag: longer than this\r\nContent-Length: 4\r\n\r\nbyte",
+    // The same line stands at the same place, in the body.
+    "Content-Length: 31\r\n\r\n\r\nContent-Length: 4\r\n\r\n+ 7 more",
+  ];
+  for (const rest of heads) {
+    const bytes = Buffer.from(`HTTP/1.1 200 OK\r\n${rest}`);
+    expect(meter.add(bytes, bytes.length - 1)).toBe(false);
+    expect(meter.add(bytes.subarray(-1), 1)).toBe(true);
+  }
+});
+
 test("Only the bytes that were read count, and an answer that failed is told", () => {
   const padded = Buffer.concat([ANSWER, Buffer.from("old bytes")]);
   expect(new AnswerMeter().add(padded, ANSWER.length)).toBe(true);
