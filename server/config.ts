@@ -142,7 +142,6 @@ const variables = {
     ),
   HEADERS_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.headersTimeoutMs),
   REQUEST_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.requestTimeoutMs),
-  KEEP_ALIVE_MS: milliseconds(HTTP_BOUNDS.keepAliveMs),
   IDLE_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.idleMs),
   MAX_HEADER_BYTES: integer(1024, 1_000_000)
     .default(HTTP_BOUNDS.maxHeaderBytes)
@@ -274,7 +273,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     http: {
       headersTimeoutMs: data.HEADERS_TIMEOUT_MS,
       requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
-      keepAliveMs: data.KEEP_ALIVE_MS,
       idleMs: data.IDLE_TIMEOUT_MS,
       maxHeaderBytes: data.MAX_HEADER_BYTES,
       maxConnections: data.MAX_CONNECTIONS,

@@ -17,6 +17,7 @@ import {
   type ClientFacingError,
 } from "./errors.ts";
 import type { Refuse } from "./front-refusal.ts";
+import { observationOf } from "./observe/observation.ts";
 
 /** What a client may take of the server's time and memory; milliseconds, bytes, connections. */
 export interface HttpBounds {
@@ -24,11 +25,9 @@ export interface HttpBounds {
   headersTimeoutMs: number;
   /** For a request to arrive whole, its body too; then 408. Not less than that for headers. */
   requestTimeoutMs: number;
-  /** For the next request on a connection whose last was answered; then it is closed. */
-  keepAliveMs: number;
   /**
-   * For anything to move on a connection, in either direction; then it is closed. A client that
-   * does not read its answer holds it no longer than this. While an answer is being made, it rests.
+   * For anything to move on a connection, in either direction; then it is closed. It is for how long a
+   * client may wait with its next request, or with reading an answer. While one is made, it rests.
    */
   idleMs: number;
   /** All of a request's headers, and its first line; more is 431. */
@@ -41,8 +40,7 @@ export const HTTP_BOUNDS: HttpBounds = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   // Longer than the 60 seconds that proxies keep a connection, so that theirs is never cut first.
-  keepAliveMs: 65_000,
-  idleMs: 120_000,
+  idleMs: 65_000,
   maxHeaderBytes: 16_384,
   maxConnections: 10_000,
 };
@@ -57,11 +55,15 @@ export function makeServer(
   refuse: Refuse,
   observed: (listener: RequestListener) => RequestListener,
 ): Server {
+  // A second less, so that a client that heeds it never asks on a connection that is being closed.
+  const keptSeconds = Math.floor(bounds.idleMs / 1000) - 1;
+  const keepAlive = keptSeconds > 0 ? ["Keep-Alive", `timeout=${keptSeconds}`] : [];
   const server = createServer(
     {
       headersTimeout: bounds.headersTimeoutMs,
       requestTimeout: bounds.requestTimeoutMs,
-      keepAliveTimeout: bounds.keepAliveMs,
+      // Node's own bound between two requests takes a timer for each, and time for another at its end.
+      keepAliveTimeout: 0,
       connectionsCheckingInterval: Math.min(CHECK_MS, bounds.headersTimeoutMs),
       maxHeaderSize: bounds.maxHeaderBytes,
       // Refused below, in words.
@@ -74,6 +76,7 @@ export function makeServer(
         refuse(req, res, new NoHost());
         return;
       }
+      if (res.shouldKeepAlive) observationOf(req)?.headers.push(...keepAlive);
       listener(req, res);
     }),
   );
@@ -96,7 +99,10 @@ export function makeServer(
       return;
     }
     const told = errorOf(error.code ?? "", bounds);
-    const refused = observed((req, res) => refuse(req, res, told));
+    const refused = observed((req, res) => {
+      withoutKeepAlive(observationOf(req)?.headers);
+      refuse(req, res, told);
+    });
     refused(...asRequest(socket, answering, error.rawPacket));
   });
   return server;
@@ -108,6 +114,12 @@ type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer };
 /** The answer that is being made or sent on this connection. Node's own refusals ask in this way. */
 function answerOn(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+}
+
+/** Of a connection that ends after all. */
+function withoutKeepAlive(headers: string[] = []): void {
+  const at = headers.indexOf("Keep-Alive");
+  if (at >= 0) headers.splice(at, 2);
 }
 
 /**

@@ -126,7 +126,7 @@ export async function fuzz(
   const pool = makePool(database.url, { role: "dex_reader", waitMs: WAIT_MS });
   const app = await makeTestApp(pool, {
     cache: { bytes: 10_000_000, checkMs: 50 },
-    http: { ...HTTP_BOUNDS, headersTimeoutMs: 300, requestTimeoutMs: 300, keepAliveMs: 300 },
+    http: { ...HTTP_BOUNDS, headersTimeoutMs: 300, requestTimeoutMs: 300 },
   });
   let given = 0;
   try {

@@ -64,7 +64,6 @@ it("takes what is given", () => {
       POOL_HOLD_MS: "2000",
       HEADERS_TIMEOUT_MS: "1000",
       REQUEST_TIMEOUT_MS: "2000",
-      KEEP_ALIVE_MS: "3000",
       IDLE_TIMEOUT_MS: "4000",
       MAX_HEADER_BYTES: "8192",
       MAX_CONNECTIONS: "50",
@@ -92,7 +91,6 @@ it("takes what is given", () => {
     http: {
       headersTimeoutMs: 1000,
       requestTimeoutMs: 2000,
-      keepAliveMs: 3000,
       idleMs: 4000,
       maxHeaderBytes: 8192,
       maxConnections: 50,

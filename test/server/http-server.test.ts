@@ -192,6 +192,33 @@ describe.each([
   });
 });
 
+describe("A connection whose request was answered", () => {
+  const ask = (more: string): string => `GET /v2/volumes HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+
+  it("is closed when nothing has come on it for IDLE_TIMEOUT_MS", async () => {
+    // The client sends no end: the server's is what ends it.
+    const { status, headers } = parsed(await afterSending(ask("")));
+    expect([status, headers["connection"]]).toEqual([200, "keep-alive"]);
+    // Less than a second is no time to tell.
+    expect(headers).not.toHaveProperty("keep-alive");
+  });
+
+  it("is promised for a second less than it is kept", async () => {
+    const lasting = await makeTestApp(database.reader, {
+      http: { ...HTTP_BOUNDS, idleMs: 65_999 },
+    });
+    try {
+      const { headers } = await lasting.request.get("/v2/volumes").set("Connection", "keep-alive");
+      expect(headers).toMatchObject({ connection: "keep-alive", "keep-alive": "timeout=64" });
+      const last = await lasting.request.get("/v2/volumes").set("Connection", "close");
+      expect(last.headers["connection"]).toBe("close");
+      expect(last.headers).not.toHaveProperty("keep-alive");
+    } finally {
+      await lasting.close();
+    }
+  });
+});
+
 it("gives up on half a request under the client's id", async () => {
   const { headers } = parsed(
     await afterSending(
@@ -244,7 +271,8 @@ describe.each([
     }
     const { headers, ...refused } = parsed(await told);
     expect(refused).toEqual({ status: 400, body });
-    expect(headers["x-request-id"]).toBe("first");
+    expect(headers).toMatchObject({ "x-request-id": "first", connection: "close" });
+    expect(headers).not.toHaveProperty("keep-alive");
     expect(await theOneOver(locked)).toMatchObject({ id: "first", status: 400 });
     expect(locked.logged).toEqual([]);
   });
