@@ -1,7 +1,7 @@
 // Refuses a request in front of Express, which costs more than the refusal.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientFacingError } from "./errors.ts";
-import { frontHeaders } from "./front-headers.ts";
+import { andFrontHeaders } from "./front-headers.ts";
 import { graphqlCode } from "./graphql/error-codes.ts";
 import { observationOf } from "./observe/observation.ts";
 import type { RefusalBody } from "./refusal-body.ts";
@@ -22,7 +22,7 @@ export function refuseBy(bodyOf: RefusalBody): Refuse {
       observation.route = "/graphql";
       observation.errors = [code ?? ""];
     }
-    sendRefusal(res, error, bodyOf(url, error.message, code), frontHeaders(req));
+    sendRefusal(res, error, bodyOf(url, error.message, code), andFrontHeaders([], req));
   };
 }
 

@@ -57,7 +57,7 @@ export function makeServer(
 ): Server {
   // A second less, so that a client that heeds it never asks on a connection that is being closed.
   const keptSeconds = Math.floor(bounds.idleMs / 1000) - 1;
-  const keepAlive = keptSeconds > 0 ? ["Keep-Alive", `timeout=${keptSeconds}`] : [];
+  const keepAlive = keptSeconds > 0 ? `timeout=${keptSeconds}` : undefined;
   const server = createServer(
     {
       headersTimeout: bounds.headersTimeoutMs,
@@ -76,7 +76,9 @@ export function makeServer(
         refuse(req, res, new NoHost());
         return;
       }
-      if (res.shouldKeepAlive) observationOf(req)?.headers.push(...keepAlive);
+      if (keepAlive !== undefined && res.shouldKeepAlive) {
+        observationOf(req)?.headers.push("Keep-Alive", keepAlive);
+      }
       listener(req, res);
     }),
   );

@@ -1,5 +1,5 @@
 // Sends a refusal with its headers, in one piece.
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeader, ServerResponse } from "node:http";
 import type { ClientFacingError } from "./errors.ts";
 import { STANDING_HEADERS } from "./standing-headers.ts";
 
@@ -15,7 +15,7 @@ export function sendRefusal(
   res: ServerResponse,
   { status, headers }: ClientFacingError,
   body: object,
-  more: readonly string[] = [],
+  more: readonly OutgoingHttpHeader[] = [],
 ): void {
   const text = JSON.stringify(body);
   const own = [...Object.entries(headers).flat(), "Content-Length", Buffer.byteLength(text)];

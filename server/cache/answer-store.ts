@@ -1,6 +1,7 @@
 // Finished answers, in bounded memory: those that nobody has asked for of late make room.
 import type { OutgoingHttpHeader } from "node:http";
 import type { Observation } from "../observe/observation.ts";
+import { ownBytes } from "./own-bytes.ts";
 
 /** A finished HTTP answer. */
 export interface Answer {
@@ -65,7 +66,8 @@ export class AnswerStore {
     if (bytes > this.#maxBytes * LARGEST_SHARE) return;
     this.#remove(key);
     this.#makeRoom(bytes);
-    const kept = { ...answer, body: ownBytes(answer.body) };
+    const { body } = answer;
+    const kept = { ...answer, body: typeof body === "string" ? body : ownBytes(body) };
     this.#entries.set(key, { answer: kept, until, bytes, isAsked: false });
     this.#bytes += bytes;
   }
@@ -95,14 +97,6 @@ export class AnswerStore {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
-}
-
-/** A small buffer may be a piece of a larger one, which would be kept with it. */
-function ownBytes(body: Buffer | string): Buffer | string {
-  if (typeof body === "string") return body;
-  const own = Buffer.allocUnsafeSlow(body.length);
-  body.copy(own);
-  return own;
 }
 
 function sizeOf(key: string, { headers, body }: Answer): number {

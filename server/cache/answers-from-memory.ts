@@ -13,7 +13,7 @@ import { performance } from "node:perf_hooks";
 import type { Database } from "../../db/connect.ts";
 import { AnswerStore, type Answer } from "./answer-store.ts";
 import { captureAnswer, type Captured, type Service } from "./captured-response.ts";
-import { frontHeaders, withFrontHeaders } from "../front-headers.ts";
+import { andFrontHeaders, withFrontHeaders } from "../front-headers.ts";
 import { observationOf } from "../observe/observation.ts";
 import { VersionWatch, type DataVersion } from "./data-version.ts";
 import {
@@ -98,7 +98,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
         handOn(req, res);
         return;
       }
-      answer(`${url}\n${encoding(req)}`, req, res);
+      answer(url + inEncoding(req), req, res);
       return;
     }
     if (method === "POST" && url === "/graphql" && isShortJson(req, bodyBytes)) {
@@ -116,10 +116,10 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
 
   function answerGraphql(body: Buffer, req: ReadRequest, res: ServerResponse): void {
     req.body = body;
-    const asked = `${GRAPHQL_KEY}${req.headers.accept ?? ""}\n${encoding(req)}\n`;
+    const { accept, "accept-encoding": encoding } = req.headers;
+    const written = { body, accept, encoding };
     // To find the key anew, a body is parsed and put in order, which costs more than all the rest.
-    const given = asked + body.toString("latin1");
-    const known = keys.get(given);
+    const known = keys.get(written);
     if (known !== undefined) {
       answer(known, req, res);
       return;
@@ -129,8 +129,8 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
       handOn(req, res);
       return;
     }
-    const key = asked + request.key;
-    keys.keep(given, key);
+    const key = `${GRAPHQL_KEY}${accept ?? ""}${inEncoding(req)}\n${request.key}`;
+    keys.keep(written, key);
     answer(key, req, res);
   }
 
@@ -156,7 +156,7 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
       forgetAll();
     }
     const known = kept.get(key);
-    if (known !== undefined && now() < known.until) {
+    if (known !== undefined && (known.until === Infinity || now() < known.until)) {
       noteAnswer(req, "hit", known.answer);
       send(known.answer, req.headers, req, res);
       return;
@@ -210,9 +210,10 @@ export function answerFromMemory(service: Service, options: FrontOptions): Reque
 }
 
 // As the client wrote it: there are few ways that clients write it, and only the service knows which
-// of them get the same form.
-function encoding({ headers }: IncomingMessage): string {
-  return headers["accept-encoding"] ?? "";
+// of them get the same form. Nothing of what it stands after has an end of line.
+function inEncoding({ headers }: IncomingMessage): string {
+  const encoding = headers["accept-encoding"];
+  return encoding === undefined ? "" : `\n${encoding}`;
 }
 
 /** Has it known where the answer to this request came from, and what was asked. */
@@ -236,10 +237,10 @@ function send(
   const { status, headers, body, etag } = answer;
   const isConditional = asked["if-none-match"] !== undefined && etag !== undefined;
   if (isConditional && status === 200 && fresh(asked, { etag })) {
-    res.writeHead(304, [...withoutBody(headers), ...frontHeaders(req)]).end();
+    res.writeHead(304, andFrontHeaders(withoutBody(headers), req)).end();
     return;
   }
-  res.writeHead(status, [...headers, ...frontHeaders(req)]).end(body, "latin1");
+  res.writeHead(status, andFrontHeaders(headers, req)).end(body, "latin1");
 }
 
 function withoutBody(headers: OutgoingHttpHeader[]): OutgoingHttpHeader[] {

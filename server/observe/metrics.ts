@@ -40,10 +40,10 @@ export class Metrics {
   readonly #sources: MetricsSources;
   readonly #durations: WaitingDurations;
   readonly #aborted: Counter;
-  readonly #operations: Counter<"outcome">;
   readonly #rejections: Counter<"code">;
-  /** Counted here and handed over when asked for: each answer from memory passes this way. */
+  // Counted here and handed over when asked for: each answer from memory passes this way.
   readonly #answers = { hit: 0, shared: 0, miss: 0 };
+  readonly #operations = { ok: 0, error: 0 };
   readonly #databaseUp: Gauge;
   readonly #headBlock: Gauge;
   readonly #headAge: Gauge;
@@ -67,11 +67,16 @@ export class Metrics {
       help: "Requests whose client went away before it had the answer whole.",
       registers,
     });
-    this.#operations = new Counter({
+    const operations = this.#operations;
+    new Counter({
       name: "dex_graphql_operations_total",
       help: "GraphQL requests that are over: answered without an error, or with one.",
       labelNames: ["outcome"],
       registers,
+      collect() {
+        this.reset();
+        for (const [outcome, count] of Object.entries(operations)) this.inc({ outcome }, count);
+      },
     });
     this.#rejections = new Counter({
       name: "dex_graphql_errors_total",
@@ -113,7 +118,7 @@ export class Metrics {
     if (isAborted) this.#aborted.inc();
     if (cache !== undefined) this.#answers[cache] += 1;
     if (route !== "/graphql") return;
-    this.#operations.inc({ outcome: errors === undefined ? "ok" : "error" });
+    this.#operations[errors === undefined ? "ok" : "error"] += 1;
     for (const code of errors ?? []) {
       this.#rejections.inc({ code: CODE.test(code) ? code : "none" });
     }
