@@ -25,14 +25,29 @@ const logged: unknown[] = [];
 const log = (error: unknown): number => logged.push(error);
 beforeEach(() => (logged.length = 0));
 
+/** A watch over such a database, whose clock stands where it is put. */
+function aWatch({ checkMs = 50 } = {}) {
+  const clock = { now: 0 };
+  const { db, ...database } = aDatabase();
+  const watch = new VersionWatch({ db, checkMs, log, now: () => clock.now });
+  return { ...database, clock, watch };
+}
+
+/** The same, which has asked at 0. */
+async function aWatchThatKnows(text: string, options: { checkMs?: number } = {}) {
+  const watched = aWatch(options);
+  const asked = watched.watch.ask();
+  watched.answer(text);
+  await asked;
+  return watched;
+}
+
 /** Lets everything that waits for an answer go on. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the version", () => {
   it("is asked for once within its time, however many ask", async () => {
-    const { db, asked, answer } = aDatabase();
-    let clock = 0;
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const { watch, clock, asked, answer } = aWatch();
 
     expect(watch.known()).toBeUndefined();
     const all = Array.from({ length: 200 }, () => watch.ask());
@@ -40,29 +55,25 @@ describe("the version", () => {
     answer("A");
 
     for (const version of await Promise.all(all)) expect(version?.text).toBe("A");
-    clock = 49.9;
+    clock.now = 49.9;
     expect(watch.known()?.text).toBe("A");
-    clock = 50;
+    clock.now = 50;
     expect(watch.known()).toBeUndefined();
   });
 
   it("counts from when it was asked for, not from when it was answered", async () => {
-    const { db, answer } = aDatabase();
-    let clock = 0;
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const { watch, clock, answer } = aWatch();
     const version = watch.ask();
-    clock = 60;
+    clock.now = 60;
     answer("A");
     await version;
     expect(watch.known()).toBeUndefined();
   });
 
   it("is asked for once more for all who come when the question is too old for them", async () => {
-    const { db, asked, answer } = aDatabase();
-    let clock = 0;
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
+    const { watch, clock, asked, answer } = aWatch();
     const first = watch.ask();
-    clock = 50;
+    clock.now = 50;
     const later = [watch.ask(), watch.ask()];
     expect(asked()).toBe(1);
     answer("A");
@@ -74,27 +85,22 @@ describe("the version", () => {
   });
 
   it("is asked for ahead when half of its time is over, and nobody waits while it stands", async () => {
-    const { db, asked, answer } = aDatabase();
-    let clock = 0;
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
-    const first = watch.ask();
-    answer("A");
-    await first;
+    const { watch, clock, asked, answer } = await aWatchThatKnows("A");
 
-    clock = 24.9;
+    clock.now = 24.9;
     expect([watch.known()?.text, asked()]).toEqual(["A", 0]);
-    clock = 25;
+    clock.now = 25;
     expect([watch.known()?.text, asked()]).toEqual(["A", 1]);
-    clock = 49.9;
+    clock.now = 49.9;
     expect([watch.known()?.text, asked()]).toEqual(["A", 1]);
     answer("B");
     await settle();
     expect([watch.known()?.text, asked()]).toEqual(["B", 0]);
 
     // B was asked for at 25: it stands until 75.
-    clock = 74.9;
+    clock.now = 74.9;
     expect([watch.known()?.text, asked()]).toEqual(["B", 1]);
-    clock = 75;
+    clock.now = 75;
     expect(watch.known()).toBeUndefined();
     const joined = watch.ask();
     expect(asked()).toBe(1);
@@ -103,13 +109,8 @@ describe("the version", () => {
   });
 
   it("is not known any more once it was asked for ahead in vain", async () => {
-    const { db, answer, fail } = aDatabase();
-    let clock = 0;
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => clock });
-    const first = watch.ask();
-    answer("A");
-    await first;
-    clock = 25;
+    const { watch, clock, fail } = await aWatchThatKnows("A");
+    clock.now = 25;
     expect(watch.known()?.text).toBe("A");
     fail(new Error("no such function"));
     await settle();
@@ -118,19 +119,14 @@ describe("the version", () => {
   });
 
   it("is never known without asking where no time is given to it", async () => {
-    const { db, asked, answer } = aDatabase();
-    const watch = new VersionWatch({ db, checkMs: 0, log, now: () => 0 });
-    const first = watch.ask();
-    answer("A");
-    await first;
+    const { watch, asked } = await aWatchThatKnows("A", { checkMs: 0 });
     expect(watch.known()).toBeUndefined();
     void watch.ask();
     expect(asked()).toBe(1);
   });
 
   it("is not known while it cannot be read, and nobody waits for it twice", async () => {
-    const { db, asked, answer, fail } = aDatabase();
-    const watch = new VersionWatch({ db, checkMs: 50, log, now: () => 0 });
+    const { watch, asked, answer, fail } = aWatch();
     const first = watch.ask();
     fail(new Error("no such function"));
     expect(await first).toBeUndefined();
