@@ -67,6 +67,53 @@ it("reads no table whole", async () => {
   await client.query("rollback");
 });
 
+describe.each([
+  // Each offer has a lot of 10 base, and two trades.
+  ["exactly its lot", "5"],
+  ["more than its lot", "6"],
+])("where trades took %s, an offer that comes after them", (_name, base) => {
+  it("reads its own trades alone, however many the planner takes there to be", async () => {
+    const superuser = await connect(database.url);
+    try {
+      await superuser.query("begin");
+      await insert(
+        superuser,
+        "dex_trade",
+        Array.from({ length: TRADES }, (_, n) =>
+          aTrade({ offer_id: 1 + (n % OFFERS), base, hour: 1 + n / TRADES }),
+        ),
+      );
+      // As a first load leaves the table: large, and never analyzed. Of a column that it knows nothing
+      // of, the planner takes every 200th row to be of any value.
+      await superuser.query(
+        `update pg_class
+        set reltuples = 1e9, relpages = pg_relation_size(oid) / 8192
+        where oid = 'public.dex_trade'::regclass`,
+      );
+      const fetched = async (): Promise<number> => {
+        const { rows } = await superuser.query<{ count: number }>(
+          `select idx_tup_fetch::integer as count
+          from pg_stat_xact_user_tables
+          where relname = 'dex_trade'`,
+        );
+        return rows[0]!.count;
+      };
+      const before = await fetched();
+      await insert(
+        superuser,
+        "dex_offer",
+        Array.from({ length: OFFERS }, (_, n) => anOffer({ id: n + 1, base: "10" })),
+      );
+      expect((await fetched()) - before).toBeLessThanOrEqual(TRADES);
+      const { rows } = await superuser.query("select from dex_offer where filled");
+      expect(rows).toHaveLength(OFFERS);
+    } finally {
+      await superuser.query("rollback");
+      await superuser.end();
+    }
+  });
+});
+
 it("computes figures from the hours of a market at most where nothing was ever analyzed", async () => {
   await client.query("begin");
   // A trade each 10 minutes for 200 days.
