@@ -9,7 +9,8 @@
 // Beside a page the count is as of the page's moment, which the page's own statement tells. Where the
 // kept count is of that very moment, there is nothing to count. Where it is older, a statement counts
 // the ids in between: within the epoch they stay as they were, so it need not be in the page's
-// snapshot, as long as it finds the epoch to be the same.
+// snapshot, as long as it finds the epoch to be the same. Where they are few, as with a writer at
+// work, these rows are read by their ids alone, so that the count costs the same whatever it is of.
 import {
   TYPES,
   type PgResource,
@@ -86,12 +87,68 @@ function uncounted([kept, page, attempt]: readonly [
   return page !== null && above === page.newest ? null : { above, upTo: page?.newest };
 }
 
+/** Some of them; the upper bound is inclusive as well. */
+interface Ids {
+  above: bigint;
+  upTo: bigint;
+}
+
+/** So many ids are read one after the other; of more, an index may know a shorter way. */
+const FEW = 10_000n;
+
+/** The oldest of the uncounted ids, both bounds known: all of them if they are few. Else null. */
+function oldestOf(ids: Uncounted | null): Ids | null {
+  if (ids?.above === undefined) return null;
+  const { above, upTo = above + FEW } = ids;
+  return upTo - above > FEW ? null : { above, upTo };
+}
+
+/** The ids to count all the same, once the oldest of them were counted; null where none is left. */
+function beyond([ids, oldest, seen]: readonly [
+  Uncounted | null,
+  Ids | null,
+  Seen | null,
+]): Uncounted | null {
+  if (ids === null || oldest === null) return ids;
+  const newest = seen?.[1] ?? null;
+  const isAll = ids.upTo !== undefined || newest === null || BigInt(newest) <= oldest.upTo;
+  return isAll ? null : ids;
+}
+
 /** The rows of a connection, to be counted and not to be paged. */
 function rowsToCount({ $connection }: Counted): PgSelectStep {
   const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as (
     mode: "aggregate",
   ) => unknown;
   return clone("aggregate") as PgSelectStep;
+}
+
+/** What the types of a PgSelectStep leave out: what it selects from, its table if nothing else. */
+interface SelectsFrom {
+  from: SQL;
+}
+
+/**
+ * The rows of a connection among some ids, found by these ids. Left to choose, PostgreSQL goes through
+ * all that an index has of, say, a market's taker: it plans without knowing that the ids are few.
+ */
+function rowsAmong($ids: Step<Ids>, counted: Counted): PgSelectStep {
+  const { resource, appendOnly } = counted;
+  const id = sql.identifier(appendOnly.idColumn);
+  const $rows = rowsToCount(counted);
+  const bound = (name: keyof Ids): SQL =>
+    $rows.placeholder(
+      lambda($ids, (ids) => String(ids[name])),
+      TYPES.bigint,
+    );
+  // PostgreSQL takes no condition from around a subquery with an offset into it.
+  ($rows as unknown as SelectsFrom).from = sql`(
+    select *
+    from ${resource.from as SQL}
+    where ${id} > ${bound("above")} and ${id} <= ${bound("upTo")}
+    offset 0
+  )`;
+  return $rows;
 }
 
 function seenBy($rows: PgSelectStep, { resource, appendOnly }: Counted): Step<Seen> {
@@ -161,11 +218,21 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     const id = sql.identifier(counted.appendOnly.idColumn);
     const $kept = lambda(counted.$key, recall);
 
-    const $uncounted = lambda(list([$kept, $page, $attempt]), uncounted as never) as Step;
+    const $uncounted: Step<Uncounted | null> = lambda(
+      list([$kept, $page, $attempt]),
+      uncounted as never,
+    );
+    const $oldest = lambda($uncounted, oldestOf);
+    const $oldestRows = rowsAmong(inhibitOnNull($oldest), counted);
+    const $few = nullWhereInhibited(seenBy($oldestRows, counted));
+
+    const $beyond: Step<Uncounted | null> = lambda(
+      list([$uncounted, $oldest, $few]),
+      beyond as never,
+    );
     const $newerRows = rowsToCount(counted);
     $newerRows.apply(
-      lambda((beside ? inhibitOnNull($uncounted) : $uncounted) as Step<Uncounted>, (ids) => {
-        const { above, upTo } = ids;
+      lambda(inhibitOnNull($beyond), ({ above, upTo }) => {
         return (builder: PgSelectQueryBuilder) => {
           const { alias } = builder;
           const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
@@ -174,8 +241,8 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
         };
       }),
     );
-    const $asked = seenBy($newerRows, counted);
-    const $newer = beside ? nullWhereInhibited($asked) : $asked;
+    const $many = nullWhereInhibited(seenBy($newerRows, counted));
+    const $newer = lambda(list([$many, $few]), ([many, few]) => many ?? few);
 
     // Null, on which the second statement is not sent, or else a change of it that changes nothing.
     const $isVoid = lambda(list([$kept, $page, $newer]), ([kept, page, newer]) =>

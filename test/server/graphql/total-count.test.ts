@@ -200,19 +200,38 @@ it("is right for one who has not asked for long", async () => {
   await expectAllRight(idle);
 });
 
+/** Asks every shape beside a page, and SQL for the same. */
+async function expectSame(): Promise<void> {
+  for (const [args, where] of SHAPES) {
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(${args} first: 1) { nodes { id } totalCount } }`,
+    );
+    const { rows } = await database.owner.query<{ count: number }>(
+      `select count(*)::integer as count from dex_trade where ${where}`,
+    );
+    expect([args, allDexTrades.totalCount]).toEqual([args, rows[0]?.count]);
+  }
+}
+
+it.each([
+  ["alone", expectAllRight],
+  ["beside a page", expectSame],
+])("is right %s where the newer ids are many and far apart", async (_where, expectRight) => {
+  await insert(database.writer, "dex_trade", trades(30));
+  await expectRight(app);
+  // The 10,000th id behind what was counted, the one after it, and one far behind both.
+  for (const ahead of [10_000, 10_001, 1_000_000]) {
+    await database.writer.query(
+      "select setval('dex_trade_id_seq', (select max(id) + $1 - 6 from dex_trade))",
+      [ahead],
+    );
+    await insert(database.writer, "dex_trade", trades(6));
+    await expectRight(app);
+  }
+});
+
 it("is the same beside a page, for every shape", async () => {
-  const expectSame = async (): Promise<void> => {
-    for (const [args, where] of SHAPES) {
-      const { allDexTrades } = await dataOf(
-        app,
-        `{ allDexTrades(${args} first: 1) { nodes { id } totalCount } }`,
-      );
-      const { rows } = await database.owner.query<{ count: number }>(
-        `select count(*)::integer as count from dex_trade where ${where}`,
-      );
-      expect([args, allDexTrades.totalCount]).toEqual([args, rows[0]?.count]);
-    }
-  };
   await insert(database.writer, "dex_trade", trades(30));
   await expectSame();
   await expectSame();
