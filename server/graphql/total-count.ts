@@ -22,7 +22,6 @@ import {
   context,
   inhibitOnNull,
   lambda,
-  list,
   object,
   type ConnectionStep,
   type FieldArgs,
@@ -32,8 +31,8 @@ import {
 } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import type { AppendOnly } from "./append-only.ts";
+import { combined } from "./combined.ts";
 import { KeptCounts, keyOf, type KeptCount } from "./kept-counts.ts";
-import { nullWhereInhibited } from "./null-where-inhibited.ts";
 import { PageMomentStep, type Moment } from "./page-moment.ts";
 import type { Attempt } from "./snapshot.ts";
 
@@ -48,7 +47,21 @@ interface Counted {
 }
 
 /** What a statement saw: its count, the newest id of the table, and the epoch. */
-type Seen = readonly [count: string, newest: string | null, epoch: string | null];
+interface Seen {
+  count: number;
+  /** Null of an empty table. */
+  newest: bigint | null;
+  epoch: string;
+}
+
+const NONE = "-";
+
+/** As a statement tells it; null where it was not sent. */
+function seenIn(text: string | null): Seen | null {
+  if (text === null) return null;
+  const [count = "", newest = "", epoch = ""] = text.split(" ");
+  return { count: Number(count), newest: newest === NONE ? null : BigInt(newest), epoch };
+}
 
 /** Every other argument is taken to say which rows there are. */
 const PAGING = new Set(["first", "last", "offset", "before", "after", "orderBy"]);
@@ -59,14 +72,12 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
 }
 
 /** Whether these rows go on to be as they were in the snapshot of a statement that saw this. */
-const holds = (
-  { upTo, epoch }: Pick<KeptCount, "upTo" | "epoch">,
-  [, newest, epochSeen]: Seen,
-): boolean => epochSeen === epoch && newest !== null && BigInt(newest) >= upTo;
+const holds = ({ upTo, epoch }: Pick<KeptCount, "upTo" | "epoch">, seen: Seen): boolean =>
+  seen.epoch === epoch && seen.newest !== null && seen.newest >= upTo;
 
 /** Whether what is counted is counted further on, as of the page's moment if there is a page. */
-const goesOn = (kept: KeptCount | undefined, page: Moment | null): kept is KeptCount =>
-  kept !== undefined && (page === null || (kept.epoch === page.epoch && kept.upTo <= page.newest));
+const goesOn = (kept: KeptCount | null, page: Moment | null): kept is KeptCount =>
+  kept !== null && (page === null || (kept.epoch === page.epoch && kept.upTo <= page.newest));
 
 /** The ids that are still to be counted. */
 interface Uncounted {
@@ -76,13 +87,13 @@ interface Uncounted {
 }
 
 /** Null where there is nothing to count, or nothing to count by. */
-function uncounted([kept, page, attempt]: readonly [
-  KeptCount | undefined,
-  Moment | null,
-  Attempt | undefined,
-]): Uncounted | null {
+function uncounted(
+  kept: KeptCount | null,
+  page: Moment | null,
+  attempt: Attempt | null,
+): Uncounted | null {
   // Where no row tells the page's moment, only a transaction can hold on to it.
-  if (page === null && attempt !== undefined) return null;
+  if (page === null && attempt !== null) return null;
   const above = goesOn(kept, page) ? kept.upTo : undefined;
   return page !== null && above === page.newest ? null : { above, upTo: page?.newest };
 }
@@ -104,14 +115,14 @@ function oldestOf(ids: Uncounted | null): Ids | null {
 }
 
 /** The ids to count all the same, once the oldest of them were counted; null where none is left. */
-function beyond([ids, oldest, seen]: readonly [
-  Uncounted | null,
-  Ids | null,
-  Seen | null,
-]): Uncounted | null {
+function beyond(
+  ids: Uncounted | null,
+  oldest: Ids | null,
+  fewSeen: string | null,
+): Uncounted | null {
   if (ids === null || oldest === null) return ids;
-  const newest = seen?.[1] ?? null;
-  const isAll = ids.upTo !== undefined || newest === null || BigInt(newest) <= oldest.upTo;
+  const newest = seenIn(fewSeen)?.newest ?? null;
+  const isAll = ids.upTo !== undefined || newest === null || newest <= oldest.upTo;
   return isAll ? null : ids;
 }
 
@@ -138,7 +149,7 @@ function rowsAmong($ids: Step<Ids>, counted: Counted): PgSelectStep {
   const $rows = rowsToCount(counted);
   const bound = (name: keyof Ids): SQL =>
     $rows.placeholder(
-      lambda($ids, (ids) => String(ids[name])),
+      lambda($ids, (ids) => String(ids[name]), true),
       TYPES.bigint,
     );
   // PostgreSQL takes no condition from around a subquery with an offset into it.
@@ -151,62 +162,66 @@ function rowsAmong($ids: Step<Ids>, counted: Counted): PgSelectStep {
   return $rows;
 }
 
-function seenBy($rows: PgSelectStep, { resource, appendOnly }: Counted): Step<Seen> {
+/** What `seenIn` reads: one value, for each is a step. */
+function seenBy($rows: PgSelectStep, { resource, appendOnly }: Counted): Step<string | null> {
   const { idColumn, epochTable } = appendOnly;
-  const $row = $rows.singleAsRecord();
-  const newest = sql`(select max(${sql.identifier(idColumn)}) from ${resource.from as SQL})`;
-  return list([
-    $row.select(sql`count(*)`, TYPES.bigint, true),
-    $row.select(newest, TYPES.bigint, false),
-    $row.select(sql`(select epoch from ${epochTable})`, TYPES.bigint, false),
-  ]) as Step<Seen>;
+  const newest = sql`(select max(${sql.identifier(idColumn)})::text from ${resource.from as SQL})`;
+  const none = sql.literal(NONE);
+  const epoch = sql`(select epoch from ${epochTable})`;
+  return $rows
+    .singleAsRecord()
+    .select(
+      sql`concat_ws(' ', count(*), coalesce(${newest}, ${none}), ${epoch})`,
+      TYPES.text,
+      true,
+    );
 }
 
 /** Makes the plugin, with no count kept yet: what it keeps is of one database. */
 export function makeTotalCountPlugin(): GraphileConfig.Plugin {
   const counts = new KeptCounts();
   const countedBy = new WeakMap<Step, Counted>();
-  const recall = (key: string): KeptCount | undefined => counts.recall(key);
+  const recall = (key: string): KeptCount | null => counts.recall(key) ?? null;
 
   /** The total, as of the page's moment. */
   const addToPage = (
     key: string,
-    kept: KeptCount | undefined,
+    kept: KeptCount | null,
     { newest, epoch }: Moment,
     between: Seen | null,
-    attempt: Attempt | undefined,
+    attempt: Attempt | null,
   ): number => {
     if (between !== null && !holds({ upTo: newest, epoch }, between)) {
-      if (attempt === undefined) throw new Error("a transaction has not kept its snapshot");
+      if (attempt === null) throw new Error("a transaction has not kept its snapshot");
       attempt.report(false);
       return 0;
     }
     attempt?.report(true);
     const base = goesOn(kept, { newest, epoch }) ? kept.count : 0;
-    const count = base + Number(between?.[0] ?? 0);
+    const count = base + (between?.count ?? 0);
     if (between !== null) counts.keep(key, { count, upTo: newest, epoch });
     return count;
   };
 
-  const add = ([key, kept, page, newer, all, attempt]: readonly [
-    string,
-    KeptCount | undefined,
-    Moment | null,
-    Seen | null,
-    Seen | null,
-    Attempt | undefined,
-  ]): number => {
+  const add = (
+    key: string | null,
+    kept: KeptCount | null,
+    page: Moment | null,
+    newerSeen: string | null,
+    allSeen: string | null,
+    attempt: Attempt | null,
+  ): number => {
+    if (key === null) throw new Error("a total is of rows that have no key");
+    const newer = seenIn(newerSeen);
     if (page !== null) return addToPage(key, kept, page, newer, attempt);
     if (newer === null) {
       attempt?.report(false);
       return 0;
     }
-    const [count, newest, epoch] = all ?? newer;
-    const base = all === null ? (kept?.count ?? 0) : 0;
-    const total = base + Number(count);
-    if (newest !== null && epoch !== null) {
-      counts.keep(key, { count: total, upTo: BigInt(newest), epoch });
-    }
+    const { count, newest, epoch } = seenIn(allSeen) ?? newer;
+    const base = allSeen === null ? (kept?.count ?? 0) : 0;
+    const total = base + count;
+    if (newest !== null) counts.keep(key, { count: total, upTo: newest, epoch });
     return total;
   };
 
@@ -216,45 +231,46 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
   ): Step<number> => {
     const { $page, $attempt } = beside ?? { $page: constant(null), $attempt: constant(undefined) };
     const id = sql.identifier(counted.appendOnly.idColumn);
-    const $kept = lambda(counted.$key, recall);
+    const boundedBy =
+      ({ above, upTo }: Uncounted) =>
+      (builder: PgSelectQueryBuilder): void => {
+        const { alias } = builder;
+        const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
+        if (above !== undefined) builder.where(sql`${alias}.${id} > ${bound(above)}`);
+        if (upTo !== undefined) builder.where(sql`${alias}.${id} <= ${bound(upTo)}`);
+      };
 
-    const $uncounted: Step<Uncounted | null> = lambda(
-      list([$kept, $page, $attempt]),
-      uncounted as never,
-    );
-    const $oldest = lambda($uncounted, oldestOf);
-    const $oldestRows = rowsAmong(inhibitOnNull($oldest), counted);
-    const $few = nullWhereInhibited(seenBy($oldestRows, counted));
+    // Recalled before the page is asked for, the count is never of a later moment than the page's. One
+    // that another request has kept since may be of the page's very moment.
+    const $before = lambda(counted.$key, recall, true);
+    const $kept = beside
+      ? combined([counted.$key, $before, $page], (key, before, page) => {
+          const since = key === null ? null : recall(key);
+          return goesOn(since, page) ? since : before;
+        })
+      : $before;
+    const $uncounted = combined([$kept, $page, $attempt], uncounted);
 
-    const $beyond: Step<Uncounted | null> = lambda(
-      list([$uncounted, $oldest, $few]),
-      beyond as never,
-    );
+    const $oldest = lambda($uncounted, oldestOf, true);
+    const $few = seenBy(rowsAmong(inhibitOnNull($oldest), counted), counted);
+
+    const $beyond = combined([$uncounted, $oldest, $few], beyond);
     const $newerRows = rowsToCount(counted);
-    $newerRows.apply(
-      lambda(inhibitOnNull($beyond), ({ above, upTo }) => {
-        return (builder: PgSelectQueryBuilder) => {
-          const { alias } = builder;
-          const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
-          if (above !== undefined) builder.where(sql`${alias}.${id} > ${bound(above)}`);
-          if (upTo !== undefined) builder.where(sql`${alias}.${id} <= ${bound(upTo)}`);
-        };
-      }),
-    );
-    const $many = nullWhereInhibited(seenBy($newerRows, counted));
-    const $newer = lambda(list([$many, $few]), ([many, few]) => many ?? few);
+    $newerRows.apply(lambda(inhibitOnNull($beyond), boundedBy, true));
+    const $many = seenBy($newerRows, counted);
+    const $newer = combined([$many, $few], (many, few) => many ?? few);
 
     // Null, on which the second statement is not sent, or else a change of it that changes nothing.
-    const $isVoid = lambda(list([$kept, $page, $newer]), ([kept, page, newer]) =>
-      page !== null || newer === null || kept === undefined || holds(kept, newer)
-        ? null
-        : () => undefined,
-    );
+    const $isVoid = combined([$kept, $page, $newer], (kept, page, newer) => {
+      const seen = seenIn(newer);
+      const isVoid = page !== null || seen === null || kept === null || holds(kept, seen);
+      return isVoid ? null : () => undefined;
+    });
     const $allRows = rowsToCount(counted);
     $allRows.apply(inhibitOnNull($isVoid));
-    const $all = nullWhereInhibited(seenBy($allRows, counted));
+    const $all = seenBy($allRows, counted);
 
-    return lambda(list([counted.$key, $kept, $page, $newer, $all, $attempt]), add as never);
+    return combined([counted.$key, $kept, $page, $newer, $all, $attempt], add);
   };
 
   return {
@@ -277,8 +293,10 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
             }
             const rootPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
               const $connection = plan($parent, fieldArgs, info) as AnyConnection;
-              const $key = lambda(rowArguments(fieldArgs, info), (args) =>
-                keyOf(resource.name, args),
+              const $key = lambda(
+                rowArguments(fieldArgs, info),
+                (args) => keyOf(resource.name, args),
+                true,
               );
               countedBy.set($connection, { $connection, resource, appendOnly, $key });
               return $connection;
