@@ -30,7 +30,7 @@ const GRAPHQL_READS: Record<string, string> = {
   CursorPageDeep:
     "A hundred entries of the index by market, block and id, begun behind the cursor: as much as for the first page.",
   EitherWay:
-    "Both directions of the pair within the day, by the index by lot token, bid token and time; the newest hundred of them are sorted out.",
+    "Both directions of the pair within the day, by the index by the key of the two tokens and time; the newest hundred of them are sorted out. In the order of time, or without a time range, no more than the hundred are read.",
 };
 
 const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";

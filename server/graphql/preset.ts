@@ -7,6 +7,7 @@ import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./append-only.ts";
 import { CursorsPlugin } from "./cursors.ts";
 import { makeDescriptionsPlugin } from "./descriptions.ts";
+import { makeEitherWayPlugin } from "./either-way.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
@@ -73,6 +74,7 @@ export function makePreset({
       PageInfoPlugin,
       StrictScalarsPlugin,
       StorableTextPlugin,
+      makeEitherWayPlugin(log),
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       WholeRowsPlugin,
