@@ -95,6 +95,8 @@ async function statementOf(find: (db: Database) => Promise<unknown>): Promise<Bo
 /** What the cases of GraphQL ask for in this database. */
 export interface Facts {
   taker: string;
+  /** The maker with the most trades there. */
+  maker: string;
   wethGem: string;
   daiGem: string;
   /** The last day. */
@@ -119,7 +121,15 @@ export async function readFacts(client: Client): Promise<Facts> {
         group by trade.taker
         order by count(*) desc
         limit 1
-      ) as taker
+      ) as taker,
+      (
+        select trade.maker
+        from dex_trade as trade
+        where trade.market = pair.market
+        group by trade.maker
+        order by count(*) desc
+        limit 1
+      ) as maker
     from dex_pair as pair
     cross join dex_head as head
     where pair.market = $1`,
@@ -150,14 +160,7 @@ export function graphqlCases(facts: Facts): GraphqlCase[] {
   const afterCursor = ["$market: String!, $after: Cursor!", `${byMarket}, after: $after`] as const;
   return [
     page("Page", "by market", "$market: String!", byMarket, { market }),
-    page(
-      "PageAndTotal",
-      "by market, with totalCount",
-      "$market: String!",
-      byMarket,
-      { market },
-      true,
-    ),
+    page("PageAndTotal", `by market${WITH_TOTAL}`, "$market: String!", byMarket, { market }, true),
     page(
       "MarketAndTaker",
       "by market and taker",
@@ -202,6 +205,44 @@ function page(
     }
   }`;
   return { name: `GraphQL ${name}`, operation, query, variables };
+}
+
+/** What is said of a page that is asked with its total as well. */
+export const WITH_TOTAL = ", with totalCount";
+
+/**
+ * Pages by what is asked the most, each without and with its total, newest first. They are asked of the
+ * service alone, which they compare with itself: of some, another would read all of a long history.
+ */
+export function totalCases(facts: Facts): Case[] {
+  const { maker, taker, wethGem, daiGem, since, until } = facts;
+  const market = BUSIEST.market;
+  const eitherWay = `or: [
+    {lotGem: {equalTo: "${wethGem}"}, bidGem: {equalTo: "${daiGem}"}}
+    {lotGem: {equalTo: "${daiGem}"}, bidGem: {equalTo: "${wethGem}"}}
+  ]`;
+  const day = `time: {greaterThan: "${since}", lessThanOrEqualTo: "${until}"}`;
+  return [
+    ["of all trades", "orderBy: BLOCK_DESC"],
+    ["by taker", `orderBy: BLOCK_DESC, condition: {taker: "${taker}"}`],
+    ["by maker", `orderBy: BLOCK_DESC, condition: {maker: "${maker}"}`],
+    [
+      "by market and taker",
+      `orderBy: BLOCK_DESC, condition: {market: "${market}", taker: "${taker}"}`,
+    ],
+    ["of both tokens either way", `orderBy: BLOCK_DESC, filter: {${eitherWay}}`],
+    ["of both tokens either way, a day", `orderBy: TIME_DESC, filter: {${day}, ${eitherWay}}`],
+    ["by market, a day", `orderBy: TIME_DESC, condition: {market: "${market}"}, filter: {${day}}`],
+  ].flatMap(([name = "", args = ""]) =>
+    [false, true].map((counted) => {
+      const fields = `${counted ? "totalCount " : ""}nodes { ${FIELDS} }`;
+      const query = `{ allDexTrades(first: ${PAGE}, ${args}) { ${fields} } }`;
+      return {
+        name: `Page ${name}${counted ? WITH_TOTAL : ""}`,
+        request: { method: "POST", path: "/graphql", body: JSON.stringify({ query }) },
+      };
+    }),
+  );
 }
 
 /** The request of a case; with a cursor where it has one. */

@@ -8,7 +8,9 @@ import {
   graphqlRequest,
   readFacts,
   restCases,
+  totalCases,
   type Case,
+  type Facts,
   type GraphqlCase,
 } from "./cases.ts";
 import {
@@ -91,26 +93,37 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
     measured.push(...(await alternate(entries, options, log)));
   }
 
-  let written = 0;
+  let tradesWritten = 0;
   if (has("writer")) {
-    log("GraphQL with a writer at work");
-    const counted = graphql.slice(0, 2).map(({ name, requests }) => ({
-      name: `${name}, a writer at work`,
+    const byMarket = graphql.slice(0, 2);
+    const totals = totalCases(await readFactsOf(databaseUrl)).map(({ name, request }) => ({
+      name,
+      requests: { service: request },
+      statement: undefined,
+    }));
+    log("Pages and their totals");
+    measured.push(...(await alternate(entriesOf(totals, asking, options), options, log)));
+    log("Pages and their totals with a writer at work");
+    const written = [...byMarket, ...totals].map(({ name, requests }) => ({
+      name: `${name}${WRITING}`,
       requests,
       statement: undefined,
     }));
     const writer = await startWriter(databaseUrl);
     try {
-      measured.push(...(await alternate(entriesOf(counted, asking, options), options, log)));
+      measured.push(...(await alternate(entriesOf(written, asking, options), options, log)));
     } finally {
-      written = await writer.stop();
+      tradesWritten = await writer.stop();
     }
   }
 
   const memory = await memoryOf({ service: asking.service, cached: asking.cached });
   if (has("growth")) measured.push(...(await compareGrowth(options, asking.service, stack)));
-  return { measured, memory, written };
+  return { measured, memory, written: tradesWritten };
 }
+
+/** What is said of a case while trades are written. */
+export const WRITING = ", a writer at work";
 
 /** The name that the case of an endpoint has on a history of so many trades. */
 export const growthCase = (path: string): string => `${path} by size`;
@@ -140,10 +153,13 @@ async function compareGrowth(
 
 export const sizeName = (trades: number): string => `${trades.toLocaleString("en")} trades`;
 
-async function graphqlPages(databaseUrl: string): Promise<GraphqlCase[]> {
+const graphqlPages = async (databaseUrl: string): Promise<GraphqlCase[]> =>
+  graphqlCases(await readFactsOf(databaseUrl));
+
+async function readFactsOf(databaseUrl: string): Promise<Facts> {
   const client = await connect(databaseUrl, { role: "dex_reader" });
   try {
-    return graphqlCases(await readFacts(client));
+    return await readFacts(client);
   } finally {
     await client.end();
   }

@@ -1,6 +1,7 @@
 // What the service is to reach: ratios of what was measured in one run, each with its bound.
 import { CONTENDERS } from "../contenders.ts";
-import { growthCase, sizeName } from "../compare.ts";
+import { WITH_TOTAL } from "../cases.ts";
+import { growthCase, sizeName, WRITING } from "../compare.ts";
 import type { Measured } from "../load/alternate.ts";
 import type { Results } from "./results.ts";
 
@@ -22,10 +23,6 @@ const TOTAL = "A page with totalCount, its time against the page without";
 const DEEP = "A deep page, its time against an early one";
 const GROWTH = "A long history, its time against a short one";
 const LOAD = "Bulk load, its rate against a bare COPY of the same files";
-
-const PAGE = "GraphQL by market";
-const COUNTED = "GraphQL by market, with totalCount";
-const WRITING = ", a writer at work";
 
 /** Every ratio that can be had from these results, in the order in which they are shown. */
 export function ratiosOf(results: Results): Ratio[] {
@@ -57,14 +54,11 @@ export function ratiosOf(results: Results): Ratio[] {
   for (const name of cases) {
     add(CACHED, name, [rate(name, cached), rate(name, sameBytes)], { atLeast: 1.5 });
   }
-  for (const [name, suffix] of [
-    ["at rest", ""],
-    ["a writer at work", WRITING],
-  ] as const) {
+  for (const counted of cases.filter((one) => one.includes(WITH_TOTAL))) {
+    const page = counted.replace(WITH_TOTAL, "");
+    const name = page.replace(/^\w+ /, "") + (page.endsWith(WRITING) ? "" : ", at rest");
     // The time of one is the reciprocal of its rate.
-    add(TOTAL, name, [rate(PAGE + suffix, service), rate(COUNTED + suffix, service)], {
-      atMost: 1.2,
-    });
+    add(TOTAL, name, [rate(page, service), rate(counted, service)], { atMost: 1.2 });
   }
   const [early, deep] = cases.filter((one) => one.includes("by cursor"));
   if (early !== undefined && deep !== undefined) {
@@ -109,7 +103,7 @@ export function ratiosOf(results: Results): Ratio[] {
 }
 
 const isPage = (name: string): boolean =>
-  name.startsWith("GraphQL") && !name.includes("totalCount") && !name.endsWith(WRITING);
+  name.startsWith("GraphQL") && !name.includes(WITH_TOTAL) && !name.endsWith(WRITING);
 
 const keyOf = ({ case: name, contender }: Pick<Measured, "case" | "contender">): string =>
   `${name}\n${contender}`;
