@@ -73,7 +73,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     dataOnly: values["data-only"],
     parts: readParts(values.cases),
     rounds: positive("rounds", values.rounds ?? (quick ? "2" : "5")),
-    seconds: positive("seconds", values.seconds ?? (quick ? "0.4" : "2")),
+    seconds: positive("seconds", values.seconds ?? (quick ? "0.3" : "2")),
     warmUp: positive("warm-up", values["warm-up"] ?? (quick ? "0.2" : "2")),
     connections: positive("connections", values.connections),
     loadTrades: positive("load-trades", values["load-trades"] ?? (quick ? "30000" : "1000000")),
