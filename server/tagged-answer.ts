@@ -45,8 +45,11 @@ export function answerTagged(
   { type, cacheControl, plain, tag, compressed, standing = STANDING_HEADERS }: Tagged,
 ): Promise<void> | undefined {
   const bytes = Buffer.byteLength(plain);
+  // Who says nothing of encodings, as many programs do, takes none: there is nothing to work out.
   const isCompressed =
-    bytes > COMPRESS_ABOVE_BYTES && req.acceptsEncodings("gzip", "identity") === "gzip";
+    bytes > COMPRESS_ABOVE_BYTES &&
+    req.headers["accept-encoding"] !== undefined &&
+    req.acceptsEncodings("gzip", "identity") === "gzip";
 
   const etag = isCompressed ? `"${tag}-gzip"` : `"${tag}"`;
   const headers = [
