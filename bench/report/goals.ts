@@ -78,12 +78,9 @@ export function ratiosOf(results: Results): Ratio[] {
   }
   if (bulkLoad !== undefined) {
     add(LOAD, "without a trigger", [bulkLoad.load, bulkLoad.copy], { atLeast: 0.6 });
-    add(
-      LOAD,
-      "without a trigger, where another connection keeps the load from postponing the indexes",
-      [bulkLoad.loadBeside, bulkLoad.copy],
-      { atLeast: 0.6 },
-    );
+    add(LOAD, "without a trigger, another connected", [bulkLoad.loadBeside, bulkLoad.copy], {
+      atLeast: 0.6,
+    });
     add(
       LOAD,
       "that derives each row's columns, and keeps no sums",
