@@ -61,7 +61,8 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
   const has = (part: Part): boolean => options.parts.includes(part);
   await using stack = new AsyncDisposableStack();
 
-  const pages = await graphqlPages(databaseUrl);
+  const facts = await readFactsOf(databaseUrl);
+  const pages = graphqlCases(facts);
   log("Recording the SQL of PostGraphile");
   const recorded = await recordPages(databaseUrl, await requestsToPlain(databaseUrl, pages));
   const asking = await startAsking(databaseUrl, recorded, stack);
@@ -96,7 +97,7 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
   let tradesWritten = 0;
   if (has("writer")) {
     const byMarket = graphql.slice(0, 2);
-    const totals = totalCases(await readFactsOf(databaseUrl)).map(({ name, request }) => ({
+    const totals = totalCases(facts).map(({ name, request }) => ({
       name,
       requests: { service: request },
       statement: undefined,
@@ -152,9 +153,6 @@ async function compareGrowth(
 }
 
 export const sizeName = (trades: number): string => `${trades.toLocaleString("en")} trades`;
-
-const graphqlPages = async (databaseUrl: string): Promise<GraphqlCase[]> =>
-  graphqlCases(await readFactsOf(databaseUrl));
 
 async function readFactsOf(databaseUrl: string): Promise<Facts> {
   const client = await connect(databaseUrl, { role: "dex_reader" });

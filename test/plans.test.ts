@@ -61,8 +61,7 @@ beforeAll(async () => {
   );
   await database.owner.query("insert into dex_head select max(block), max(time) from dex_trade");
   // All pages are known to be visible, so that an index may be read without its table.
-  await database.owner.query("vacuum analyze dex_trade");
-  await database.owner.query("analyze");
+  await database.owner.query("vacuum analyze");
 
   database.reader.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -101,8 +100,8 @@ function expectPageOnly({ rowsRead, wholeTable, indexes }: Explained): void {
   expect(rowsRead).toBeLessThanOrEqual(2 * PAGE);
 }
 
-const token = (n: number): string => `0x${n.toString(16).padStart(40, "0")}`;
-const taker = `0x${(7).toString(16).padStart(40, "0")}`;
+const address = (n: number): string => `0x${n.toString(16).padStart(40, "0")}`;
+const taker = address(7);
 
 it.each([
   ["the newest of all", ", orderBy: BLOCK_DESC"],
@@ -151,8 +150,8 @@ const TOKENS_EITHER_WAY = `or: [
 ]`;
 /** The tokens of one trade in 30, of no market. */
 const RARE_EITHER_WAY = `or: [
-  { lotGem: { equalTo: "${token(7)}" }, bidGem: { equalTo: "${token(27)}" } }
-  { lotGem: { equalTo: "${token(27)}" }, bidGem: { equalTo: "${token(7)}" } }
+  { lotGem: { equalTo: "${address(7)}" }, bidGem: { equalTo: "${address(27)}" } }
+  { lotGem: { equalTo: "${address(27)}" }, bidGem: { equalTo: "${address(7)}" } }
 ]`;
 
 describe.each([
