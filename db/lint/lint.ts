@@ -1,12 +1,15 @@
 // Lints migrations: what each statement would do to a service that strangers read meanwhile.
+import type { Node } from "libpg-query";
 import { findUndescribed } from "./described.ts";
-import { findUnboundedWait, isBoundedAfter } from "./lock-timeout.ts";
+import { findLongWait, waitAfter } from "./lock-timeout.ts";
 import { findConcurrently, findLocks } from "./locks.ts";
+import { findForbidden } from "./forbidden.ts";
+import { findRights } from "./rights.ts";
 import { readOverrules } from "./overrules.ts";
 import { findTakenAway, type Readers } from "./published.ts";
 import { safeWay, type Violation } from "./rules.ts";
-import { askSquawk, mostExact } from "./squawk.ts";
-import { Standing } from "./standing.ts";
+import { askSquawk, mostExact, type SquawkWarning } from "./squawk.ts";
+import { rangeName, Standing } from "./standing.ts";
 import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
 
 /** A statement that a migration is refused for. */
@@ -66,16 +69,18 @@ export async function lintMigration(
   const before = standing.copy();
   for (const { node } of statements) standing.apply(node);
   const warnings = await askSquawk(text, inTransaction);
+  const warningsOf = ({ start, end }: Statement): SquawkWarning[] =>
+    warnings.filter(({ offset }) => offset >= start && offset <= end);
 
   const result: LintResult = { findings: [], overruled: 0 };
-  let isBounded = false;
+  let waitMs = Infinity;
   for (const [index, statement] of statements.entries()) {
-    const { node, start, end, line } = statement;
-    isBounded = inTransaction && isBoundedAfter(node, isBounded);
+    const { node, line } = statement;
+    if (inTransaction) waitMs = waitAfter(node, waitMs);
     const found: Violation[] = [
-      ...mostExact(warnings.filter(({ offset }) => offset >= start && offset <= end)),
+      ...(isOnNew(node, before, standing) ? [] : mostExact(warningsOf(statement))),
       ...findLocks(node, before),
-      ...(isBounded ? [] : findUnboundedWait(node, before)),
+      ...findLongWait(node, before, waitMs),
       ...(inTransaction ? findConcurrently(node) : []),
       ...(inTransaction || index === 0
         ? []
@@ -86,6 +91,8 @@ export async function lintMigration(
             },
           ]),
       ...findTakenAway(node, before, readers),
+      ...findRights(node, standing),
+      ...findForbidden(node, before),
       ...findUndescribed(node, before, standing),
       ...("DoStmt" in node ? [{ rule: "unseen" as const, what: "it cannot be looked into" }] : []),
     ];
@@ -109,6 +116,18 @@ export async function lintMigration(
     );
   }
   return result;
+}
+
+/** Whether it indexes or alters a table that the migration makes: nobody reads it yet. */
+function isOnNew(node: Node, before: Standing, after: Standing): boolean {
+  const range =
+    "IndexStmt" in node
+      ? node.IndexStmt.relation
+      : "AlterTableStmt" in node
+        ? node.AlterTableStmt.relation
+        : undefined;
+  const name = rangeName(range);
+  return after.relations.has(name) && !before.relations.has(name);
 }
 
 /** The file that a line of them all together is in, and which of its lines it is. */

@@ -4,31 +4,47 @@ import type { AlterTableStmt, CreateStmt, DropStmt, Node, RangeVar } from "libpg
 import type { Violation } from "./rules.ts";
 import { columnName, nameOf, rangeName, type Standing } from "./standing.ts";
 
-/** Whether the wait for a lock is bounded after a statement, by `set local lock_timeout`. */
-export function isBoundedAfter(node: Node, isBounded: boolean): boolean {
-  if (!("VariableSetStmt" in node)) return isBounded;
+/** Whoever comes after waits as long. */
+const PATIENCE_MS = 5000;
+
+const UNITS_MS: Partial<Record<string, number>> = {
+  us: 0.001,
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** For how many milliseconds a lock is waited for after a statement, by `set local lock_timeout`. */
+export function waitAfter(node: Node, waitMs: number): number {
+  if (!("VariableSetStmt" in node)) return waitMs;
   const { kind, name, args, is_local } = node.VariableSetStmt;
-  if (kind === "VAR_RESET_ALL") return false;
-  if (name !== "lock_timeout") return isBounded;
-  return kind === "VAR_SET_VALUE" && is_local === true && !isZero(args?.[0]);
+  if (kind === "VAR_RESET_ALL") return Infinity;
+  if (name !== "lock_timeout") return waitMs;
+  return kind === "VAR_SET_VALUE" && is_local === true ? milliseconds(args?.[0]) : Infinity;
 }
 
 /** Zero, in whatever unit, is no bound. */
-function isZero(value: Node | undefined): boolean {
-  if (value === undefined || !("A_Const" in value)) return true;
+function milliseconds(value: Node | undefined): number {
+  if (value === undefined || !("A_Const" in value)) return Infinity;
   const { ival, sval } = value.A_Const;
-  return sval === undefined ? (ival?.ival ?? 0) === 0 : Number.parseFloat(sval.sval ?? "0") === 0;
+  const text = sval?.sval ?? String(ival?.ival ?? 0);
+  const [, number = "0", unit = "ms"] = /^\s*([\d.]+)\s*([a-z]+)?\s*$/.exec(text) ?? [];
+  return Number(number) * (UNITS_MS[unit] ?? Infinity) || Infinity;
 }
 
-/** What it may wait for without a bound, of the tables and views that stood before. */
-export function findUnboundedWait(node: Node, before: Standing): Violation[] {
+/** What it waits for too long, of the tables and views that stood before. */
+export function findLongWait(node: Node, before: Standing, waitMs: number): Violation[] {
+  if (waitMs <= PATIENCE_MS) return [];
   const names = lockedBy(node).filter((name) => before.relations.has(name));
+  const long = waitMs === Infinity ? "without end" : `for up to ${waitMs / 1000} s`;
   return names.length === 0
     ? []
     : [
         {
           rule: "lock-timeout",
-          what: `it waits for its lock on ${[...new Set(names)].join(" and ")} without end, and whoever comes after waits behind it`,
+          what: `it waits for its lock on ${[...new Set(names)].join(" and ")} ${long}, and whoever comes after waits behind it`,
         },
       ];
 }

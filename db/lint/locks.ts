@@ -1,5 +1,5 @@
 // The locks and rewritings that squawk does not know of, or cannot tell without what stands already.
-import type { AlterTableStmt, Node } from "libpg-query";
+import type { AlterTableStmt, Node, RangeVar } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { rangeName, type Standing } from "./standing.ts";
 
@@ -35,19 +35,24 @@ export function findLocks(node: Node, before: Standing): Violation[] {
       what: `it takes all rows of ${name} away, and its lock until the migration commits`,
     }));
   }
-  const written =
-    "UpdateStmt" in node
-      ? node.UpdateStmt.relation
-      : "DeleteStmt" in node
-        ? node.DeleteStmt.relation
-        : undefined;
-  if (written === undefined || !stands(rangeName(written))) return [];
-  return [
-    {
-      rule: "whole-table-write",
-      what: `it writes rows of ${rangeName(written)} in one transaction`,
-    },
-  ];
+  return [...new Set(writtenBy(node))].filter(stands).map((name) => ({
+    rule: "whole-table-write",
+    what: `it writes rows of ${name} in one transaction`,
+  }));
+}
+
+/** The tables of which it changes or deletes rows, also within a common table expression. */
+function writtenBy(node: Node): string[] {
+  // What is only made writes nothing yet.
+  if ("CreateFunctionStmt" in node || "RuleStmt" in node) return [];
+  const names: string[] = [];
+  // Plain data, so that all of it is looked through.
+  JSON.stringify(node, (key, value: { relation?: RangeVar }) => {
+    if (["UpdateStmt", "DeleteStmt", "MergeStmt"].includes(key))
+      names.push(rangeName(value.relation));
+    return value;
+  });
+  return names;
 }
 
 function findInAlter({ relation, cmds = [] }: AlterTableStmt, before: Standing): Violation[] {

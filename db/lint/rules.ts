@@ -31,7 +31,7 @@ const OF_OURS = {
   "set-not-null":
     "add constraint … check (<column> is not null) not valid, validate it in a later migration, and set not null in one after that: PostgreSQL then trusts the check and reads nothing.",
   "lock-timeout":
-    "write, above it in the same migration, set local lock_timeout = '200ms': where the lock is not to be had at once, the migration fails, nothing is changed, and it is run again. Without a transaction it has no effect.",
+    "write, above it in the same migration, set local lock_timeout = '200ms': where the lock is not to be had so soon, nothing is changed, and the migration is tried again. More than 5 s is too long for those who wait behind it. Without a transaction it has no effect.",
   "lock-table":
     "leave it out: each statement takes the lock that it needs, for as long as it needs it.",
   "rewrites-table":
@@ -50,6 +50,22 @@ const OF_OURS = {
   grant:
     "grant it to dex_reader in the same migration, or clients do not see it; what they shall not see belongs in dex_private.",
   star: "name every column of the view: what it shows would depend on when it was made.",
+  "write-grant":
+    "leave it out: dex_reader reads, and what is written is written by dex_writer. What is granted to public, dex_reader has too.",
+  "execute-grant": "grant it to the roles that call it.",
+  owner: "leave it out: what a migration makes is dex_owner's.",
+  role: "leave it out: npm run db:roles makes the roles, and whoever looks after the server grants them to logins.",
+  "row-security":
+    "leave it out: all rows are public, and dex_reader would see none. What clients shall not see belongs in dex_private.",
+  "search-path":
+    "say, in the function's head, set search_path = '', and name its objects with their schema.",
+  trigger:
+    "leave the triggers on: they keep the figures right. One that changes is made by create or replace trigger; one that goes, by a migration that says what keeps its figures from then on.",
+  transaction:
+    "leave it out: graphile-migrate makes one transaction of the migration and its record, so that what fails leaves nothing.",
+  "server-file": "leave it out: data come by npm run load, or by statements.",
+  "column-type":
+    "amounts are numeric, which is exact, and times are timestamptz, which is one moment everywhere.",
   unseen: "write plain statements: what a `do` block does cannot be told before it runs.",
   syntax: "mend it; `npm run db:watch -- --once` tries it on a database.",
   overrule: "write, above the statement: -- db:lint allow <rule>: <why it is safe here>.",

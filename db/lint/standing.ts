@@ -28,6 +28,9 @@ export interface StandingConstraint {
 export interface StandingFunction {
   comment: string;
   granted: boolean;
+  /** Whether it runs with the rights of its owner. */
+  isDefiner: boolean;
+  setsSearchPath: boolean;
 }
 
 /** Tables, views and functions by their names with schema, such as `public.dex_trade`. */
@@ -58,9 +61,16 @@ export class Standing {
         this.functions.delete(functionName(object));
       }
     } else if ("CreateFunctionStmt" in node) {
-      const { funcname, parameters } = node.CreateFunctionStmt;
+      const { funcname, parameters, options } = node.CreateFunctionStmt;
       const name = signature(funcname, parameters);
-      if (!this.functions.has(name)) this.functions.set(name, { comment: "", granted: false });
+      const { comment = "", granted = false } = this.functions.get(name) ?? {};
+      const made = { comment, granted, isDefiner: false, setsSearchPath: false };
+      this.functions.set(name, withOptions(made, options));
+    } else if ("AlterFunctionStmt" in node) {
+      const { func, actions } = node.AlterFunctionStmt;
+      const name = func === undefined ? "" : functionName({ ObjectWithArgs: func });
+      const known = this.functions.get(name);
+      if (known) this.functions.set(name, withOptions(known, actions));
     } else if ("CommentStmt" in node) {
       this.#comment(node.CommentStmt.objtype, node.CommentStmt.object, node.CommentStmt.comment);
     } else if ("GrantStmt" in node) {
@@ -170,6 +180,24 @@ export class Standing {
   }
 }
 
+/** A function after these options of `create function` or `alter function`. */
+function withOptions(known: StandingFunction, options: Node[] = []): StandingFunction {
+  const changed = { ...known };
+  for (const option of options) {
+    if (!("DefElem" in option)) continue;
+    const { defname, arg } = option.DefElem;
+    if (defname === "security" && arg !== undefined && "Boolean" in arg) {
+      changed.isDefiner = arg.Boolean.boolval === true;
+    }
+    if (defname !== "set" || arg === undefined || !("VariableSetStmt" in arg)) continue;
+    const { kind, name } = arg.VariableSetStmt;
+    if (kind === "VAR_RESET_ALL" || (kind === "VAR_RESET" && name === "search_path")) {
+      changed.setsSearchPath = false;
+    } else if (name === "search_path") changed.setsSearchPath = kind === "VAR_SET_VALUE";
+  }
+  return changed;
+}
+
 function addElement(relation: Relation, element: Node): void {
   if ("ColumnDef" in element) {
     const { colname = "", constraints = [] } = element.ColumnDef;
@@ -193,17 +221,25 @@ function notNullColumn({ raw_expr }: Constraint): string | undefined {
   return stringOf(arg.ColumnRef.fields?.at(-1));
 }
 
-/** Whether it is about reading by this role, or by everybody. */
-export function readsFor({ grantees = [], privileges = [] }: GrantStmt, role: string): boolean {
-  const isFor = grantees.some(
+/** Whether it is granted to this role itself, or to everybody for `public`. */
+export function isGrantedTo({ grantees = [] }: GrantStmt, role: string): boolean {
+  return grantees.some(
     (grantee) =>
       "RoleSpec" in grantee &&
-      (grantee.RoleSpec.rolename === role || grantee.RoleSpec.roletype === "ROLESPEC_PUBLIC"),
+      (role === "public"
+        ? grantee.RoleSpec.roletype === "ROLESPEC_PUBLIC"
+        : grantee.RoleSpec.rolename === role),
   );
+}
+
+/** Whether it is about reading by this role, or by everybody. */
+export function readsFor(grant: GrantStmt, role: string): boolean {
+  const { privileges = [] } = grant;
   const isRead = (privilege: Node): boolean =>
     "AccessPriv" in privilege &&
     ["select", "execute"].includes(privilege.AccessPriv.priv_name ?? "") &&
     privilege.AccessPriv.cols === undefined;
+  const isFor = isGrantedTo(grant, role) || isGrantedTo(grant, "public");
   return isFor && (privileges.length === 0 || privileges.some(isRead));
 }
 

@@ -99,6 +99,18 @@ describe("locks and rewriting", () => {
     ["truncate dex_trade", "whole-table-write"],
     ["update dex_trade set market = market", "whole-table-write"],
     ["delete from dex_offer where killed > 0", "whole-table-write"],
+    [
+      "with gone as (delete from dex_trade where idx < 0 returning id) select count(*) from gone",
+      "whole-table-write",
+    ],
+    [
+      "with kept as (update dex_token set name = '' returning address) insert into dex_private.kept select * from kept",
+      "whole-table-write",
+    ],
+    [
+      "merge into dex_token as token using dex_pair as pair on false when matched then delete",
+      "whole-table-write",
+    ],
     ["do $$ begin execute 'drop table dex_trade'; end $$", "unseen"],
   ] as const;
   let found: LintFinding[][];
@@ -161,6 +173,19 @@ describe("locks and rewriting", () => {
       alter table dex_note add constraint dex_note_key unique (note);`,
     ],
     [
+      "an index and a key of what it makes by a query",
+      `create table dex_private.note as select 1 as id;
+      alter table dex_private.note add constraint note_pkey primary key (id);
+      create materialized view dex_private.noted as select 1 as id;
+      create index noted_id_idx on dex_private.noted (id);`,
+    ],
+    [
+      "a function that writes, and a common table expression that reads",
+      `create function dex_private.forget() returns void language sql
+      begin atomic delete from dex_trade; end;
+      with newest as (select max(id) as id from dex_trade) select id from newest;`,
+    ],
+    [
       "a constant default",
       `alter table dex_token add column listed boolean not null default false;
       comment on column dex_token.listed is 'Whether it is listed.';`,
@@ -221,8 +246,19 @@ describe("a lock that may have to be waited for", () => {
     );
     for (const wait of waits) expect(wait).toMatch(RULE);
     expect(waits[1]).toContain("its lock on public.dex_trade and public.dex_offer ");
-    expect(await waitsOf(`set local lock_timeout = '200ms';\n${text}`)).toEqual([]);
+    for (const timeout of ["200", "'200ms'", "' 5 s '", "'0.05min'"]) {
+      expect(await waitsOf(`set local lock_timeout = ${timeout};\n${text}`)).toEqual([]);
+    }
   });
+
+  it.each(["10min", "5001", "6s", "600000ms", "1h", "0.1d"])(
+    "is refused after a lock_timeout of %s, for which all would wait",
+    async (timeout) => {
+      const waits = await waitsOf(`set local lock_timeout = '${timeout}'; ${LOCKING[0]!};`);
+      expect(waits).toHaveLength(1);
+      expect(waits[0]).toMatch(/dex_head for up to [\d.]+ s, and whoever comes after waits/);
+    },
+  );
 
   it("is not refused where nobody is kept out", async () => {
     expect(await waitsOf(GENTLE.map((sql) => `${sql};\n`).join(""))).toEqual([]);
@@ -357,6 +393,80 @@ describe("what is read", () => {
       "comment on column dex_trade.price is E'@deprecated Ask cost.\\nIts price.';",
     ],
   ])("accepts %s", async (_, sql) => {
+    expect(await rulesOf(sql)).toEqual([]);
+  });
+});
+
+describe("rights, and what keeps the data right", () => {
+  const DEFINER = "create function dex_private.f() returns integer language sql security definer";
+  const REFUSED = [
+    ["alter table dex_trade enable row level security", "row-security"],
+    ["alter table dex_trade force row level security", "row-security"],
+    ["grant insert on dex_trade to dex_reader", "write-grant"],
+    ["grant select, update (name) on dex_token to public", "write-grant"],
+    ["grant truncate on dex_trade to dex_reader", "write-grant"],
+    ["grant references on dex_trade to dex_reader", "write-grant"],
+    ["grant trigger on dex_trade to dex_reader", "write-grant"],
+    ["grant all on dex_trade to dex_reader", "write-grant"],
+    ["grant delete on all tables in schema public to dex_writer, dex_reader", "write-grant"],
+    ["grant usage on sequence dex_trade_id_seq to dex_reader", "write-grant"],
+    ["grant create on schema public to public", "write-grant"],
+    ["grant execute on function dex_latest_head() to public", "execute-grant"],
+    ["grant all on all routines in schema dex_private to public", "execute-grant"],
+    ["alter default privileges grant execute on functions to public", "execute-grant"],
+    ["alter default privileges in schema public grant insert on tables to public", "write-grant"],
+    ["alter table dex_trade owner to dex_writer", "owner"],
+    ["alter view dex_price owner to dex_writer", "owner"],
+    ["alter function dex_latest_head() owner to dex_writer", "owner"],
+    ["reassign owned by dex_owner to dex_writer", "owner"],
+    ["alter role dex_reader bypassrls", "role"],
+    ["alter role dex_reader superuser", "role"],
+    ["alter role dex_reader set search_path = 'x'", "role"],
+    ["grant dex_owner to dex_reader", "role"],
+    ["create role other login", "role"],
+    [`${DEFINER} as 'select 1'`, "search-path"],
+    ["alter function dex_private.start_epoch() reset all", "search-path"],
+    ["alter table dex_trade disable trigger all", "trigger"],
+    ["alter table dex_trade disable trigger user", "trigger"],
+    ["alter table dex_trade disable trigger refuse_change", "trigger"],
+    ["set local session_replication_role = 'replica'", "trigger"],
+    ["drop trigger refuse_change on dex_trade", "trigger"],
+    ["commit", "transaction"],
+    ["begin", "transaction"],
+    ["copy dex_trade to program 'cat'", "server-file"],
+    ["copy dex_trade from program 'cat'", "server-file"],
+    ["copy dex_trade to '/tmp/trades'", "server-file"],
+    ["create table dex_private.note (size double precision)", "column-type"],
+    ["create table dex_private.sized (size real[])", "column-type"],
+    ["create table dex_private.timed (at timestamp(3))", "column-type"],
+    ["alter table dex_private.offer_taken add column at timestamp", "column-type"],
+  ] as const;
+  let found: LintFinding[][];
+  beforeAll(async () => {
+    found = await lintEach(REFUSED.map(([sql]) => sql));
+  });
+
+  it.each(REFUSED.map(([sql, rule], index) => [sql, rule, index] as const))(
+    "refuses %s",
+    (_, rule, index) => {
+      expect(found[index]!.map((finding) => finding.rule)).toEqual([rule]);
+      expect(found[index]![0]!.instead).toMatch(/^[^]{30,}\.$/);
+    },
+  );
+
+  it.each([
+    "grant select on dex_private.offer_taken to dex_reader;",
+    "grant usage on schema dex_private to dex_reader;",
+    "grant insert, delete on dex_private.offer_taken to dex_writer;",
+    "revoke all on dex_private.offer_taken from public;",
+    "grant execute on function dex_latest_head() to dex_reader;",
+    "alter default privileges revoke execute on functions from public;",
+    `${DEFINER} set search_path = '' as 'select 1';`,
+    `${DEFINER} as 'select 1'; alter function dex_private.f() set search_path = '';`,
+    "create table dex_private.note (at timestamptz, size numeric, day date);",
+    "create table dex_private.note (id integer); create trigger t before insert on dex_private.note for each row execute function dex_private.start_epoch(); drop trigger t on dex_private.note;",
+    "alter table dex_trade enable trigger all;",
+  ])("accepts %s", async (sql) => {
     expect(await rulesOf(sql)).toEqual([]);
   });
 });
