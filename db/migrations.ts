@@ -68,17 +68,20 @@ export async function prepareMigrations(url: string, folder: string): Promise<st
  * `CannotMigrate` where one cannot be, and has then changed nothing.
  */
 export async function applyMigrations(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
-  await inTurn(url, async () => {
-    await prepareMigrations(url, folder);
-    await migrate({
-      connectionString: urlForRole(url, "dex_owner"),
-      databaseOwner: "dex_owner",
-      migrationsFolder: folder,
-      logger: new Logger(() => () => undefined),
+  try {
+    await inTurn(url, async () => {
+      await prepareMigrations(url, folder);
+      await migrate({
+        connectionString: urlForRole(url, "dex_owner"),
+        databaseOwner: "dex_owner",
+        migrationsFolder: folder,
+        logger: new Logger(() => () => undefined),
+      });
     });
-  });
-  // It ends the process where the server goes away under them, as an embedded one may do at once.
-  await setTimeout(CONNECTIONS_KEPT_MS);
+  } finally {
+    // It ends the process where the server goes away under them, as an embedded one may do at once.
+    await setTimeout(CONNECTIONS_KEPT_MS);
+  }
 }
 
 /** The file names of the committed migrations that this database lacks, oldest first. */

@@ -25,8 +25,8 @@ const FILES = [
 
 /**
  * The objects of these schemas, and what the roles may do with the database; without what belongs to
- * an extension. Of the grants, those to the three roles and to everybody: whom else somebody lets
- * read is theirs to decide.
+ * an extension. Of the grants, those to the three roles, to the owner and to everybody: whom else
+ * somebody lets read is theirs to decide.
  */
 export async function readCatalog(db: Database, schemas: string[]): Promise<CatalogObject[]> {
   const found: CatalogObject[] = [];
@@ -48,12 +48,15 @@ export async function readCatalog(db: Database, schemas: string[]): Promise<Cata
           ),
           'grants', (
             select jsonb_agg(
-              lower(granted.privilege_type) || ' to ' || coalesce(grantee.rolname, 'public')
-              order by grantee.rolname, granted.privilege_type
+              lower(granted.privilege_type) || ' to ' || case
+                when granted.grantee = granted.grantor then 'its owner'
+                else coalesce(grantee.rolname, 'public')
+              end
+              order by granted.grantee = granted.grantor, grantee.rolname, granted.privilege_type
             )
             from aclexplode(found.acl) as granted
             left join pg_roles as grantee on grantee.oid = granted.grantee
-            where granted.grantee = 0
+            where granted.grantee in (0, granted.grantor)
               or grantee.rolname in ('dex_owner', 'dex_writer', 'dex_reader')
           )
         ) as facts

@@ -6,19 +6,21 @@ import { readCatalog, type CatalogObject } from "./catalog.ts";
 import { findUndescribed } from "./comments.ts";
 import { findDrift, type Drift } from "./drift.ts";
 import type { Finding } from "./finding.ts";
-import { findExcessiveRights } from "./grants.ts";
+import { findExcessiveRights, readLogins } from "./grants.ts";
 import {
+  countReached,
   findChangedFiles,
   findForeignRecords,
   findPending,
   recordedMigrations,
 } from "./history.ts";
+import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
 import { findStaleSdl } from "./sdl.ts";
 import { applyOnly, makeShadow, type Shadow } from "./shadow.ts";
 
 /** The schemas that our migrations make, and that are compared. */
-export const OUR_SCHEMAS = ["public", "dex_private"];
+export const OUR_SCHEMAS = ["public", "dex_private", "ingest"];
 
 export interface CheckOptions {
   /** Its login may become dex_owner. */
@@ -40,6 +42,8 @@ export interface CheckResult {
   findings: Finding[];
   /** The objects that a site has added to ours, and says so by a tag; they are not compared. */
   additions: string[];
+  /** What is no fault, and worth knowing: publications, and the logins of the roles. */
+  notes: string[];
   /** What was not checked, and why. */
   skipped: string[];
 }
@@ -50,6 +54,7 @@ interface Live {
   catalog: CatalogObject[];
   version: string;
   findings: Finding[];
+  notes: string[];
 }
 
 /**
@@ -63,13 +68,15 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
   const changed = findChangedFiles(committed);
   const foreign = findForeignRecords(committed, live.recorded);
   const names = new Set(live.recorded.map(({ filename }) => filename));
-  const applied = committed.filter(({ recordedAs }) => names.has(recordedAs));
+  const applied = committed.filter(({ recordedAs }) => names.has(recordedAs)).length;
+  const reached = committed.slice(0, countReached(committed, live.recorded));
   const result: CheckResult = {
     compared: OUR_SCHEMAS,
     exposed,
-    migrations: { committed: committed.length, applied: applied.length },
+    migrations: { committed: committed.length, applied },
     findings: [...changed, ...foreign, ...findPending(committed, live.recorded)],
     additions: [],
+    notes: live.notes,
     skipped: [],
   };
   if (changed.length > 0) {
@@ -84,14 +91,14 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
         // As far as the database is, so that what it lacks is not told of as drift besides.
         await applyOnly(
           shadow.url,
-          applied.map(({ file }) => file),
+          reached.map(({ file }) => file),
         );
         const intended = await readIntended(shadow.url, live.version);
-        const drift: Drift = findDrift(live.catalog, intended, applied);
+        const drift: Drift = findDrift(live.catalog, intended, reached);
         result.findings.push(...drift.findings);
         result.additions = drift.additions;
       }
-      if (foreign.length > 0 || applied.length < committed.length) {
+      if (foreign.length > 0 || reached.length < committed.length) {
         await applyOnly(
           shadow.url,
           committed.map(({ file }) => file),
@@ -107,16 +114,21 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
 }
 
 async function readLive(url: string, exposed: string[]): Promise<Live> {
-  return atOneMoment(url, async (db) => ({
-    version: await majorVersion(db),
-    recorded: await recordedMigrations(db),
-    catalog: await readCatalog(db, OUR_SCHEMAS),
-    findings: [
-      ...(await findUndescribed(db, exposed)),
-      ...(await findUnindexed(db, OUR_SCHEMAS)),
-      ...(await findExcessiveRights(db, OUR_SCHEMAS)),
-    ],
-  }));
+  return atOneMoment(url, async (db) => {
+    const publications = await readPublications(db, OUR_SCHEMAS);
+    return {
+      version: await majorVersion(db),
+      recorded: await recordedMigrations(db),
+      catalog: await readCatalog(db, OUR_SCHEMAS),
+      findings: [
+        ...(await findUndescribed(db, exposed)),
+        ...(await findUnindexed(db, OUR_SCHEMAS)),
+        ...(await findExcessiveRights(db, OUR_SCHEMAS)),
+        ...publications.findings,
+      ],
+      notes: [...publications.notes, ...(await readLogins(db))],
+    };
+  });
 }
 
 async function readIntended(url: string, version: string): Promise<CatalogObject[]> {

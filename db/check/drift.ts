@@ -27,7 +27,8 @@ export function findDrift(
   const key = ({ kind, name }: CatalogObject): string => `${kind} ${name}`;
   const intendedByKey = new Map(intended.map((object) => [key(object), object]));
   const liveKeys = new Set(live.map(key));
-  const made = (object: CatalogObject): string => whereMade(object, migrations);
+  const made = (object: CatalogObject, facts?: string[]): string =>
+    whereMade(object, migrations, facts);
   const additions: string[] = [];
   const findings: Finding[] = [];
 
@@ -59,16 +60,18 @@ export function findDrift(
   for (const object of live) {
     const wanted = intendedByKey.get(key(object));
     if (wanted === undefined) continue;
-    const differences = Object.keys({ ...wanted.facts, ...object.facts })
-      .filter((fact) => !isEqual(object.facts[fact], wanted.facts[fact]))
-      .map((fact) => difference(fact, object.facts[fact], wanted.facts[fact]));
-    if (differences.length === 0) continue;
+    const facts = Object.keys({ ...wanted.facts, ...object.facts }).filter(
+      (fact) => !isEqual(object.facts[fact], wanted.facts[fact]),
+    );
+    if (facts.length === 0) continue;
     findings.push({
       check: "drift",
       object: key(object),
-      problem: differences.join("; "),
+      problem: facts
+        .map((fact) => difference(fact, object.facts[fact], wanted.facts[fact]))
+        .join("; "),
       remedy:
-        `Bring it back to what the migrations make of it${made(object)}, or make the change by a ` +
+        `Bring it back to what the migrations make of it${made(object, facts)}, or make the change by a ` +
         "migration." +
         (isHalfMade(object)
           ? " An index that was broken off while it was made is mended by `reindex index concurrently`."
@@ -134,17 +137,26 @@ function quoted(line: string | undefined): string {
 /** Of what has no name of its own in a statement, the statement is its table's. */
 const WITHIN_TABLE = ["column", "constraint"];
 
-/** Where to read how it is made: the last migration that creates or alters it. */
-function whereMade(object: CatalogObject, migrations: CommittedMigration[]): string {
+/** Where to read how it is made: the last migrations that create or alter it, or comment on it. */
+function whereMade(
+  object: CatalogObject,
+  migrations: CommittedMigration[],
+  facts = ["definition"],
+): string {
+  const lastWith = (statement: string): string | undefined =>
+    migrations.findLast(({ body }) => new RegExp(`^${statement}(?![.\\w])`, "m").test(body))?.file;
   const name = WITHIN_TABLE.includes(object.kind) ? (object.partOf ?? "") : object.name;
   const last = name
     .replace(/(\(| on ).*$/, "")
     .split(".")
     .at(-1);
-  const statement = new RegExp(
-    `^(create( or replace| unique)*|alter) \\w+( view)?( concurrently)?( if (not )?exists)? (\\w+\\.)?${last}\\b`,
-    "m",
+  const making = lastWith(
+    `(create( or replace| unique)*|alter) \\w+( view)?( concurrently)?( if (not )?exists)? (\\w+\\.)?${last}`,
   );
-  const making = migrations.findLast(({ body }) => statement.test(body));
-  return making === undefined ? "" : ` (see ${making.file})`;
+  const commented = object.name.replace(/\(.*$/, "").replaceAll("public.", "(public\\.)?");
+  const files = facts.map((fact) =>
+    fact === "comment" ? (lastWith(`comment on ${object.kind} ${commented}`) ?? making) : making,
+  );
+  const known = [...new Set(files)].filter((file) => file !== undefined);
+  return known.length === 0 ? "" : ` (see ${known.join(", ")})`;
 }

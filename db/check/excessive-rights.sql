@@ -1,7 +1,35 @@
--- The rights beyond reading: all of dex_reader's and, in the schemas $1, of dex_writer's and of those
--- that other roles were granted; whatever way they come by, also as everybody's. Without superusers,
--- owners, and what belongs to an extension.
-with ours as (
+-- The rights beyond reading: all of dex_reader's and, in the schemas $1, of dex_writer's, of those that
+-- other roles were granted, and of what everybody (public) may execute; whatever way they come by. What
+-- the logins of dex_reader are besides. Without superusers, owners, and what belongs to an extension.
+with recursive member_of as (
+  select
+    membership.member,
+    membership.roleid
+  from pg_auth_members as membership
+  union
+  select
+    member_of.member,
+    membership.roleid
+  from member_of
+  join pg_auth_members as membership on membership.member = member_of.roleid
+),
+-- As the service's. Who owns the database, or looks now, is its DBA and becomes all three.
+readers as (
+  select
+    pg_roles.oid,
+    pg_roles.rolname
+  from pg_roles
+  join member_of on member_of.member = pg_roles.oid
+  where pg_roles.rolcanlogin
+    and member_of.roleid = 'dex_reader'::regrole
+    and pg_roles.rolname <> session_user
+    and pg_roles.oid <> (
+      select database.datdba
+      from pg_database as database
+      where database.datname = current_database()
+    )
+),
+ours as (
   select
     pg_roles.oid,
     pg_roles.rolname
@@ -27,6 +55,29 @@ relations as (
       from pg_depend as dependency
       where dependency.classid = 'pg_class'::regclass
         and dependency.objid = relation.oid
+        and dependency.deptype = 'e'
+    )
+),
+functions as (
+  select
+    function.oid,
+    function.proowner,
+    function.proacl,
+    -- It can do what its owner can. A trigger's is not called.
+    function.prosecdef
+      and function.provolatile = 'v'
+      and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype) as writes,
+    schema.nspname,
+    format('%I.%I(%s)', schema.nspname, function.proname, oidvectortypes(function.proargtypes)) as name
+  from pg_proc as function
+  join pg_namespace as schema on schema.oid = function.pronamespace
+  where schema.nspname <> 'information_schema'
+    and schema.nspname !~ '^pg_'
+    and not exists (
+      select
+      from pg_depend as dependency
+      where dependency.classid = 'pg_proc'::regclass
+        and dependency.objid = function.oid
         and dependency.deptype = 'e'
     )
 ),
@@ -68,34 +119,59 @@ found as (
   where schema.nspname !~ '^pg_'
     and has_schema_privilege(ours.oid, schema.oid, 'create')
   union all
-  -- A function that runs as its owner can do what its owner can. A trigger's is not called.
   select
     ours.rolname,
-    'execute on ' || format('%I.%I(%s)', schema.nspname, function.proname, oidvectortypes(function.proargtypes)),
+    'execute on ' || functions.name,
+    format('revoke execute on routine %s from %I, public', functions.name, ours.rolname),
+    functions.nspname
+  from ours
+  cross join functions
+  where functions.writes
+    and has_function_privilege(ours.oid, functions.oid, 'execute')
+  union all
+  select
+    'public',
+    'execute on ' || functions.name,
+    format('revoke execute on routine %s from public', functions.name),
+    functions.nspname
+  from functions
+  where has_function_privilege('public', functions.oid, 'execute')
+    and functions.nspname = any ($1)
+  union all
+  -- What dex_owner is yet to make. What is granted in a schema adds to what is granted in all.
+  select
+    'public',
+    'execute on new functions of dex_owner' || coalesce(' in ' || quote_ident(schema.nspname), ''),
     format(
-      'revoke execute on routine %I.%I(%s) from %I, public',
-      schema.nspname,
-      function.proname,
-      oidvectortypes(function.proargtypes),
-      ours.rolname
+      'alter default privileges for role dex_owner%s revoke execute on functions from public',
+      ' in schema ' || quote_ident(schema.nspname)
     ),
     schema.nspname
-  from ours
-  cross join pg_proc as function
-  join pg_namespace as schema on schema.oid = function.pronamespace
-  where schema.nspname <> 'information_schema'
-    and schema.nspname !~ '^pg_'
-    and function.prosecdef
-    and function.provolatile = 'v'
-    and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    and has_function_privilege(ours.oid, function.oid, 'execute')
-    and not exists (
-      select
-      from pg_depend as dependency
-      where dependency.classid = 'pg_proc'::regclass
-        and dependency.objid = function.oid
-        and dependency.deptype = 'e'
-    )
+  from (
+    select
+      0::oid as schema,
+      coalesce(
+        (
+          select defaults.defaclacl
+          from pg_default_acl as defaults
+          where defaults.defaclrole = 'dex_owner'::regrole
+            and defaults.defaclnamespace = 0
+            and defaults.defaclobjtype = 'f'
+        ),
+        acldefault('f', 'dex_owner'::regrole)
+      ) as acl
+    union all
+    select
+      defaults.defaclnamespace,
+      defaults.defaclacl
+    from pg_default_acl as defaults
+    where defaults.defaclrole = 'dex_owner'::regrole
+      and defaults.defaclnamespace <> 0
+      and defaults.defaclobjtype = 'f'
+  ) as new_function
+  left join pg_namespace as schema on schema.oid = new_function.schema
+  cross join lateral aclexplode(new_function.acl) as granted
+  where granted.grantee = 0
   union all
   select
     ours.rolname,
@@ -124,14 +200,51 @@ found as (
   from pg_roles
   cross join lateral (
     values
+      ('login', pg_roles.rolcanlogin),
       ('superuser', pg_roles.rolsuper),
       ('createrole', pg_roles.rolcreaterole),
       ('createdb', pg_roles.rolcreatedb),
       ('replication', pg_roles.rolreplication),
       ('bypassrls', pg_roles.rolbypassrls)
   ) as attribute (name, is_set)
-  where pg_roles.rolname in ('dex_reader', 'dex_writer')
-    and attribute.is_set
+  where attribute.is_set
+    and (
+      pg_roles.rolname in ('dex_owner', 'dex_writer', 'dex_reader')
+      or pg_roles.oid in (select readers.oid from readers)
+        and attribute.name not in ('login', 'createdb')
+    )
+  union all
+  select
+    readers.rolname,
+    'membership in ' || quote_ident(other.rolname),
+    format('revoke %I from %I', other.rolname, readers.rolname),
+    null
+  from readers
+  join member_of on member_of.member = readers.oid
+  join pg_roles as other on other.oid = member_of.roleid
+  where other.rolname in (
+    'dex_owner',
+    'dex_writer',
+    'pg_write_all_data',
+    'pg_write_server_files',
+    'pg_execute_server_program'
+  )
+  union all
+  select
+    setting.setrole::regrole::text,
+    'the setting ' || pair.text,
+    format(
+      'alter role %s%s reset %s',
+      setting.setrole::regrole,
+      ' in database ' || quote_ident(database.datname),
+      split_part(pair.text, '=', 1)
+    ),
+    null
+  from pg_db_role_setting as setting
+  left join pg_database as database on database.oid = setting.setdatabase
+  cross join lateral unnest(setting.setconfig) as pair (text)
+  where setting.setrole in ('dex_owner'::regrole, 'dex_writer'::regrole, 'dex_reader'::regrole)
+    and (setting.setdatabase = 0 or database.datname = current_database())
   union all
   -- Other roles, where they were granted it themselves.
   select
@@ -159,12 +272,25 @@ found as (
   where granted.grantee <> relations.relowner
     and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
     and granted.privilege_type in ('INSERT', 'UPDATE')
+  union all
+  select
+    grantee.rolname,
+    'execute on ' || functions.name,
+    format('revoke execute on routine %s from %I', functions.name, grantee.rolname),
+    functions.nspname
+  from functions
+  cross join lateral aclexplode(functions.proacl) as granted
+  join pg_roles as grantee on grantee.oid = granted.grantee
+  where functions.writes
+    and granted.grantee <> functions.proowner
+    and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
 )
 -- Distinct, since a role can be a member of another by several grants.
 select distinct
   found.role,
   found.right,
-  found.revoke
+  found.revoke,
+  found.role in (select readers.rolname from readers) as "isReader"
 from found
 where found.role = 'dex_reader'
   or found.schema is null

@@ -1,46 +1,76 @@
-// Whether dex_reader can write nothing, and dex_writer no more than it needs.
+// Whether anybody may do more than is meant.
 import { readFile } from "node:fs/promises";
 import type { Database } from "../connect.ts";
 import type { Finding } from "./finding.ts";
 
 const EXCESSIVE = new URL("./excessive-rights.sql", import.meta.url);
+const LOGINS = new URL("./logins.sql", import.meta.url);
+
+/** By role, the rights beyond reading that it is meant to have. A `*` is for whatever follows. */
+export type Rights = Partial<Record<string, string[]>>;
+
+/** What db/README.md says. `public` is everybody. */
+const MEANT: Rights = {
+  // It loads through temporary tables, which are a right on the database.
+  dex_writer: [
+    ...["insert on public.dex_token", "update on public.dex_token"],
+    ...["insert on public.dex_pair", "update on public.dex_pair"],
+    ...["insert on public.dex_offer", "update on public.dex_offer"],
+    ...["insert on public.dex_trade", "delete on public.dex_trade"],
+    ...["insert on public.dex_head", "update on public.dex_head", "delete on public.dex_head"],
+    "update on public.dex_trade_id_seq",
+    "execute on dex_private.take_back(integer, timestamp with time zone)",
+    "temporary on the database",
+  ],
+  // PostgreSQL's default, which no migration has changed. It reaches no function of dex_private that
+  // anything comes of.
+  public: ["execute on dex_private.*", "execute on new functions of dex_owner"],
+};
 
 /**
- * What dex_writer may do besides reading, as db/README.md says. Temporary tables, which it loads
- * through, are a right on the database.
+ * The rights that nobody is meant to have: of dex_reader anywhere in the database, of dex_writer and of
+ * other roles on what is ours; and what the three roles, and the logins of dex_reader, are besides.
  */
-const WRITER_RIGHTS = [
-  ...["insert on public.dex_token", "update on public.dex_token"],
-  ...["insert on public.dex_pair", "update on public.dex_pair"],
-  ...["insert on public.dex_offer", "update on public.dex_offer"],
-  ...["insert on public.dex_trade", "delete on public.dex_trade"],
-  ...["insert on public.dex_head", "update on public.dex_head", "delete on public.dex_head"],
-  "update on public.dex_trade_id_seq",
-  "execute on dex_private.take_back(integer, timestamp with time zone)",
-  "temporary on the database",
-];
-
-/**
- * The rights to write that nobody is meant to have: of dex_reader anywhere in the database, of
- * dex_writer and of other roles on what is ours.
- */
-export async function findExcessiveRights(db: Database, schemas: string[]): Promise<Finding[]> {
-  const { rows } = await db.query<{ role: string; right: string; revoke: string }>(
-    await readFile(EXCESSIVE, "utf8"),
-    [schemas],
-  );
+export async function findExcessiveRights(
+  db: Database,
+  schemas: string[],
+  meant = MEANT,
+): Promise<Finding[]> {
+  const { rows } = await db.query<{
+    role: string;
+    right: string;
+    revoke: string;
+    isReader: boolean;
+  }>(await readFile(EXCESSIVE, "utf8"), [schemas]);
   return rows
-    .filter(({ role, right }) => role !== "dex_writer" || !WRITER_RIGHTS.includes(right))
-    .map(({ role, right, revoke }) => ({
+    .filter(({ role, right }) => meant[role]?.some((one) => covers(one, right)) !== true)
+    .map(({ role, right, revoke, isReader }) => ({
       check: "grants",
-      object: `role ${role}`,
-      problem: `it has ${right}${meant(role)}`,
+      object: role === "public" ? "everybody" : `${isReader ? "login" : "role"} ${role}`,
+      problem: `it has ${right}, ${isReader ? WHY_LOGIN : why(role, right)}`,
       remedy: `Take it away: ${revoke};`,
     }));
 }
 
-function meant(role: string): string {
-  if (role === "dex_reader") return ", and is meant to read alone";
-  if (role === "dex_writer") return ", which is more than a writer needs";
-  return ", and what is written is written by dex_writer";
+/** The logins that may become one of the three roles, and which; for whoever knows them. */
+export async function readLogins(db: Database): Promise<string[]> {
+  const { rows } = await db.query<{ login: string; roles: string }>(await readFile(LOGINS, "utf8"));
+  return rows.map(({ login, roles }) => `${login} may become ${roles}`);
+}
+
+function covers(meant: string, right: string): boolean {
+  return meant.endsWith("*") ? right.startsWith(meant.slice(0, -1)) : right === meant;
+}
+
+const WHY_LOGIN = "and may become dex_reader, as the service's login does, which is to read alone";
+
+function why(role: string, right: string): string {
+  if (right.startsWith("the setting")) {
+    return "which has no effect: a session has the settings of its login";
+  }
+  if (role === "dex_reader") return "and is meant to read alone";
+  if (role === "dex_writer") return "which is more than a writer needs";
+  if (role === "dex_owner") return "which is more than an owner of the schema needs";
+  if (role === "public") return "and each function is for the roles that it is granted to";
+  return "and what is written is written by dex_writer";
 }

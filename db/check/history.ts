@@ -79,18 +79,48 @@ export function findForeignRecords(
   });
 }
 
-/** The migrations that the database lacks. */
+/** How many migrations a database has been through: up to the last one on record. */
+export function countReached(
+  committed: CommittedMigration[],
+  recorded: RecordedMigration[],
+): number {
+  const names = new Set(recorded.map(({ filename }) => filename));
+  return committed.findLastIndex(({ recordedAs }) => names.has(recordedAs)) + 1;
+}
+
+/** The migrations that the database lacks, or its record. */
 export function findPending(
   committed: CommittedMigration[],
   recorded: RecordedMigration[],
 ): Finding[] {
   const names = new Set(recorded.map(({ filename }) => filename));
-  return committed
-    .filter(({ recordedAs }) => !names.has(recordedAs))
-    .map(({ file }) => ({
-      check: "migrations",
-      object: `${FOLDER}/${file}`,
-      problem: "the database lacks it",
-      remedy: "Apply it by `npm run db:migrate`.",
-    }));
+  const reached = countReached(committed, recorded);
+  return committed.flatMap(({ file, recordedAs, hash, previousHash }, index) => {
+    if (names.has(recordedAs)) return [];
+    const object = `${FOLDER}/${file}`;
+    if (index >= reached) {
+      return [
+        {
+          check: "migrations",
+          object,
+          problem: "the database lacks it",
+          remedy: "Apply it by `npm run db:migrate`.",
+        },
+      ];
+    }
+    const values = [hash, previousHash, recordedAs].map((text) =>
+      text === null ? "null" : `'${text}'`,
+    );
+    return [
+      {
+        check: "migrations",
+        object,
+        problem: "the database's record lacks it, and has later ones",
+        remedy:
+          "What it lacks of this migration is told as drift: apply that by hand. Then record it, as " +
+          "`npm run db:migrate` cannot: insert into graphile_migrate.migrations (hash, previous_hash, " +
+          `filename) values (${values.join(", ")});`,
+      },
+    ];
+  });
 }

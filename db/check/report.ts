@@ -4,10 +4,12 @@ import type { Finding } from "./finding.ts";
 
 /** The result as lines: what was compared, each finding with what to do, and how many there are. */
 export function reportLines(shownUrl: string, result: CheckResult): string[] {
-  const { compared, exposed, migrations, findings, additions, skipped } = result;
+  const { compared, exposed, migrations, findings, additions, notes, skipped } = result;
   return [
     `Checked ${shownUrl}: ${migrations.applied} of ${migrations.committed} migrations.`,
     `Compared: the schemas ${listed(compared)}. Looked for comments in: ${listed(exposed)}.`,
+    "Looked at no data: `npm run db:verify` does.",
+    ...notes.map((note) => `Note: ${note}.`),
     ...additions.map((object) => `Not compared, since its comment says @addition: ${object}.`),
     ...skipped.map((what) => `Not checked: ${what}.`),
     ...findings.flatMap(findingLines),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkDatabase, type CheckResult } from "../../db/check/check.ts";
 import type { Finding } from "../../db/check/finding.ts";
-import { findExcessiveRights } from "../../db/check/grants.ts";
+import { findExcessiveRights, readLogins } from "../../db/check/grants.ts";
 import { applyOnly } from "../../db/check/shadow.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { shadowUrls } from "../../db/locate.ts";
@@ -76,11 +76,13 @@ it("finds nothing in a migrated database, whatever a site keeps in a schema of i
   await dba.query("alter extension plpgsql add table of_extension");
 
   expect(await check(database)).toEqual({
-    compared: ["public", "dex_private"],
+    compared: ["public", "dex_private", "ingest"],
     exposed: ["public"],
     migrations: { committed: files.length, applied: files.length },
     findings: [],
     additions: [],
+    // The logins of the whole server.
+    notes: expect.any(Array),
     skipped: [],
   });
 });
@@ -176,7 +178,6 @@ const FAULTS: Record<string, Fault> = {
       drift(
         "function dex_private.start_epoch()",
         "its owner is OWNER, where the migrations make it dex_owner; " +
-          "its grants lack execute to dex_owner; " +
           "its security is invoker, where the migrations make it definer; " +
           "its settings have work_mem=1GB in excess and its settings lack enable_seqscan=off",
       ),
@@ -254,15 +255,40 @@ const FAULTS: Record<string, Fault> = {
       drift("event trigger stray_event", NO_MIGRATION),
     ],
   },
-  "an owner, and reading that was taken away": {
+  "an owner, and rights that were taken away": {
     sql: `alter table dex_private.offer_taken owner to current_user;
+      revoke insert on dex_private.hour_figure from dex_owner;
       revoke select on dex_price from dex_reader`,
     findings: [
       drift(
         "table dex_private.offer_taken",
-        "its owner is OWNER, where the migrations make it dex_owner; its grants lack DEX_OWNER_ALL",
+        "its owner is OWNER, where the migrations make it dex_owner",
       ),
+      drift("table dex_private.hour_figure", "its grants lack insert to its owner"),
       drift("view public.dex_price", "its grants lack select to dex_reader"),
+    ],
+  },
+  "a function that everybody may call": {
+    sql: "grant execute on function dex_latest_head() to public",
+    findings: [
+      drift("function public.dex_latest_head()", "its grants have execute to public in excess"),
+      {
+        check: "grants",
+        object: "everybody",
+        problem:
+          "it has execute on public.dex_latest_head(), and each function is for the roles that it is granted to",
+      },
+    ],
+  },
+  "a publication under which a table cannot be updated": {
+    sql: "create publication stray for table dex_head, dex_pair",
+    findings: [
+      {
+        check: "publications",
+        object: "publication stray",
+        problem:
+          "it publishes updates or deletes of public.dex_head, which has no primary key, so that each of them fails",
+      },
     ],
   },
   "rights to write for who reads": {
@@ -358,7 +384,7 @@ const FAULTS: Record<string, Fault> = {
         check: "relations",
         object: "view dex_private.daily",
         problem:
-          "its tag @foreignKey (label) references dex_pair (market) goes by label, which is no column of a table that dex_owner reads, so that no index serves it",
+          "its tag @foreignKey (label) references dex_pair (market) goes by label, which is no column of a table, so that no index serves it",
       },
       {
         check: "relations",
@@ -384,18 +410,11 @@ describe("a database that somebody has changed by hand", () => {
   });
 
   it.each(Object.entries(FAULTS))("names %s", async (_, { findings }) => {
-    const { rows } = await dba.query<{ owner: string; all: string }>(
-      `select
-        current_user as owner,
-        string_agg(lower(privilege_type) || ' to dex_owner', ', ' order by privilege_type) as all
-      from aclexplode(acldefault('r', 'dex_owner'::regrole))`,
-    );
+    const { rows } = await dba.query<{ owner: string }>("select current_user as owner");
     const told = result.findings.map(({ check, object, problem }) => ({ check, object, problem }));
     for (const finding of findings) {
-      // The superuser's name, and what an owner may, are the server's.
-      const problem = finding.problem
-        .replace("OWNER,", `${rows[0]!.owner},`)
-        .replace("DEX_OWNER_ALL", rows[0]!.all);
+      // The superuser's name is the server's.
+      const problem = finding.problem.replace("OWNER,", `${rows[0]!.owner},`);
       expect(told.filter(({ object }) => object === finding.object)).toContainEqual({
         ...finding,
         problem,
@@ -403,7 +422,10 @@ describe("a database that somebody has changed by hand", () => {
     }
   });
 
-  it("tells of nothing else, and of each what to do", () => {
+  it("tells of nothing else, and of each what to do", async () => {
+    const texts = await Promise.all(
+      files.map((file) => readFile(join(REPOSITORY, COMMITTED, file), "utf8")),
+    );
     const expected = Object.values(FAULTS).flatMap(({ findings }) => findings);
     expect(result.findings.map(({ object }) => object).sort()).toEqual(
       expected.map(({ object }) => object).sort(),
@@ -418,9 +440,19 @@ describe("a database that somebody has changed by hand", () => {
       "It was broken off while it was made, and serves nobody: `npm run db:migrate` drops it where a " +
         "migration that waits makes it again; else `drop index concurrently` it.",
     );
+    const commenting = texts.findLastIndex((text) =>
+      text.includes("comment on column dex_trade.price is"),
+    );
+    expect(
+      result.findings.find(({ object }) => object === "column public.dex_trade.price")?.remedy,
+    ).toContain(`migrations make of it (see ${files[commenting]}), or`);
     expect(
       result.findings.find(({ problem }) => problem.includes("insert on public.dex_head"))?.remedy,
     ).toBe("Take it away: revoke insert on public.dex_head from dex_reader, public;");
+  });
+
+  it("notes what is published", () => {
+    expect(result.notes).toContain("publication stray publishes public.dex_head, public.dex_pair");
   });
 
   it("leaves out what a site has added and says so", () => {
@@ -432,23 +464,178 @@ describe("a database that somebody has changed by hand", () => {
   });
 });
 
-it("names a reader who is more than that", async () => {
-  // Roles are of the whole server: only this transaction sees it.
-  await dba.query("begin");
-  try {
-    await dba.query("grant dex_owner to dex_reader; alter role dex_reader createdb");
-    const found = await findExcessiveRights(dba, ["public"]);
-    expect(found).toContainEqual({
+describe("roles and logins", () => {
+  // They are of the whole server: only a transaction sees them.
+  beforeEach(async () => {
+    await dba.query("begin");
+  });
+  afterEach(async () => {
+    await dba.query("rollback");
+  });
+
+  const problemsOf = async (object: string): Promise<string[]> =>
+    (await findExcessiveRights(dba, ["public"]))
+      .filter((finding) => finding.object === object)
+      .map(({ problem }) => problem);
+
+  it("names a reader who is more than that", async () => {
+    await dba.query("grant dex_owner to dex_reader; alter role dex_reader createdb login");
+    expect(await findExcessiveRights(dba, ["public"])).toContainEqual({
       check: "grants",
       object: "role dex_reader",
       problem: "it has membership in dex_owner, and is meant to read alone",
       remedy: "Take it away: revoke dex_owner from dex_reader;",
     });
-    expect(found.map(({ problem }) => problem)).toContain(
-      "it has the attribute createdb, and is meant to read alone",
+    const problems = await problemsOf("role dex_reader");
+    expect(problems).toContain("it has the attribute createdb, and is meant to read alone");
+    expect(problems).toContain("it has the attribute login, and is meant to read alone");
+  });
+
+  it("names an owner who is more than that, and settings of the roles", async () => {
+    await dba.query(`
+      alter role dex_owner bypassrls;
+      alter role dex_reader set search_path = 'site';
+      alter role dex_writer in database ${new URL(database.url).pathname.slice(1)}
+        set statement_timeout = '1s'
+    `);
+    expect(await problemsOf("role dex_owner")).toEqual([
+      "it has the attribute bypassrls, which is more than an owner of the schema needs",
+    ]);
+    const NO_EFFECT = "which has no effect: a session has the settings of its login";
+    expect(await problemsOf("role dex_reader")).toContain(
+      `it has the setting search_path=site, ${NO_EFFECT}`,
+    );
+    const found = await findExcessiveRights(dba, ["public"]);
+    expect(found.find(({ object }) => object === "role dex_writer")).toMatchObject({
+      problem: `it has the setting statement_timeout=1s, ${NO_EFFECT}`,
+      remedy: expect.stringMatching(
+        /^Take it away: alter role dex_writer in database \w+ reset statement_timeout;$/,
+      ),
+    });
+  });
+
+  it("names a login of the service that is more than a reader, and no other login", async () => {
+    await dba.query(`
+      create role app login in role dex_reader;
+      create role team in role dex_writer;
+      create role web login superuser createrole in role dex_reader, team;
+      create role indexer login in role dex_writer;
+      create role admin login superuser
+    `);
+    const READS = "and may become dex_reader, as the service's login does, which is to read alone";
+    expect(await problemsOf("login web")).toEqual([
+      `it has membership in dex_writer, ${READS}`,
+      `it has the attribute createrole, ${READS}`,
+      `it has the attribute superuser, ${READS}`,
+    ]);
+    for (const login of ["app", "indexer", "admin"]) {
+      expect(await problemsOf(`login ${login}`)).toEqual([]);
+      expect(await problemsOf(`role ${login}`)).toEqual([]);
+    }
+    expect(await readLogins(dba)).toEqual(
+      expect.arrayContaining([
+        "app may become dex_reader",
+        "indexer may become dex_writer",
+        "web may become dex_reader, dex_writer",
+      ]),
+    );
+  });
+
+  it("lets the DBA, who owns the database, become all three", async () => {
+    await dba.query(`
+      create role dba login createrole in role dex_owner, dex_writer, dex_reader;
+      alter database ${new URL(database.url).pathname.slice(1)} owner to dba
+    `);
+    expect(await problemsOf("login dba")).toEqual([]);
+  });
+
+  it("names functions, also those to come, that everybody may call", async () => {
+    const executable = async (): Promise<string[]> =>
+      (await findExcessiveRights(dba, ["public", "dex_private", "site"], {}))
+        .filter(({ object }) => object === "everybody")
+        .map(({ problem }) => problem.split(",")[0]!);
+    await dba.query(
+      "create schema if not exists site; create function site.called() returns integer language sql return 1",
+    );
+    expect(await executable()).toEqual(
+      expect.arrayContaining([
+        "it has execute on site.called()",
+        "it has execute on new functions of dex_owner",
+      ]),
+    );
+
+    await dba.query(`
+      revoke execute on function site.called() from public;
+      alter default privileges for role dex_owner revoke execute on functions from public
+    `);
+    const rest = await executable();
+    expect(rest).not.toContain("it has execute on site.called()");
+    expect(rest).not.toContain("it has execute on new functions of dex_owner");
+
+    await dba.query(
+      "alter default privileges for role dex_owner in schema public grant execute on functions to public",
+    );
+    expect(await executable()).toContain("it has execute on new functions of dex_owner in public");
+  });
+
+  it("names a role that may call what writes", async () => {
+    await dba.query(`
+      create role other;
+      create function public.write() returns void language sql security definer as '';
+      grant execute on function public.write() to other
+    `);
+    expect(await problemsOf("role other")).toEqual([
+      "it has execute on public.write(), and what is written is written by dex_writer",
+    ]);
+  });
+});
+
+it("names one owner that was changed once, also where others read and number by it", async () => {
+  const taken = await makeChecked();
+  try {
+    const superuser = await connect(taken.url);
+    await superuser.query("alter table dex_trade owner to current_user");
+    await superuser.end();
+    const { findings } = await check(taken);
+    expect(findings.map(({ object }) => object)).toEqual(["table public.dex_trade"]);
+    expect(findings[0]!.problem).toMatch(
+      /^its owner is \S+, where the migrations make it dex_owner$/,
     );
   } finally {
-    await dba.query("rollback");
+    await taken.drop();
+  }
+});
+
+it("names a migration that is missing in the middle of the record, and what is not applied of it", async () => {
+  const holed = await makeChecked();
+  try {
+    const { rows } = await holed.owner.query<{ filename: string; hash: string }>(
+      "select filename, hash from graphile_migrate.migrations order by filename",
+    );
+    await holed.owner.query(
+      "alter table graphile_migrate.migrations drop constraint migrations_previous_hash_fkey",
+    );
+    const [before, lost] = rows.slice(-3);
+    await holed.owner.query("delete from graphile_migrate.migrations where filename = $1", [
+      lost!.filename,
+    ]);
+    await holed.owner.query("drop view dex_volume");
+    const { findings, skipped, migrations } = await check(holed);
+    expect(migrations.applied).toBe(files.length - 1);
+    expect(skipped).toEqual([]);
+    expect(findings).toEqual([
+      {
+        check: "migrations",
+        object: `${COMMITTED}/${files.at(-2)}`,
+        problem: "the database's record lacks it, and has later ones",
+        remedy: expect.stringContaining(
+          `(hash, previous_hash, filename) values ('${lost!.hash}', '${before!.hash}', '${lost!.filename}');`,
+        ),
+      },
+      expect.objectContaining({ object: "view public.dex_volume", problem: "it is missing" }),
+    ]);
+  } finally {
+    await holed.drop();
   }
 });
 
@@ -510,7 +697,8 @@ describe("the command", () => {
     try {
       const found = await run(clean.url);
       expect(found).toMatchObject({ code: 0, stderr: "" });
-      expect(found.stdout).toContain("Compared: the schemas public, dex_private.");
+      expect(found.stdout).toContain("Compared: the schemas public, dex_private, ingest.");
+      expect(found.stdout).toContain("Looked at no data: `npm run db:verify` does.");
       expect(found.stdout).toMatch(/\nNothing found\.\n$/);
 
       const sdl = join(copy, "server/graphql/schema.graphql");
