@@ -89,9 +89,11 @@ function withOptions(url: string, startOptions: string): string {
   return parsed.href.replace(/\+/g, "%20");
 }
 
-/** The URL by which any tool connects as this role. */
-export function urlForRole(url: string, role: Role): string {
-  return clientConfig(url, { role }).connectionString ?? url;
+/** The URL by which any tool connects as this role, under this name where it is given. */
+export function urlForRole(url: string, role: Role, applicationName?: string): string {
+  const named = new URL(clientConfig(url, { role }).connectionString ?? url);
+  if (applicationName !== undefined) named.searchParams.set("application_name", applicationName);
+  return named.href.replace(/\+/g, "%20");
 }
 
 /**

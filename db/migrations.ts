@@ -1,10 +1,11 @@
 // Applies the committed migrations, and tells which a database lacks.
-import { Logger } from "@graphile/logger";
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
-import { connect, urlForRole, type Client, type Database } from "./connect.ts";
+import { connect, type Client, type Database } from "./connect.ts";
+import { logTo } from "./graphile-migrate-log.ts";
 import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
+import { retryLocks } from "./lock-retry.ts";
 import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs by which a database says that it was never migrated. */
@@ -26,7 +27,7 @@ const CONNECTIONS_KEPT_MS = 300;
  * Does what migrates this database once nobody else does: another process, or what PostgreSQL is
  * still at for one that was killed.
  */
-export async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
   const client = await connect(url);
   try {
     await takeLock(client, MIGRATING_LOCK);
@@ -55,28 +56,33 @@ async function takeLock(client: Client, lock: string): Promise<void> {
 }
 
 /**
- * Before any migration of the folder is applied: tries them, and takes away what one of them that was
- * broken off has left. Resolves to what that was. Throws `CannotMigrate`, and has then changed nothing.
+ * Applies every committed migration of the folder that the database lacks, as dex_owner. Tries them
+ * before, and throws `CannotMigrate`, with nothing changed, where one cannot be applied. Takes away what
+ * is left of one that was broken off.
  */
-export async function prepareMigrations(url: string, folder: string): Promise<string[]> {
-  await rehearseMigrations(url, folder);
-  return dropHalfMadeIndexes(url, folder);
-}
-
-/**
- * Applies every committed migration of the folder that the database lacks, as dex_owner. Throws
- * `CannotMigrate` where one cannot be, and has then changed nothing.
- */
-export async function applyMigrations(url: string, folder = MIGRATIONS_FOLDER): Promise<void> {
+export async function applyMigrations(
+  url: string,
+  folder = MIGRATIONS_FOLDER,
+  print: (line: string) => void = () => undefined,
+): Promise<void> {
+  const logger = logTo(print);
   try {
     await inTurn(url, async () => {
-      await prepareMigrations(url, folder);
-      await migrate({
-        connectionString: urlForRole(url, "dex_owner"),
-        databaseOwner: "dex_owner",
-        migrationsFolder: folder,
-        logger: new Logger(() => () => undefined),
-      });
+      await rehearseMigrations(url, folder);
+      for (const index of await dropHalfMadeIndexes(url, folder)) {
+        print(`Dropped ${index}, which was broken off while it was made: it is made again.`);
+      }
+      await retryLocks(
+        url,
+        (connectionString) =>
+          migrate({
+            connectionString,
+            databaseOwner: "dex_owner",
+            migrationsFolder: folder,
+            logger,
+          }),
+        print,
+      );
     });
   } finally {
     // It ends the process where the server goes away under them, as an embedded one may do at once.

@@ -7,6 +7,7 @@ import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { connect, urlForDatabase } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
 import { applyMigrations } from "../migrations.ts";
+import { shadowRefused } from "../shadow-refused.ts";
 import { makeRoles } from "../roles.ts";
 
 export interface Shadow {
@@ -24,6 +25,8 @@ export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> 
   const admin = await connect(root);
   try {
     await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
+  } catch (error) {
+    throw shadowRefused(error, root);
   } finally {
     await admin.end();
   }

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { checkDatabase } from "../check/check.ts";
 import { reportLines } from "../check/report.ts";
 import type { Shadow } from "../check/shadow.ts";
+import { errorText } from "../error-text.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { shownUrl } from "../shown-url.ts";
@@ -31,7 +32,7 @@ try {
   );
   process.exitCode = result.findings.length === 0 ? 0 : 1;
 } catch (error) {
-  console.error(`The database could not be checked: ${(error as Error).message}`);
+  console.error(`The database could not be checked: ${errorText(error)}`);
   process.exitCode = 2;
 }
 

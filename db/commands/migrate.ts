@@ -1,57 +1,35 @@
-// npm run db:migrate, db:commit, db:uncommit, db:status: graphile-migrate on the
-// database, its shadow and its root connection, which this finds.
-import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+// npm run db:migrate, db:commit, db:uncommit: graphile-migrate on the database and its shadow.
+import { parseArgs } from "node:util";
+import { commit, uncommit } from "graphile-migrate";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
-import { urlForRole } from "../connect.ts";
+import { errorText } from "../error-text.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
-import { inTurn, prepareMigrations } from "../migrations.ts";
+import { retryLocks } from "../lock-retry.ts";
+import { migrateSettings } from "../migrate-settings.ts";
+import { applyMigrations } from "../migrations.ts";
+import { shadowRefused } from "../shadow-refused.ts";
 
-const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+const [command, ...args] = process.argv.slice(2);
 
 try {
+  const options = { message: { type: "string", short: "m" } } as const;
+  const { values } = parseArgs({ args, options });
   const url = await ownerUrl(process.env);
-  const args = process.argv.slice(2);
-  const run = (): Promise<number> => graphileMigrate(args, connections(url));
-  const migrate = async (): Promise<number> => {
-    for (const index of await prepareMigrations(url, MIGRATIONS_FOLDER)) {
-      console.log(`Dropped ${index}, which was broken off while it was made: it is made again.`);
-    }
-    return run();
-  };
-  process.exitCode = args[0] === "migrate" ? await inTurn(url, migrate) : await run();
+  const settings = await migrateSettings(url, process.env, console.log);
+  if (command === "migrate") await applyMigrations(url, MIGRATIONS_FOLDER, console.log);
+  else if (command === "uncommit") await uncommit(settings);
+  else if (command === "commit") {
+    await retryLocks(
+      url,
+      (connectionString) => commit({ ...settings, connectionString }, values.message),
+      console.log,
+    ).catch((error: unknown) => {
+      // What is wrong with the change itself is not about the shadow.
+      const isOfChange = (error as { _gmlogged?: boolean })._gmlogged === true;
+      throw isOfChange ? error : shadowRefused(error, shadowUrls(url, process.env).root);
+    });
+  } else throw new Error("migrate, commit or uncommit is needed.");
 } catch (error) {
-  console.error((error as Error).message);
+  console.error(errorText(error));
   process.exitCode = 1;
-}
-
-/** The environment that graphile-migrate reads. Its own two variables win where they are given. */
-function connections(url: string): Record<string, string> {
-  const { shadow, root } = shadowUrls(url, process.env);
-  return {
-    DATABASE_URL: urlForRole(url, "dex_owner"),
-    SHADOW_DATABASE_URL: urlForRole(shadow, "dex_owner"),
-    // Makes the shadow afresh, so it is in neither of the two.
-    ROOT_DATABASE_URL: root,
-  };
-}
-
-/** Runs its command line, and resolves to the exit code. */
-function graphileMigrate(args: string[], env: Record<string, string>): Promise<number> {
-  const library = createRequire(import.meta.url).resolve("graphile-migrate");
-  const child = spawn(process.execPath, [join(dirname(library), "cli.js"), ...args], {
-    // Where .gmrc is.
-    cwd: REPOSITORY,
-    env: { ...process.env, ...env },
-    stdio: "inherit",
-  });
-  // Ctrl-C reaches both; this one waits for the other.
-  process.on("SIGINT", () => undefined);
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve(code ?? 1));
-  });
 }

@@ -9,6 +9,8 @@ export interface MigrationError extends Error {
   hint?: string;
   /** graphile-migrate's words, where PostgreSQL says at which letter it is. */
   _gmMessageOverride?: string;
+  /** Whether it is of the migration, and not of what is around it. */
+  _gmlogged?: boolean;
 }
 
 interface Place {

@@ -4,8 +4,10 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { connect, urlForDatabase } from "../../db/connect.ts";
+import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
+import { applyMigrations } from "../../db/migrations.ts";
+import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { DataDirs, runFile, type Ended } from "../service.ts";
 
@@ -23,7 +25,7 @@ let copy: string;
 let database: TestDatabase;
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
-  for (const name of ["db", ".gmrc", "package.json"]) {
+  for (const name of ["db", "server", ".gmrc", "package.json"]) {
     await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
   }
   await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
@@ -47,6 +49,9 @@ afterAll(async () => {
 const migrate = (args: string[], env: Record<string, string>): Promise<Ended> =>
   runFile("db/commands/migrate.ts", env, args, copy).ended;
 
+const status = (env: Record<string, string>): Promise<Ended> =>
+  runFile("db/commands/status.ts", env, [], copy).ended;
+
 const committed = (): Promise<string[]> => readdir(join(copy, "db/migrations/committed"));
 
 it("makes the roles, migrates, commits a change by way of a shadow, and takes it back", async () => {
@@ -58,9 +63,9 @@ it("makes the roles, migrates, commits a change by way of a shadow, and takes it
   expect(roles.stdout).not.toContain(`:${new URL(database.url).password}@`);
 
   // 1: committed migrations wait.
-  expect(await migrate(["status"], env)).toMatchObject({ code: 1 });
+  expect(await status(env)).toMatchObject({ code: 1 });
   expect(await migrate(["migrate"], env)).toMatchObject({ code: 0, stderr: "" });
-  expect(await migrate(["status"], env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
+  expect(await status(env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
 
   await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
   const applied = await runFile("db/commands/watch.ts", env, ["--once"], copy).ended;
@@ -70,7 +75,7 @@ it("makes the roles, migrates, commits a change by way of a shadow, and takes it
   );
   expect((await database.reader.query("select symbol from token_symbol")).rows).toEqual([]);
   // 2: the next change is not committed.
-  expect(await migrate(["status"], env)).toMatchObject({ code: 2 });
+  expect(await status(env)).toMatchObject({ code: 2 });
 
   expect(await migrate(["commit", "--message", "token symbol"], env)).toMatchObject({
     code: 0,
@@ -95,7 +100,7 @@ it("finds the running embedded database and its shadow by themselves", async () 
   const embedded = await openEmbedded({ dataDir, log: () => undefined });
   try {
     const env = { DATA_DIR: dataDir };
-    expect(await migrate(["status"], env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
+    expect(await status(env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
     expect(await runFile("db/commands/roles.ts", env).ended).toMatchObject({ code: 0 });
 
     await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
@@ -113,12 +118,115 @@ it("finds the running embedded database and its shadow by themselves", async () 
 });
 
 it("says what to do where there is no database", async () => {
-  const ended = await migrate(["status"], { DATA_DIR: join(copy, "nowhere") });
+  const ended = await status({ DATA_DIR: join(copy, "nowhere") });
 
-  expect(ended.code).toBe(1);
+  expect(ended.code).toBe(4);
   expect(ended.stderr).toBe(
-    `There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or give DATABASE_OWNER_URL.\n`,
+    `The status cannot be told: There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or give DATABASE_OWNER_URL.\n`,
   );
+});
+
+it.each(["127.0.0.1", "localhost"])(
+  "says in one line that no database answers at %s",
+  async (host) => {
+    const env = { DATABASE_OWNER_URL: `postgres://dba@${host}:1/market` };
+    const told = await status(env);
+    expect(told).toMatchObject({ code: 4, stdout: "" });
+    expect(told.stderr).toMatch(/^The status cannot be told: connect ECONNREFUSED .*\n$/);
+    for (const command of ["migrate", "commit"]) {
+      const { code, stderr } = await migrate([command], env);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^connect ECONNREFUSED .*\n$/);
+    }
+  },
+);
+
+it("says what to do where the login may make no shadow", async () => {
+  const admin = await connect(clusterUrl());
+  const login = `owning_${process.pid}`;
+  await admin.query(`create role ${login} login password 'secret' in role dex_owner`);
+  try {
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = "secret";
+    const env = { DATABASE_OWNER_URL: url.href };
+    await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
+    const before = await committed();
+    const commit = await migrate(["commit"], env);
+    expect(commit.code).toBe(1);
+    expect(commit.stderr).toMatch(
+      new RegExp(
+        `permission denied to create database\\. It is made by postgres://${login}@\\S+/postgres\\. ` +
+          "Give SHADOW_DATABASE_URL and ROOT_DATABASE_URL of a login that may, " +
+          `or: alter role ${login} createdb;\n$`,
+      ),
+    );
+    expect(await committed()).toEqual(before);
+    const check = await runFile("db/commands/check.ts", env, [], copy).ended;
+    expect(check).toMatchObject({ code: 2, stdout: "" });
+    expect(check.stderr).toContain("Give SHADOW_DATABASE_URL and ROOT_DATABASE_URL");
+  } finally {
+    await admin.query(`drop role ${login}`);
+    await admin.end();
+  }
+});
+
+describe("under a lock that another holds for longer than lock_timeout", () => {
+  const LOCKING = `set local lock_timeout = '100ms';
+alter table dex_token add column if not exists note text;
+`;
+  const TRY_AGAIN = "A lock was not to be had within lock_timeout: try 2 of 20.\n";
+  let holding: Client;
+  beforeEach(async () => {
+    await makeRoles(database.url);
+    await applyMigrations(database.url, join(copy, "db/migrations"));
+    await writeFile(join(copy, "db/migrations/current/1-current.sql"), LOCKING);
+    holding = await connect(database.url, { role: "dex_reader", applicationName: "a report" });
+    await holding.query("begin; select count(*) from dex_token");
+  });
+  afterEach(async () => {
+    await holding.end();
+  });
+
+  it.each([
+    ["db/commands/watch.ts", ["--once"]],
+    ["db/commands/migrate.ts", ["commit"]],
+  ])("%s tries again, says so, and goes on", async (file, args) => {
+    const env = { DATABASE_OWNER_URL: database.url };
+    const running = runFile(file, env, args, copy);
+    await running.printed(/try 3 of 20/);
+    await holding.query("rollback");
+    const ended = await running.ended;
+
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toContain(TRY_AGAIN);
+    const { rowCount } = await database.owner.query(
+      "select from pg_attribute where attrelid = 'dex_token'::regclass and attname = 'note'",
+    );
+    expect(rowCount).toBe(1);
+    if (args[0] === "commit") await migrate(["uncommit"], env);
+  });
+
+  it("names who holds it when it gives up", async () => {
+    const env = { DATABASE_OWNER_URL: database.url };
+    const other = LOCKING.replace("note", "remark");
+    await writeFile(join(copy, "db/migrations/current/1-current.sql"), other);
+    const { code, stdout } = await runFile("db/commands/watch.ts", env, ["--once"], copy).ended;
+
+    expect(code).toBe(1);
+    const { rows } = await holding.query<{ pid: number; login: string }>(
+      "select pg_backend_pid() as pid, session_user as login",
+    );
+    const { pid, login } = rows[0]!;
+    expect(stdout).toMatch(
+      new RegExp(
+        "\nA lock was not to be had within lock_timeout in 20 tries\\. In its way were:\n" +
+          `  pid ${pid} \\(a report, login ${login}\\), by AccessExclusiveLock on dex_token, ` +
+          "for \\d+\\.\\d s: begin; select count\\(\\*\\) from dex_token\n" +
+          "Nothing of it is applied\\.\n$",
+      ),
+    );
+  });
 });
 
 it("says who may not make roles", async () => {

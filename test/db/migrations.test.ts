@@ -107,6 +107,31 @@ it("goes on where a process was killed in the middle of a migration", async () =
   expect(await recorded()).toHaveLength(files.length);
 });
 
+it("tries again where a lock was not to be had within the migration's lock_timeout", async () => {
+  await applyMigrations(database.url);
+  const folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
+  const committed = new URL("../../db/migrations/committed", import.meta.url);
+  await cp(committed, join(folder, "committed"), { recursive: true });
+  await commitLater(
+    folder,
+    "set local lock_timeout = '50ms';\nalter table dex_token add column note text;",
+  );
+  await admin.query("begin; lock table dex_token in access share mode");
+  const told: string[] = [];
+  const print = (line: string): void => {
+    told.push(line);
+    if (line.includes("try 3")) void admin.query("commit");
+  };
+  await applyMigrations(database.url, folder, print);
+  await rm(folder, { recursive: true });
+
+  expect(await recorded()).toHaveLength(files.length + 1);
+  expect(told.filter((line) => line.includes("try "))).toEqual([
+    "A lock was not to be had within lock_timeout: try 2 of 20.",
+    "A lock was not to be had within lock_timeout: try 3 of 20.",
+  ]);
+});
+
 describe("an index that is made concurrently", () => {
   const INDEX = "dex_trade_tx_later_idx";
   let folder: string;

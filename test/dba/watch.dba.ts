@@ -1,5 +1,5 @@
 // What `npm run db:watch` says of a change that PostgreSQL refuses.
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeRoles } from "../../db/roles.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -75,4 +75,26 @@ it("says what it cannot find a place for", async () => {
   });
   expect(ended.code).toBe(1);
   expect(ended.stdout).toContain("files must have a unique numeric prefix");
+});
+
+it("applies each save, and goes on after one that is refused", async () => {
+  const current = join(copy.folder, "db/migrations/current/1-current.sql");
+  const save = (sql: string): Promise<void> => writeFile(current, sql);
+  for (const name of ["2-view.sql", "02-again.sql"]) {
+    await rm(join(copy.folder, "db/migrations/current", name), { force: true });
+  }
+  await save("create table if not exists saved (id integer);\n");
+  const env = { DATABASE_OWNER_URL: database.url };
+  const watching = runFile("db/commands/watch.ts", env, [], copy.folder);
+  await watching.printed(/current: applied/);
+  await save("create table if not exists saved (id integer);\nselec;\n");
+  await watching.printed(/1-current\.sql:2:1: syntax error[^]*Nothing of it is applied\./);
+  await save("drop table if exists saved;\n");
+  await watching.printed(/Nothing of it[^]*current: applied/);
+  watching.signal("SIGTERM");
+  const { stdout } = await watching.ended;
+
+  expect(stdout.match(/Already up to date/g)).toHaveLength(1);
+  const { rows } = await database.owner.query("select to_regclass('saved') as saved");
+  expect(rows).toEqual([{ saved: null }]);
 });

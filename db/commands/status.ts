@@ -1,0 +1,23 @@
+// npm run db:status: exits 1 where committed migrations wait, 2 where the current one is not committed, 3
+// for both, 0 for neither, and 4 where it could not look.
+import { status } from "graphile-migrate";
+import { errorText } from "../error-text.ts";
+import { ownerUrl } from "../locate.ts";
+import { migrateSettings } from "../migrate-settings.ts";
+
+try {
+  const url = await ownerUrl(process.env);
+  const found = await status(await migrateSettings(url, process.env, () => undefined));
+  const { remainingMigrations: waiting = [], hasCurrentMigration } = found;
+  if (waiting.length > 0) {
+    console.log(`Committed migrations wait: ${waiting.join(", ")}.`);
+  }
+  if (hasCurrentMigration) {
+    console.log("The current migration is not empty and has not been committed.");
+  }
+  if (waiting.length === 0 && !hasCurrentMigration) console.log("Up to date.");
+  process.exitCode = (waiting.length > 0 ? 1 : 0) + (hasCurrentMigration ? 2 : 0);
+} catch (error) {
+  console.error(`The status cannot be told: ${errorText(error)}`);
+  process.exitCode = 4;
+}
