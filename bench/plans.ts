@@ -16,21 +16,21 @@ import { recordStatements } from "./servers/recorded-page.ts";
 
 /** What is read for each, in the order of the cases. */
 const REST_READS = [
-  "A row of `head_figure`, one of `newest_trade` and two of `best_offer` a market; what computes a market's windows is called for those that have no row, which is none. Whether an offer has ended after the head is asked once for each side, by the last entry of an index.",
-  "One row of `head_figure` and one of `newest_trade` of the market, which is found by its two symbols. Nothing of trades or offers.",
-  "One row of `head_figure` a market. Nothing of trades or offers.",
+  "A row of `market_figure` a market. Nothing of trades or offers.",
+  "The row of `market_figure` of the market, which is found by its two symbols. Nothing of trades or offers.",
+  "A row of `market_figure` a market. Nothing of trades or offers.",
   "A hundred entries of the index by market and id, newest first, and their rows.",
   "The same, begun at `fromId`: what is newer is not read.",
 ];
 const GRAPHQL_READS: Record<string, string> = {
-  Page: "A hundred entries of the index by market, block and id, from its end, and their rows.",
+  Page: "A hundred entries of the index by market and id, from its end, and their rows.",
   PageAndTotal:
     "The same page, and with it the newest id and the epoch, by which the service knows that the count it has kept is still right.",
-  MarketAndTaker: "A hundred entries of the index by market, taker, block and id, and their rows.",
+  MarketAndTaker: "A hundred entries of the index by market, taker and id, and their rows.",
   CursorPageDeep:
-    "A hundred entries of the index by market, block and id, begun behind the cursor: as much as for the first page.",
+    "A hundred entries of the index by market and id, begun behind the cursor: as much as for the first page.",
   EitherWay:
-    "Both directions of the pair within the day, by the index by the key of the two tokens and time; the newest hundred of them are sorted out. In the order of time, or without a time range, no more than the hundred are read.",
+    "A hundred entries of the index by the key of the two tokens and id, newest first, within the ids of the day.",
 };
 
 const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";

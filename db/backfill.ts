@@ -1,6 +1,6 @@
 // Fills a column of a table batch by batch, each in a transaction of its own.
 import { setTimeout } from "node:timers/promises";
-import { connect, type Client } from "./connect.ts";
+import type { Client } from "./connect.ts";
 
 export interface Backfill {
   /** The table, whose primary key `id` is an integer. */
@@ -13,26 +13,6 @@ export interface Backfill {
   pauseMs: number;
   /** Hears how far it is after each batch: all ids up to this one are done, of those up to the last. */
   onBatch?: (done: { upTo: number; last: number; rows: number }) => void;
-}
-
-/**
- * A connection as dex_owner to fill by. Without triggers, the login must be a superuser, or have been
- * granted to set session_replication_role.
- */
-export async function connectToFill(
-  url: string,
-  { triggers, applicationName }: { triggers: boolean; applicationName: string },
-): Promise<Client> {
-  const client = await connect(url, { applicationName });
-  try {
-    // By the login, before it becomes the owner, who may not.
-    if (!triggers) await client.query("set session_replication_role = replica");
-    await client.query("set role dex_owner");
-    return client;
-  } catch (error) {
-    await client.end();
-    throw error;
-  }
 }
 
 /**

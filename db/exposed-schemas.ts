@@ -4,7 +4,7 @@
 export const EXPOSED_SCHEMAS_ACCEPTED = "names of schemas of your own, separated by commas";
 
 /** PostgreSQL's schemas, and this service's. */
-const NOT_OWN = /^(public|dex_private|graphile_migrate|information_schema|pg_.*|)$/;
+const NOT_OWN = /^(public|dex_private|ingest|graphile_migrate|information_schema|pg_.*|)$/;
 
 /** The names in it, each once. */
 export function namesOfSchemas(text: string): string[] {

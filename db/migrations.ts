@@ -1,6 +1,7 @@
 // Applies the committed migrations, and tells which a database lacks.
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
+import { beforeBaseline, refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
 import { connect, type Client, type Database } from "./connect.ts";
 import { logTo } from "./graphile-migrate-log.ts";
@@ -10,6 +11,9 @@ import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs by which a database says that it was never migrated. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
+
+/** What it says where a column is not there. Before the baseline nobody was told of hashes. */
+const NO_COLUMN = "42703";
 
 /** Those of this project who migrate take turns by it. */
 const MIGRATING_LOCK = "4935100202";
@@ -57,7 +61,8 @@ async function takeLock(client: Client, lock: string): Promise<void> {
 
 /**
  * Applies every committed migration of the folder that the database lacks, as dex_owner. Tries them
- * before, and throws `CannotMigrate`, with nothing changed, where one cannot be applied. Takes away what
+ * before, and throws `CannotMigrate`, with nothing changed, where one cannot be applied, and
+ * `BeforeBaseline` where none can. Takes away what
  * is left of one that was broken off.
  */
 export async function applyMigrations(
@@ -90,21 +95,28 @@ export async function applyMigrations(
   }
 }
 
-/** The file names of the committed migrations that this database lacks, oldest first. */
+/**
+ * The file names of the committed migrations that this database lacks, oldest first. Throws
+ * `BeforeBaseline` where it can never have them.
+ */
 export async function pendingMigrations(db: Database): Promise<string[]> {
-  const applied = await appliedMigrations(db);
-  return (await committedFiles()).filter((file) => !applied.has(recordedName(file)));
+  const files = await committedFiles();
+  const applied = await appliedMigrations(db, files[0] ?? "");
+  await refuseBeforeBaseline(applied);
+  const names = new Set(applied.map(({ filename }) => filename));
+  return files.filter((file) => !names.has(recordedName(file)));
 }
 
-/** The numbers, as file names, of those that it has. */
-async function appliedMigrations(db: Database): Promise<Set<string>> {
+async function appliedMigrations(db: Database, baseline: string): Promise<Applied[]> {
   try {
-    const { rows } = await db.query<{ filename: string }>(
-      "select filename from dex_private.applied_migration",
+    const { rows } = await db.query<Applied>(
+      "select filename, hash from dex_private.applied_migration",
     );
-    return new Set(rows.map((row) => row.filename));
+    return rows;
   } catch (error) {
-    if (NEVER_MIGRATED.includes((error as { code?: string }).code ?? "")) return new Set();
+    const { code = "" } = error as { code?: string };
+    if (code === NO_COLUMN) throw beforeBaseline(baseline);
+    if (NEVER_MIGRATED.includes(code)) return [];
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // Tries the migrations that a database lacks, in one transaction that is rolled back, before any of
 // them is applied: what a site has added to the schema may stand in the way of one.
+import { refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
 import { committedMigrations } from "./committed.ts";
 import { connect, type Client } from "./connect.ts";
 
@@ -24,14 +25,16 @@ interface Refusal extends Error {
 
 /**
  * Throws `CannotMigrate` where one of the pending migrations of this folder is refused by the
- * database. One that is new is not rehearsed: nothing is in it that could stand in the way. Nor is
+ * database, and `BeforeBaseline` where none can lead on from what it has. One that is new is not rehearsed: nothing is in it that could stand in the way. Nor is
  * what follows a migration that runs outside transactions.
  */
 export async function rehearseMigrations(url: string, folder: string): Promise<void> {
   const bounds = { lockTimeoutMs: PATIENCE_MS, statementTimeoutMs: PATIENCE_MS };
   const client = await connect(url, { role: "dex_owner", ...bounds });
   try {
-    const applied = await appliedNames(client);
+    const recorded = await readApplied(client);
+    await refuseBeforeBaseline(recorded, folder);
+    const applied = new Set(recorded.map(({ filename }) => filename));
     if (applied.size === 0) return;
     await client.query("begin");
     for (const { file, recordedAs, body } of await committedMigrations(folder)) {
@@ -58,10 +61,14 @@ export async function rehearseMigrations(url: string, folder: string): Promise<v
 
 /** The names on record; none where nothing was ever applied. */
 export async function appliedNames(client: Client): Promise<Set<string>> {
+  return new Set((await readApplied(client)).map(({ filename }) => filename));
+}
+
+async function readApplied(client: Client): Promise<Applied[]> {
   const record = await client.query("select to_regclass('graphile_migrate.migrations') as record");
-  if ((record.rows[0] as { record: string | null }).record === null) return new Set();
-  const { rows } = await client.query<{ filename: string }>(
-    "select filename from graphile_migrate.migrations",
+  if ((record.rows[0] as { record: string | null }).record === null) return [];
+  const { rows } = await client.query<Applied>(
+    "select filename, hash from graphile_migrate.migrations",
   );
-  return new Set(rows.map(({ filename }) => filename));
+  return rows;
 }

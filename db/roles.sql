@@ -38,14 +38,13 @@ begin
     revoke execute on function lo_from_bytea(oid, bytea) from public;
   end if;
 
-  -- dex_owner makes the objects, dex_writer needs temporary tables to load through.
-  execute format('revoke all on database %I from public', current_database());
+  -- dex_owner makes the objects. `all` takes temporary tables away from everybody.
+  execute format('revoke all on database %I from public, dex_writer, dex_reader', current_database());
   execute format(
     'grant connect on database %I to dex_owner, dex_writer, dex_reader',
     current_database()
   );
   execute format('grant create on database %I to dex_owner', current_database());
-  execute format('grant temporary on database %I to dex_writer', current_database());
 end
 $$;
 

@@ -4,7 +4,7 @@ import type { Snapshot } from "./queries/snapshot.ts";
 export class LastHead {
   #time: string | undefined;
 
-  /** Remembers the moment of a snapshot, if that is a declared head. */
+  /** Remembers the moment of a snapshot, if that is a head. */
   see({ time, isHead }: Pick<Snapshot<unknown>, "time" | "isHead">): void {
     this.#time = isHead ? time : undefined;
   }

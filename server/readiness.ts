@@ -2,6 +2,7 @@
 // can be read, the age of its head.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
+import { BeforeBaseline } from "../db/before-baseline.ts";
 import { pendingMigrations } from "../db/migrations.ts";
 import { findUnreadable } from "../rest/queries/probe.ts";
 import { databaseFailure } from "./database-failure.ts";
@@ -60,6 +61,7 @@ export class Readiness {
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
       return maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
     } catch (error) {
+      if (error instanceof BeforeBaseline) return [error.message];
       const failure = databaseFailure(error);
       if (failure !== undefined) return [failure.message];
       log(error);
@@ -83,7 +85,7 @@ async function headTooOld(db: Database, maxHeadAge: number): Promise<string[]> {
     from dex_head as head
   `);
   const [head] = rows;
-  if (head === undefined) return ["No head is declared"];
+  if (head === undefined) return ["No block is written"];
   if (head.age <= maxHeadAge) return [];
   return [
     `The head, block ${head.block}, is ${head.age} seconds old, and MAX_HEAD_AGE is ${maxHeadAge}`,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { abandonPool } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, type Pool } from "../db/connect.ts";
+import { BeforeBaseline } from "../db/before-baseline.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
@@ -117,6 +118,7 @@ async function migrate(url: string): Promise<void> {
   try {
     await applyMigrations(url);
   } catch (error) {
+    if (error instanceof BeforeBaseline) throw new CannotServe(error.message, { cause: error });
     throw new CannotServe(
       `The migrations cannot be applied by ${shownUrl(url)}: ${reason(error)}. Give a login that ` +
         "may become dex_owner as DATABASE_OWNER_URL, and make the roles by `npm run db:roles`.",
@@ -146,6 +148,7 @@ async function findObstacle(
       "`npm run db:migrate`, or start with `npm start -- --migrate`.";
     return { kind: "not ready", line };
   } catch (error) {
+    if (error instanceof BeforeBaseline) return { kind: "not ready", line: error.message };
     if (!isUnreachable(error)) throw error;
     return { kind: "unreachable", line: `${shownUrl(url)} does not answer: ${reason(error)}.` };
   }

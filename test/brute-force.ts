@@ -101,7 +101,8 @@ export function bruteForce(recording: Recording, moment: Moment): Figures[] {
 function marketOf(pair: Row, { tokens, offers, trades }: Recording, moment: Moment): Market {
   const gemOf = (symbol: string): string =>
     value(tokens.find((token) => token["symbol"] === symbol) ?? {}, "address");
-  const [baseGem, quoteGem] = [gemOf(value(pair, "base")), gemOf(value(pair, "quote"))];
+  const baseGem = pair["base_gem"] ?? gemOf(value(pair, "base"));
+  const quoteGem = pair["quote_gem"] ?? gemOf(value(pair, "quote"));
 
   const isUpToHead = (row: Row): boolean =>
     moment.block === undefined

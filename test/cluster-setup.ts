@@ -2,7 +2,7 @@
 // database is cloned from. It is the embedded one; TEST_POSTGRES_BIN names the folder of another
 // version's programs instead (/usr/lib/postgresql/15/bin), TEST_POSTGRES_URL a server that runs.
 import { randomBytes } from "node:crypto";
-import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, urlForDatabase } from "../db/connect.ts";
@@ -12,13 +12,10 @@ import {
   startServer,
   stopServer,
   SUPERUSER,
-  type Cluster,
 } from "../db/embedded/cluster.ts";
-import { serverAccount } from "../db/embedded/account.ts";
-import { writePrivate } from "../db/embedded/private-file.ts";
-import { run } from "../db/embedded/run.ts";
 import { applyMigrations } from "../db/migrations.ts";
 import { makeRoles } from "../db/roles.ts";
+import { initialiseOther, openOther } from "./other-postgres.ts";
 import tearDownCluster from "./cluster-teardown.ts";
 
 export const TEMPLATE = "dex_template";
@@ -72,36 +69,4 @@ async function startCluster(): Promise<string> {
     max_connections: "200",
   });
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
-}
-
-/** The cluster of another PostgreSQL's programs. */
-async function openOther(dataDir: string, programs: string): Promise<Cluster> {
-  const account = await serverAccount(dataDir);
-  if (account !== undefined) {
-    await mkdir(dataDir, { mode: 0o700 });
-    await chown(dataDir, account.uid, account.gid);
-  }
-  const binaries = {
-    initdb: join(programs, "initdb"),
-    pg_ctl: join(programs, "pg_ctl"),
-    postgres: join(programs, "postgres"),
-  };
-  return { dataDir, account, binaries };
-}
-
-/** Without the locale of PostgreSQL itself, which 15 and 16 do not have. */
-async function initialiseOther(
-  cluster: Cluster,
-  password: string,
-  passwordFile: string,
-): Promise<void> {
-  await writePrivate(passwordFile, password, cluster.account);
-  await run(cluster.account, cluster.binaries.initdb, [
-    `--pgdata=${cluster.dataDir}`,
-    `--username=${SUPERUSER}`,
-    `--pwfile=${passwordFile}`,
-    "--auth=scram-sha-256",
-    "--encoding=UTF8",
-    "--locale=C.UTF-8",
-  ]);
 }

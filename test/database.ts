@@ -47,8 +47,10 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
     owner,
     async empty() {
       await owner.query(
-        "truncate dex_trade, dex_offer, dex_pair, dex_token, dex_head restart identity",
+        "truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation restart identity",
       );
+      await owner.query("delete from dex_private.write_state");
+      await owner.query("select ingest.rebuild()");
     },
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));

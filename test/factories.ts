@@ -109,37 +109,94 @@ export function anOffer({
   return { ...row, id, killed, filled };
 }
 
-/** Inserts rows by plain SQL, as an indexer would: in one statement, in the order given. */
-export async function insert(db: Database, table: string, rows: object | object[]): Promise<void> {
-  const list = Array.isArray(rows) ? rows : [rows];
-  if (list.length === 0) return;
-  const columns = [...new Set(list.flatMap((row) => Object.keys(row)))];
-  const names = columns.map((column) => `"${column}"`).join(", ");
-  await db.query(
-    `insert into ${table} (${names})
-    select ${names}
-    from json_populate_recordset(null::${table}, $1)`,
-    [JSON.stringify(list)],
-  );
+/** What is written of an exchange: rows with their blocks, and how far the head is to be. */
+export interface Written {
+  offers?: readonly OfferRow[];
+  trades?: readonly TradeRow[];
+  /** Hours after genesis: the head is the block of this moment, whether or not it has rows. */
+  head?: number;
+}
+
+interface Block {
+  time: string;
+  offers: object[];
+  trades: object[];
+  killed: number[];
+}
+
+const timeOf = (block: number): string => new Date(GENESIS + block * 1000).toISOString();
+
+/**
+ * Writes rows as an indexer does, block by block in their order; an offer's `killed` is a cancellation in
+ * that block. A block of one second has the time of its rows, or else its own.
+ */
+export async function write(
+  db: Database,
+  { offers = [], trades = [], head }: Written,
+): Promise<void> {
+  const blocks = new Map<number, Block>();
+  const blockOf = (block: number, time = timeOf(block)): Block => {
+    const known = blocks.get(block) ?? { time, offers: [], trades: [], killed: [] };
+    blocks.set(block, known);
+    return known;
+  };
+  for (const trade of trades) blockOf(trade.block, trade.time).trades.push(trade);
+  for (const { killed, ...offer } of offers) {
+    blockOf(offer.block, offer.time).offers.push(offer);
+    if (killed > 0) blockOf(killed).killed.push(offer.id);
+  }
+  if (head !== undefined) blockOf(blockAt(head), hours(head));
+  for (const [block, rows] of [...blocks].sort(([one], [other]) => one - other)) {
+    await db.query("select ingest.write_block($1, $2, null, null, $3, $4, $5)", [
+      block,
+      rows.time,
+      JSON.stringify(rows.offers),
+      JSON.stringify(rows.trades),
+      rows.killed,
+    ]);
+  }
+}
+
+/** Writes the block of so many hours after genesis, without rows: the head is there. */
+export const setHead = (db: Database, hour: number): Promise<void> => write(db, { head: hour });
+
+export interface TokenRow {
+  address: string;
+  symbol: string | null;
+  decimals?: number;
+  name?: string | null;
+}
+
+/** Registers tokens, with 18 decimals unless told otherwise. */
+export async function registerTokens(db: Database, ...tokens: TokenRow[]): Promise<void> {
+  for (const { address, symbol, decimals = 18, name = null } of tokens) {
+    await db.query("select ingest.register_token($1, $2, $3, $4)", [
+      address,
+      symbol,
+      decimals,
+      name,
+    ]);
+  }
+}
+
+/** Registers the market of two registered tokens, by their addresses. */
+export async function registerPair(
+  db: Database,
+  base: string,
+  quote: string,
+  active = true,
+): Promise<void> {
+  await db.query("select ingest.register_pair($1, $2, $3)", [base, quote, active]);
 }
 
 /** Registers WETH, DAI and MKR with 18 decimals, and WETH/DAI and MKR/WETH as active pairs. */
 export async function registerMarkets(db: Database): Promise<void> {
-  await insert(db, "dex_token", [
-    { address: WETH, symbol: "WETH", decimals: 18, name: "Wrapped Ether" },
-    { address: DAI, symbol: "DAI", decimals: 18, name: "Dai Stablecoin" },
-    { address: MKR, symbol: "MKR", decimals: 18, name: "Maker" },
-  ]);
-  await insert(db, "dex_pair", [
-    { base: "WETH", quote: "DAI", active: true },
-    { base: "MKR", quote: "WETH", active: true },
-  ]);
-}
-
-/** Declares the head so many hours after genesis, or moves it there. */
-export async function setHead(db: Database, hour: number): Promise<void> {
-  const head = [blockAt(hour), hours(hour)];
-  const moved = await db.query("update dex_head set block = $1, time = $2", head);
-  if (moved.rowCount === 1) return;
-  await db.query("insert into dex_head (block, time) values ($1, $2)", head);
+  await registerTokens(
+    db,
+    { address: WETH, symbol: "WETH", name: "Wrapped Ether" },
+    { address: DAI, symbol: "DAI", name: "Dai Stablecoin" },
+    { address: MKR, symbol: "MKR", name: "Maker" },
+  );
+  await registerPair(db, WETH, DAI);
+  await registerPair(db, MKR, WETH);
 }

@@ -1,10 +1,12 @@
 // Random histories of an exchange, and the check that the views tell of them what a computation the
-// long way tells. Everything a writer can do is in them: many rows in one statement, out of order and
-// with equal times, trades exactly on the edges of windows, offers taken, cancelled and closed, blocks
-// taken back, pairs registered after their trades and removed again, heads that move both ways.
+// long way tells. Everything a writer can do is in them: blocks of many trades, exactly on the edges of
+// windows or hours apart, with equal times, of chains with hashes and without; offers taken, taken beyond
+// their lot, cancelled and closed; blocks taken back and others written in their place; many blocks at
+// once; tokens and pairs registered after their trades, renamed, flipped; and writes that are refused.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
+import { verify } from "../db/verify/verify.ts";
 import {
   bookOf,
   bruteForce,
@@ -13,29 +15,18 @@ import {
   type Recording,
   type Row,
 } from "./brute-force.ts";
-import { aHash, anAddress, insert } from "./factories.ts";
+import { aHash, anAddress, registerPair, registerTokens } from "./factories.ts";
 
-const SYMBOLS = ["AAA", "BBB", "CCC"] as const;
+const TOKENS = ["AAA", "BBB", "CCC", "DDD"] as const;
 const PAIRS = [
   ["AAA", "BBB"],
   ["BBB", "CCC"],
-  ["CCC", "AAA"],
+  ["CCC", "DDD"],
 ] as const;
 
 const SECOND = 1000;
-const HOUR = 3_600_000;
-
-/** A moment near an edge: a head, less a window's hours, give or take what moves it over a bucket. */
-interface Moment {
-  head: number;
-  hours: number;
-  off: number;
-  /** How far the block is from where its time would have it: a chain's blocks never are. */
-  blocks: number;
-}
 
 interface TradeStep {
-  at: Moment;
   pair: number;
   sells: boolean;
   base: string;
@@ -43,21 +34,37 @@ interface TradeStep {
   offer: number;
 }
 
+interface OfferStep extends TradeStep {
+  filled: boolean;
+}
+
+interface BlockStep {
+  /** How much later than the block before, in seconds. */
+  after: number;
+  /** How many blocks higher. */
+  higher: number;
+  hash: boolean;
+  trades: TradeStep[];
+  offers: OfferStep[];
+  killed: number[];
+}
+
 type Step =
-  | { do: "trade"; trades: TradeStep[] }
-  | { do: "offer"; offer: TradeStep; filled: boolean }
-  | { do: "kill"; offer: number; at: Moment }
-  | { do: "take back"; to: Moment }
-  | { do: "register" | "remove"; pair: number }
-  | { do: "head"; at: Moment | null }
+  | { do: "block"; block: BlockStep }
+  | { do: "blocks"; blocks: BlockStep[] }
+  | { do: "take back"; blocks: number; skip: number }
+  | { do: "register"; pair: number; flipped: boolean; active: boolean }
+  | { do: "rename"; token: number; symbol: string | null; decimals: number }
+  | { do: "refused"; block: BlockStep; how: keyof typeof REFUSALS }
+  | { do: "rebuild" }
   | { do: "ask"; asked: Asked };
 
-/** A question about the first pair's book and candles. */
+/** A question about the first pair's book and candles; times in seconds before the head. */
 interface Asked {
   depth: number;
   minutes: keyof typeof INTERVALS;
-  from: Moment | null;
-  to: Moment | null;
+  from: number | null;
+  to: number | null;
   limit: number;
   empty: "omit" | "flat";
 }
@@ -66,48 +73,15 @@ const INTERVALS = { 1: "1m", 5: "5m", 15: "15m", 30: "30m", 60: "1h", 240: "4h",
 
 export type History = Step[];
 
-const moment = fc.record<Moment>({
-  head: fc.nat({ max: 2 }),
-  hours: fc.constantFrom(0, 0, 1, 6, 12, 24, 3, 25),
-  off: fc.constantFrom(
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    -1,
-    1,
-    -59,
-    59,
-    -60,
-    60,
-    -61,
-    61,
-    -1800,
-    1800,
-    -3600,
-    3600,
-    0.5,
-  ),
-  blocks: fc.constantFrom(0, 0, 0, 0, 0, 0, 1, -1, 90_000, -90_000),
-});
-
-/** A head is most often where windows' edges were aimed at. */
-const headMoment = fc.record<Moment>({
-  head: fc.nat({ max: 2 }),
-  hours: fc.constantFrom(0, 0, 0, 0, 1, 25),
-  off: fc.constantFrom(0, 0, 0, 0, 1, -1, 60),
-  blocks: fc.constantFrom(0, 0, 0, 0, 1, -1, -90_000),
-});
-
-/** Offers are mostly made before what may end them. */
-const offerMoment = fc.record<Moment>({
-  head: fc.nat({ max: 2 }),
-  hours: fc.constantFrom(25, 25, 12, 0),
-  off: fc.constantFrom(0, 0, 1),
-  blocks: fc.constantFrom(0, 0, 0, 1),
-});
+/** What brings a later block exactly to the edges of windows, minutes and hours, or just off them. */
+const seconds = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(0, 1, 1, 12, 59, 60) },
+  fc.constantFrom(0.000001, 0.5, 61, 1800, 3599, 3600, 3601),
+  fc.constantFrom(6, 12, 24, 11, 18, 23, 25).map((hours) => hours * 3600),
+  fc
+    .constantFrom(6, 12, 24)
+    .chain((hours) => fc.constantFrom(-60, -1, 1).map((off) => hours * 3600 + off)),
+);
 
 const amount = fc.oneof(
   { weight: 6, arbitrary: fc.nat({ max: 9 }).map(String) },
@@ -118,109 +92,134 @@ const amount = fc.oneof(
 const pairIndex = fc.constantFrom(0, 0, 0, 1, 2);
 
 const trade = fc.record<TradeStep>({
-  at: moment,
   pair: pairIndex,
   sells: fc.boolean(),
   base: amount,
   quote: amount,
-  // The offers from 7 on are never made: trades of unknown offers.
-  offer: fc.constantFrom(1, 2, 3, 7, 7, 8, 8),
+  // Offers from 7 on are not made before they are taken, and mostly never.
+  offer: fc.constantFrom(1, 2, 3, 4, 7, 8),
+});
+
+const offer = fc
+  .tuple(
+    trade,
+    fc.integer({ min: 1, max: 9 }),
+    fc.constantFrom("4", "12", "40"),
+    fc.boolean(),
+    fc.boolean(),
+  )
+  .map(([made, id, base, one, other]) => ({ ...made, offer: id, base, filled: one && other }));
+
+const block: fc.Arbitrary<BlockStep> = fc.record({
+  after: seconds,
+  higher: fc.constantFrom(1, 1, 1, 2, 1200),
+  hash: fc.boolean(),
+  trades: fc.oneof(fc.constant<TradeStep[]>([]), fc.array(trade, { maxLength: 6 })),
+  offers: fc.oneof(fc.constant<OfferStep[]>([]), fc.array(offer, { maxLength: 3 })),
+  killed: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<number[]>([]) },
+    fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 2 }),
+  ),
 });
 
 const asked: fc.Arbitrary<Asked> = fc.record({
   depth: fc.constantFrom(1, 2, 1000),
   minutes: fc.constantFrom(1, 1, 5, 15, 30, 60, 60, 240, 1440),
-  from: fc.option(moment, { freq: 2 }),
-  to: fc.option(moment, { freq: 2 }),
+  from: fc.option(seconds, { freq: 2 }),
+  to: fc.option(seconds, { freq: 2 }),
   limit: fc.constantFrom(1, 2, 3, 50, 1000),
   empty: fc.constantFrom("omit" as const, "flat" as const),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("block" as const), block }) },
   {
-    weight: 6,
+    weight: 2,
     arbitrary: fc.record({
-      do: fc.constant("trade" as const),
-      trades: fc.array(trade, { minLength: 1, maxLength: 6 }),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant("offer" as const),
-      offer: fc
-        .tuple(trade, offerMoment, fc.integer({ min: 1, max: 3 }), fc.constantFrom("4", "12", "40"))
-        .map(([made, at, offer, base]) => ({ ...made, at, offer, base })),
-      filled: fc.constantFrom(false, false, false, true),
+      do: fc.constant("blocks" as const),
+      blocks: fc.array(block, { minLength: 1, maxLength: 4 }),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constant("kill" as const),
-      offer: fc.integer({ min: 1, max: 3 }),
-      at: headMoment,
+      do: fc.constant("take back" as const),
+      blocks: fc.constantFrom(1, 1, 2, 3, 100),
+      skip: fc.constantFrom(0, 0, 1),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("take back" as const), to: headMoment }) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
-      do: fc.constantFrom("register" as const, "remove" as const),
+      do: fc.constant("register" as const),
       pair: pairIndex,
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant("head" as const),
-      at: fc.option(headMoment, { freq: 6 }),
+      flipped: fc.boolean(),
+      active: fc.boolean(),
     }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("ask" as const), asked }),
+    arbitrary: fc.record({
+      do: fc.constant("rename" as const),
+      token: fc.nat({ max: 3 }),
+      symbol: fc.constantFrom("AAA", "BBB", "CCC", "aAb", "Ddd", null),
+      decimals: fc.constantFrom(18, 6),
+    }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("refused" as const),
+      block,
+      how: fc.constantFrom("older", "earlier", "again", "elsewhere", "digits", "twice"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("rebuild" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("ask" as const), asked }) },
 );
 
 /**
- * A history of up to 12 steps. The figures are compared after each head, and at the end; book and
- * candles where they are asked for, and twice at the end.
+ * A history of up to 14 steps. The figures are compared after each step; book and candles where they are
+ * asked for, and twice at the end.
  */
 export const history: fc.Arbitrary<History> = fc
-  .tuple(fc.array(step, { minLength: 2, maxLength: 12 }), asked, asked)
+  .tuple(fc.array(step, { minLength: 2, maxLength: 14 }), asked, asked)
   .map(([steps, ...questions]) => [
     ...steps,
     ...questions.map((one) => ({ do: "ask" as const, asked: one })),
   ]);
 
+/** A block as it is written. */
+interface Block {
+  number: number;
+  time: number;
+  /** Microseconds behind `time`, which is in milliseconds. */
+  micros: number;
+  hash: string | null;
+  parent: string | null;
+  offers: Row[];
+  trades: Row[];
+  killed: number[];
+}
+
 /** The exchange as the test knows it. */
 class Exchange {
   readonly recording: Recording = { tokens: [], pairs: [], offers: [], trades: [] };
-  head: { block: number; time: number } | null = null;
-  private made = 0;
-  private readonly now: number;
-  private readonly heads: number[];
+  blocks: Block[] = [];
+  #made = 0;
+  readonly #cancelled = new Map<number, number>();
 
-  constructor(now: number) {
-    this.now = now;
-    const hour = Math.floor(now / HOUR) * HOUR - 2 * HOUR;
-    // On an hour, within one, and on a minute.
-    this.heads = [hour, hour + 1_043 * SECOND, hour + 30 * 60 * SECOND];
+  get head(): Block | undefined {
+    return this.blocks.at(-1);
   }
 
-  timeOf({ head, hours, off }: Moment): number {
-    return this.heads[head]! - hours * HOUR + off * SECOND;
+  get moment(): { block: number; time: number } | undefined {
+    return this.head && { block: this.head.number, time: this.head.time };
   }
 
-  /** A block a second, but for those that are out of place. */
-  blockOf(at: Moment): number {
-    return 200_000 + Math.floor((this.timeOf(at) - this.now) / SECOND) + at.blocks;
-  }
-
-  rowOf({ at, pair, sells, base, quote }: TradeStep): Row {
+  #rowOf({ pair, sells, base, quote }: TradeStep): Row {
     const [baseGem, quoteGem] = PAIRS[pair]!.map(anAddress);
-    this.made += 1;
+    this.#made += 1;
     return {
       pair: aHash(`${pair} ${sells}`),
       maker: anAddress("maker"),
@@ -228,35 +227,110 @@ class Exchange {
       lot_amt: sells ? base : quote,
       bid_gem: sells ? quoteGem! : baseGem!,
       bid_amt: sells ? quote : base,
-      block: String(this.blockOf(at)),
-      time: new Date(this.timeOf(at)).toISOString(),
-      tx: aHash(String(this.made)),
+      tx: aHash(String(this.#made)),
     };
   }
 
-  get serial(): number {
-    return this.made;
+  /** The block that follows on the last one of these: what cannot be in it is left out. */
+  next(step: BlockStep, before: Block | undefined, earlier: Block[] = []): Block {
+    const number = (before?.number ?? 100) + step.higher;
+    const time =
+      (before?.time ?? Date.parse("2026-03-01T11:59:00Z")) + Math.round(step.after * SECOND);
+    const made = new Set(
+      [...this.blocks, ...earlier].flatMap((one) => one.offers.map((row) => row["id"])),
+    );
+    const dead = new Set([...this.blocks, ...earlier].flatMap((one) => one.killed));
+    const offers: Row[] = [];
+    for (const one of step.offers) {
+      const id = String(one.offer);
+      if (made.has(id) || dead.has(one.offer)) continue;
+      made.add(id);
+      offers.push({ ...this.#rowOf(one), id, filled: String(one.filled) });
+    }
+    this.#made += 1;
+    return {
+      number,
+      time,
+      micros: 0,
+      hash: step.hash ? aHash(`block ${number} ${this.#made}`) : null,
+      parent: step.hash ? (before?.hash ?? null) : null,
+      offers,
+      trades: step.trades.map((one, idx) => ({
+        ...this.#rowOf(one),
+        offer_id: String(one.offer),
+        taker: anAddress("taker"),
+        idx: String(idx),
+      })),
+      killed: step.killed.filter((id) => !dead.has(id)),
+    };
+  }
+
+  /** The rows of the blocks that stand, as a loader's files have them. */
+  record(all: Block[]): void {
+    // As documented: blocks without rows go once they are more than 1,000 behind the head.
+    const oldest = (all.at(-1)?.number ?? 0) - 1000;
+    const blocks = all.filter(
+      ({ number, offers, trades, killed }) =>
+        number >= oldest || offers.length + trades.length + killed.length > 0,
+    );
+    this.blocks = blocks;
+    this.#cancelled.clear();
+    for (const one of blocks) for (const id of one.killed) this.#cancelled.set(id, one.number);
+    const placed = (one: Block, row: Row): Row => ({
+      ...row,
+      block: String(one.number),
+      time: new Date(one.time).toISOString(),
+    });
+    this.recording.trades = blocks.flatMap((one) => one.trades.map((row) => placed(one, row)));
+    this.recording.offers = blocks.flatMap((one) =>
+      one.offers.map((row) => ({
+        ...placed(one, row),
+        killed: String(this.#cancelled.get(Number(row["id"])) ?? 0),
+      })),
+    );
   }
 }
 
+const REFUSALS = {
+  older: (made: Block, head: Block): Block => ({ ...made, number: head.number }),
+  earlier: (made: Block, head: Block): Block => ({ ...made, time: head.time - 1 }),
+  again: (made: Block, head: Block): Block => ({
+    ...made,
+    trades: [...made.trades, head.trades[0] ?? {}],
+  }),
+  elsewhere: (made: Block): Block => ({ ...made, parent: "0x12" }),
+  digits: (made: Block): Block => ({
+    ...made,
+    offers: made.offers.map((row) => ({ ...row, lot_amt: "0.1234567890123456789" })),
+    trades: [{ ...made.trades[0], lot_amt: "0.1234567890123456789" }],
+  }),
+  twice: (made: Block): Block => ({ ...made, killed: [11, 11] }),
+};
+
 /**
  * Plays the history in a transaction that is rolled back, and throws where a figure of the views
- * differs from the computation in any digit. Resolves to how many times all figures were compared.
+ * differs from the computation in any digit, or what is kept from what it follows from. Resolves to how
+ * many times all figures were compared.
  */
 export async function playAndCompare(client: Client, steps: History): Promise<number> {
   await client.query("begin");
   try {
-    const { rows } = await client.query<{ now: Date }>("select now()");
-    const exchange = new Exchange(rows[0]!.now.getTime());
-    await registerTokens(client, exchange);
+    const exchange = new Exchange();
+    for (const symbol of TOKENS.slice(0, 3)) {
+      exchange.recording.tokens.push({ address: anAddress(symbol), symbol, decimals: "18" });
+      await registerTokens(client, { address: anAddress(symbol), symbol });
+    }
+    await register(client, exchange, { pair: 0, flipped: false, active: true });
     let compared = 0;
-    const now = rows[0]!.now.getTime();
-    for (const [index, next] of steps.entries()) {
-      if (next.do === "ask") await compareAnswers(client, exchange, now, next.asked);
+    for (const next of steps) {
+      if (next.do === "ask") await compareAnswers(client, exchange, next.asked);
       else await play(client, exchange, next);
-      if (next.do !== "head" && index < steps.length - 1) continue;
-      await compare(client, exchange, now);
+      await compare(client, exchange);
       compared += 1;
+    }
+    const [difference] = await verify(client);
+    if (difference !== undefined) {
+      throw new Error(`${difference.row} is ${difference.kept}, and should be ${difference.right}`);
     }
     return compared;
   } finally {
@@ -264,22 +338,108 @@ export async function playAndCompare(client: Client, steps: History): Promise<nu
   }
 }
 
-async function registerTokens(client: Client, { recording }: Exchange): Promise<void> {
-  recording.tokens = SYMBOLS.map((symbol) => ({
-    address: anAddress(symbol),
-    symbol,
-    decimals: "18",
-  }));
-  await insert(client, "dex_token", recording.tokens);
-  await register(client, recording, 0);
+/** Runs a write that the database may refuse, and says whether it did. */
+async function isRefused(client: Client, write: () => Promise<unknown>): Promise<boolean> {
+  await client.query("savepoint written");
+  try {
+    await write();
+    return false;
+  } catch (error) {
+    if (!/^(22023|23505)$/.test((error as { code?: string }).code ?? "")) throw error;
+    await client.query("rollback to savepoint written");
+    return true;
+  }
 }
 
-async function register(client: Client, recording: Recording, pair: number): Promise<void> {
-  const [base, quote] = PAIRS[pair]!;
-  if (recording.pairs.some((row) => row["base"] === base)) return;
-  const row = { base, quote, active: "true" };
-  recording.pairs.push(row);
-  await insert(client, "dex_pair", row);
+const symbolOf = ({ tokens }: Recording, address: string): string | undefined =>
+  tokens.find((token) => token["address"] === address)?.["symbol"];
+
+/** Names the pairs by their tokens as these are now, or says that two would have one name. */
+function namePairs(recording: Recording): boolean {
+  const named = recording.pairs.map((pair) => ({
+    ...pair,
+    base: (symbolOf(recording, pair["base_gem"]!) ?? "").toUpperCase(),
+    quote: (symbolOf(recording, pair["quote_gem"]!) ?? "").toUpperCase(),
+  }));
+  const names = named.map(({ base, quote }) => base + quote);
+  if (named.some(({ base, quote }) => base === "" || quote === "")) return false;
+  if (new Set(names).size < names.length) return false;
+  recording.pairs = named;
+  return true;
+}
+
+async function register(
+  client: Client,
+  { recording }: Exchange,
+  { pair, flipped, active }: { pair: number; flipped: boolean; active: boolean },
+): Promise<void> {
+  const [one, other] = PAIRS[pair]!.map(anAddress) as [string, string];
+  const [base, quote] = flipped ? [other, one] : [one, other];
+  const before = recording.pairs;
+  const isOther = (row: Row): boolean =>
+    ![one, other].every((gem) => [row["base_gem"], row["quote_gem"]].includes(gem));
+  recording.pairs = [
+    ...before.filter(isOther),
+    { base_gem: base, quote_gem: quote, active: String(active) },
+  ];
+  const isRight = namePairs(recording);
+  const refused = await isRefused(client, () => registerPair(client, base, quote, active));
+  if (refused === isRight) throw new Error(`register_pair was ${refused ? "" : "not "}refused`);
+  if (refused) recording.pairs = before;
+}
+
+async function writeBlock(client: Client, block: Block): Promise<void> {
+  await client.query("select ingest.write_block($1, $2, $3, $4, $5, $6, $7)", [
+    block.number,
+    new Date(block.time),
+    block.hash,
+    block.parent,
+    JSON.stringify(block.offers.map((row) => ({ ...row, filled: row["filled"] === "true" }))),
+    JSON.stringify(block.trades),
+    block.killed,
+  ]);
+}
+
+async function writeBlocks(client: Client, blocks: Block[]): Promise<void> {
+  const staged = async (table: string, rows: object[]): Promise<void> => {
+    const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
+    if (rows.length === 0) return;
+    await client.query(
+      `insert into ingest.staged_${table} (${columns})
+      select ${columns}
+      from json_populate_recordset(null::ingest.staged_${table}, $1)`,
+      [JSON.stringify(rows)],
+    );
+  };
+  let line = 0;
+  const placed = ({ number, time }: Block, row: object): object => ({
+    ...row,
+    line: (line += 1),
+    block: number,
+    time: new Date(time).toISOString(),
+  });
+  await staged(
+    "block",
+    blocks.map(({ number, time, hash, parent }) => ({
+      number,
+      time: new Date(time),
+      hash,
+      parent,
+    })),
+  );
+  await staged(
+    "trade",
+    blocks.flatMap((one) => one.trades.map((row) => placed(one, row))),
+  );
+  await staged(
+    "offer",
+    blocks.flatMap((one) => one.offers.map((row) => ({ ...placed(one, row), killed: 0 }))),
+  );
+  await staged(
+    "cancellation",
+    blocks.flatMap((one) => one.killed.map((offer_id) => ({ block: one.number, offer_id }))),
+  );
+  await client.query("select ingest.write_blocks()");
 }
 
 async function play(
@@ -287,84 +447,67 @@ async function play(
   exchange: Exchange,
   next: Exclude<Step, { do: "ask" }>,
 ): Promise<void> {
-  const { recording } = exchange;
+  const { recording, blocks } = exchange;
   switch (next.do) {
-    case "trade": {
-      const made = next.trades.map((one) => ({
-        ...exchange.rowOf(one),
-        offer_id: String(one.offer),
-        taker: anAddress("taker"),
-        idx: String(exchange.serial),
-      }));
-      recording.trades.push(...made);
-      await insert(client, "dex_trade", made);
+    case "block": {
+      const made = exchange.next(next.block, exchange.head);
+      await writeBlock(client, made);
+      exchange.record([...blocks, made]);
       return;
     }
-    case "offer": {
-      const id = String(next.offer.offer);
-      if (recording.offers.some((row) => row["id"] === id)) return;
-      const made = {
-        ...exchange.rowOf(next.offer),
-        id,
-        killed: "0",
-        filled: String(next.filled),
-      };
-      recording.offers.push(made);
-      await insert(client, "dex_offer", made);
-      return;
-    }
-    case "kill": {
-      const killed = String(exchange.blockOf(next.at));
-      const offer = recording.offers.find((row) => row["id"] === String(next.offer));
-      if (offer !== undefined) offer["killed"] = killed;
-      await client.query("update dex_offer set killed = $2 where id = $1", [next.offer, killed]);
+    case "blocks": {
+      const made: Block[] = [];
+      for (const one of next.blocks)
+        made.push(exchange.next(one, made.at(-1) ?? exchange.head, made));
+      await writeBlocks(client, made);
+      exchange.record([...blocks, ...made]);
       return;
     }
     case "take back": {
-      const last = exchange.blockOf(next.to);
-      const stays = (row: Row): boolean => Number(row["block"]) <= last;
-      recording.trades = recording.trades.filter(stays);
-      recording.offers = recording.offers.filter(stays);
-      for (const row of recording.offers) if (Number(row["killed"]) > last) row["killed"] = "0";
-      const time = exchange.timeOf(next.to);
-      if (exchange.head !== null && exchange.head.block > last)
-        exchange.head = { block: last, time };
-      await client.query("select dex_private.take_back($1, $2)", [last, new Date(time)]);
+      const stay = blocks.slice(0, Math.max(0, blocks.length - next.blocks));
+      const taken = blocks.slice(stay.length);
+      const to =
+        (stay.at(-1)?.number ?? -1) +
+        (taken.length > 0
+          ? Math.min(next.skip, taken[0]!.number - (stay.at(-1)?.number ?? -1) - 1)
+          : 0);
+      if (to < 0) return;
+      await client.query("select ingest.take_back($1)", [to]);
+      exchange.record(stay);
       return;
     }
     case "register":
-      return register(client, recording, next.pair);
-    case "remove": {
-      const [base] = PAIRS[next.pair]!;
-      recording.pairs = recording.pairs.filter((row) => row["base"] !== base);
-      await client.query("delete from dex_pair where base = $1", [base]);
+      return register(client, exchange, next);
+    case "rename": {
+      const address = anAddress(TOKENS[next.token]!);
+      const { tokens, pairs } = recording;
+      const symbol = next.symbol === null ? {} : { symbol: next.symbol };
+      const renamed = { address, decimals: String(next.decimals), ...symbol };
+      recording.tokens = [...tokens.filter((row) => row["address"] !== address), renamed];
+      const isRight = namePairs(recording);
+      const refused = await isRefused(client, () =>
+        registerTokens(client, { address, symbol: next.symbol, decimals: next.decimals }),
+      );
+      if (refused === isRight)
+        throw new Error(`register_token was ${refused ? "" : "not "}refused`);
+      if (refused) Object.assign(recording, { tokens, pairs });
       return;
     }
-    case "head": {
-      exchange.head =
-        next.at === null
-          ? null
-          : { block: exchange.blockOf(next.at), time: exchange.timeOf(next.at) };
-      if (exchange.head === null) await client.query("delete from dex_head");
-      else await moveHead(client, exchange.head);
+    case "refused": {
+      const { head } = exchange;
+      if (head === undefined) return;
+      const wrong = REFUSALS[next.how](exchange.next(next.block, head), head);
+      if (!(await isRefused(client, () => writeBlock(client, wrong)))) {
+        throw new Error(`a block was written that is ${next.how}: ${JSON.stringify(wrong)}`);
+      }
+      return;
     }
+    case "rebuild":
+      await client.query("select ingest.rebuild()");
   }
 }
 
-/** Moves the head as an indexer does: kept figures go along with it. */
-async function moveHead(
-  client: Client,
-  { block, time }: { block: number; time: number },
-): Promise<void> {
-  const moved = await client.query("update dex_head set block = $1, time = $2", [
-    block,
-    new Date(time),
-  ]);
-  if (moved.rowCount === 1) return;
-  await client.query("insert into dex_head (block, time) values ($1, $2)", [block, new Date(time)]);
-}
-
-async function compare(client: Client, exchange: Exchange, now: number): Promise<void> {
+async function compare(client: Client, exchange: Exchange): Promise<void> {
   const { rows } = await client.query<Figures>({
     // Planning these views takes longer than reading them.
     name: "compare_figures",
@@ -399,7 +542,7 @@ async function compare(client: Client, exchange: Exchange, now: number): Promise
       order by market.pair collate "C"
     `,
   });
-  const expected = bruteForce(exchange.recording, exchange.head ?? { time: now });
+  const expected = bruteForce(exchange.recording, exchange.moment ?? { block: -1, time: 0 });
   for (const [index, figures] of expected.entries()) {
     for (const [name, value] of Object.entries(figures)) {
       const found = rows[index]?.[name as keyof Figures];
@@ -412,19 +555,19 @@ async function compare(client: Client, exchange: Exchange, now: number): Promise
   if (rows.length !== expected.length) throw new Error(`there are ${rows.length} markets`);
 }
 
-/** Compares the first pair's book and candles. While it is not registered, it has none. */
+/** Compares the first pair's book and candles. */
 async function compareAnswers(
   client: Client,
   exchange: Exchange,
-  now: number,
-  { depth, minutes, limit, empty, ...moments }: Asked,
+  { depth, minutes, limit, empty, ...asked }: Asked,
 ): Promise<void> {
-  const [base, quote] = PAIRS[0];
-  const pair = exchange.recording.pairs.find((row) => row["base"] === base);
-  const at = exchange.head ?? { time: now };
-  const timeOf = (moment: Moment | null): number | null =>
-    moment === null ? null : exchange.timeOf(moment);
-  const [from, to] = [timeOf(moments.from), timeOf(moments.to)];
+  const [pair] = exchange.recording.pairs;
+  const at = exchange.moment;
+  if (pair === undefined || at === undefined) return;
+  const { base, quote } = pair;
+  const timeOf = (before: number | null): number | null =>
+    before === null ? null : at.time - Math.round(before * SECOND);
+  const [from, to] = [timeOf(asked.from), timeOf(asked.to)];
   const dateOf = (time: number | null): Date | null => (time === null ? null : new Date(time));
 
   const book = await client.query({
@@ -432,7 +575,7 @@ async function compareAnswers(
     text: "select * from dex_book($1, $2, $3)",
     values: [base, quote, depth],
   });
-  expectSame("book", book.rows, pair ? bookOf(pair, exchange.recording, at, depth) : []);
+  expectSame("book", book.rows, bookOf(pair, exchange.recording, at, depth));
 
   const candles = await client.query({
     name: "compare_candles",
@@ -443,7 +586,7 @@ async function compareAnswers(
   expectSame(
     `candles of ${JSON.stringify(question)}`,
     candles.rows,
-    pair ? candlesOf(pair, exchange.recording, at, question) : [],
+    candlesOf(pair, exchange.recording, at, question),
   );
 }
 

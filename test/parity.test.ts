@@ -1,7 +1,16 @@
 // The same figures by SQL, by REST v1 and v2, and by GraphQL.
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
-import { anOffer, aTrade, DAI, insert, MKR, registerMarkets, setHead, WETH } from "./factories.ts";
+import {
+  anOffer,
+  aTrade,
+  DAI,
+  MKR,
+  registerMarkets,
+  registerPair,
+  WETH,
+  write,
+} from "./factories.ts";
 import { dataOf } from "./graphql.ts";
 
 let database: TestDatabase;
@@ -10,25 +19,32 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   // A third market that never traded.
-  await insert(database.writer, "dex_pair", { base_gem: MKR, quote_gem: DAI, active: false });
-  await insert(database.writer, "dex_trade", [
-    aTrade({ hour: 1, base: "3", quote: "1" }),
-    aTrade({ hour: 20, base: "7", quote: "2000.000000000000000001" }),
-    aTrade({ hour: 29, side: "buy", base: "0.000000000000000003", quote: "0.000000000000000001" }),
-    aTrade({ hour: 30, base: "1.5", quote: "600" }),
-    aTrade({
-      hour: 28,
-      baseGem: MKR,
-      quoteGem: WETH,
-      base: "100000000000000000000.5",
-      quote: "11",
-    }),
-  ]);
-  await insert(database.writer, "dex_offer", [
-    anOffer({ id: 101, side: "buy", base: "7", quote: "699" }),
-    anOffer({ id: 102, side: "sell", base: "3", quote: "400" }),
-  ]);
-  await setHead(database.writer, 30);
+  await registerPair(database.writer, MKR, DAI, false);
+  await write(database.writer, {
+    trades: [
+      aTrade({ hour: 1, base: "3", quote: "1" }),
+      aTrade({ hour: 20, base: "7", quote: "2000.000000000000000001" }),
+      aTrade({
+        hour: 29,
+        side: "buy",
+        base: "0.000000000000000003",
+        quote: "0.000000000000000001",
+      }),
+      aTrade({ hour: 30, base: "1.5", quote: "600" }),
+      aTrade({
+        hour: 28,
+        baseGem: MKR,
+        quoteGem: WETH,
+        base: "100000000000000000000.5",
+        quote: "11",
+      }),
+    ],
+    offers: [
+      anOffer({ id: 101, side: "buy", base: "7", quote: "699" }),
+      anOffer({ id: 102, side: "sell", base: "3", quote: "400" }),
+    ],
+    head: 30,
+  });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {

@@ -3,91 +3,90 @@
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import { explain, rowsRead, type Explained, type Statement } from "./explain.ts";
-import { aTrade, DAI, insert, registerMarkets, WETH } from "./factories.ts";
-import { dataOf } from "./graphql.ts";
+import { aTrade, DAI, registerMarkets, WETH, write } from "./factories.ts";
+import { dataOf, type TradesPage } from "./graphql.ts";
 
 const TRADES = 200_000;
+const OFFERS = TRADES / 4;
 const PAGE = 100;
 
 let database: TestDatabase;
 let app: TestApp;
 const sent: Statement[] = [];
 
-beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  // A third of all trades are in WETHDAI, the rest in 20 pairs of tokens of no market; three to a
-  // block of 12 seconds, by 500 takers and 100 makers. No trigger: this is about reading.
-  await database.owner.query("alter table dex_trade disable trigger user");
-  await database.owner.query(
-    `insert into dex_trade (
-      offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
-    )
-    select
-      n / 4,
-      case when n % 3 = 0 then (select id from dex_pair where market = 'WETHDAI') end,
-      case when n % 3 = 0 then 'WETHDAI' end,
-      case when n % 2 = 0 then 'sell' else 'buy' end,
-      '0x' || lpad(to_hex(n % 42), 64, '0'),
-      '0x' || lpad(to_hex(n * 7919 % 100), 40, '0'),
-      '0x' || lpad(to_hex(n * 104729 % 500), 40, '0'),
-      case when n % 3 > 0 then '0x' || lpad(to_hex(n % 20), 40, '0')
-        when n % 2 = 0 then $2 else $3 end,
-      case when n % 2 = 0 then 'WETH' else 'DAI' end,
-      round((1 + n % 10)::numeric, 18),
-      case when n % 3 > 0 then '0x' || lpad(to_hex(20 + n % 20), 40, '0')
-        when n % 2 = 0 then $3 else $2 end,
-      case when n % 2 = 0 then 'DAI' else 'WETH' end,
-      round((100 + n % 7)::numeric, 18),
-      100,
-      n / 3,
-      timestamptz '2026-01-01 00:00:00+00' + n / 3 * interval '12 seconds',
-      '0x' || lpad(to_hex(n), 64, '0'),
-      n % 3
-    from generate_series(1, $1::bigint) as n`,
-    [TRADES, WETH, DAI],
-  );
-  await database.owner.query("alter table dex_trade enable trigger user");
-  await database.owner.query(
-    `select dex_private.recompute_figures(array_agg(market_id), array_agg(minute))
-    from (
-      select distinct
-        market_id,
-        dex_private.minute_of(time) as minute
-      from dex_trade
-      where market_id is not null
-    ) as minutes`,
-  );
-  await database.owner.query("insert into dex_head select max(block), max(time) from dex_trade");
+// A third of all trades are in WETHDAI, the rest in 20 pairs of tokens of no market; three to a block of
+// 12 seconds, by 500 takers and 100 makers. An offer has four trades.
+const FILL = `
+  insert into dex_block (number, time, first_trade, has_rows)
+  select
+    block,
+    timestamptz '2026-01-01 00:00:00+00' + block * interval '12 seconds',
+    greatest(3 * block, 1),
+    true
+  from generate_series(0, ${TRADES} / 3) as block;
+
+  create temporary view made as
+  select
+    n,
+    case when n % 3 = 0 then pair.id end as market_id,
+    case when n % 3 = 0 then pair.market end as market,
+    case when n % 3 > 0 then null when n % 2 = 0 then 'sell' else 'buy' end as act,
+    '0x' || lpad(to_hex(n % 42), 64, '0') as pair,
+    '0x' || lpad(to_hex(n * 7919 % 100), 40, '0') as maker,
+    '0x' || lpad(to_hex(n * 104729 % 500), 40, '0') as taker,
+    case when n % 3 > 0 then '0x' || lpad(to_hex(n % 20), 40, '0')
+      when n % 2 = 0 then pair.base_gem else pair.quote_gem end as lot_gem,
+    case when n % 3 > 0 then null when n % 2 = 0 then 'WETH' else 'DAI' end as lot_tkn,
+    round((1 + n % 10)::numeric, 18) as lot_amt,
+    case when n % 3 > 0 then '0x' || lpad(to_hex(20 + n % 20), 40, '0')
+      when n % 2 = 0 then pair.quote_gem else pair.base_gem end as bid_gem,
+    case when n % 3 > 0 then null when n % 2 = 0 then 'DAI' else 'WETH' end as bid_tkn,
+    round((100 + n % 7)::numeric, 18) as bid_amt,
+    '0x' || lpad(to_hex(n), 64, '0') as tx
+  from generate_series(1, ${TRADES}::bigint) as n
+  join dex_pair as pair on pair.market = 'WETHDAI';
+
+  insert into dex_offer (
+    id, block, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, time, tx
+  )
+  select
+    n, block.number, market_id, market, act, pair, maker, lot_gem, lot_tkn, 100 * lot_amt,
+    bid_gem, bid_tkn, 100 * bid_amt, dex_private.price_of(act, lot_amt, bid_amt), block.time, tx
+  from made
+  join dex_block as block on block.number = n * 4 / 3
+  where n < ${OFFERS};
+
+  insert into dex_trade (
+    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+  )
+  select
+    n, n / 4, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, dex_private.price_of(act, lot_amt, bid_amt), block.number, block.time,
+    tx, n % 3
+  from made
+  join dex_block as block on block.number = n / 3
+  order by n;
+
+  select ingest.rebuild();
+`;
+
+const STATES = {
   // All pages are known to be visible, so that an index may be read without its table.
-  await database.owner.query("vacuum analyze");
+  analyzed: "vacuum analyze",
+  "never analyzed": ["dex_block", "dex_offer", "dex_trade"]
+    .map((table) => `alter table ${table} set (autovacuum_enabled = false)`)
+    .join(";\n"),
+};
 
-  database.reader.on("connect", (client) => {
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    const recording = (...args: unknown[]): unknown => {
-      const [first, values] = args;
-      if (typeof first === "string") sent.push({ text: first, values: values as unknown[] });
-      else if (typeof first === "object" && first !== null) sent.push(first as Statement);
-      return query(...args);
-    };
-    client.query = recording as typeof client.query;
-  });
-  app = await makeTestApp(database.reader, { cache: "off" });
-  await dataOf(app, "{ __typename }");
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
-
-/** What the statements sent by this did to read trades. */
-async function explained(act: () => Promise<unknown>): Promise<Explained> {
+/** What the statements sent by this did to read the table. */
+async function explained(act: () => Promise<unknown>, table = "dex_trade"): Promise<Explained> {
   sent.length = 0;
   await act();
-  const reading = sent.filter(({ text }) => /\b(dex_trade|market_trade)\b/.test(text));
+  const reading = sent.filter(({ text }) => new RegExp(`\\b${table}\\b`).test(text));
   expect(reading).toHaveLength(1);
-  return explain(database.reader, reading[0]!, "dex_trade");
+  return explain(database.reader, reading[0]!, table);
 }
 
 const pageOf = (args: string): Promise<Explained> =>
@@ -103,194 +102,326 @@ function expectPageOnly({ rowsRead, wholeTable, indexes }: Explained): void {
 const address = (n: number): string => `0x${n.toString(16).padStart(40, "0")}`;
 const taker = address(7);
 
-it.each([
-  ["the newest of all", ", orderBy: BLOCK_DESC"],
-  ["the newest of all by time", ", orderBy: [TIME_DESC, IDX_DESC]"],
-  ["the newest by id", ", orderBy: PRIMARY_KEY_DESC"],
-  ["a page by market", ', condition: { market: "WETHDAI" }, orderBy: BLOCK_DESC'],
-  ["a page by market in order of time", ', condition: { market: "WETHDAI" }, orderBy: TIME_DESC'],
-  [
-    "a page by market and taker",
-    `, condition: { market: "WETHDAI", taker: "${taker}" }, orderBy: BLOCK_DESC`,
-  ],
-  ["a page by taker", `, condition: { taker: "${taker}" }, orderBy: BLOCK_DESC`],
-  ["a page by maker", `, condition: { maker: "${taker}" }, orderBy: BLOCK_DESC`],
-  ["a page by maker in order of time", `, condition: { maker: "${taker}" }, orderBy: TIME_ASC`],
-  ["a page by offer", ", condition: { offerId: 7 }, orderBy: BLOCK_DESC"],
-  ["a filter by market", ', filter: { market: { equalTo: "WETHDAI" } }, orderBy: BLOCK_DESC'],
-])("%s reads the page", async (_name, args) => {
-  expectPageOnly(await pageOf(args));
-});
+describe.each(Object.entries(STATES))("%s", (_state, state) => {
+  beforeAll(async () => {
+    database = await makeDatabase();
+    await registerMarkets(database.writer);
+    const owner = await database.owner.connect();
+    await owner.query(FILL);
+    owner.release(true);
+    await database.owner.query(state);
 
-const SERVED = [
-  ...["ID", "BLOCK", "TIME", "OFFER_ID", "MARKET", "MAKER", "TAKER"],
-  ...["TIME IDX", "BLOCK IDX", "MARKET BLOCK", "MAKER BLOCK", "TAKER BLOCK", "OFFER_ID BLOCK"],
-  ...["MARKET TIME", "MAKER TIME", "TAKER TIME", "OFFER_ID TIME"],
-];
+    database.reader.on("connect", (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      const recording = (...args: unknown[]): unknown => {
+        const [first, values] = args;
+        if (typeof first === "string") sent.push({ text: first, values: values as unknown[] });
+        else if (typeof first === "object" && first !== null) sent.push(first as Statement);
+        return query(...args);
+      };
+      client.query = recording as typeof client.query;
+    });
+    app = await makeTestApp(database.reader, { cache: "off" });
+    await dataOf(app, "{ __typename }");
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
 
-it.each(SERVED.flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]))(
-  "the order %s is read from an index, the first page and the next by cursor",
-  async (served) => {
-    const [columns, direction] = served.split("|");
-    const order = columns!.split(" ").map((column) => `${column}_${direction!}`);
-    const orderBy = `, orderBy: [${order.join(", ")}]`;
-    expectPageOnly(await pageOf(orderBy));
-    // Deep in the set: the cursor of the row at half of it.
-    const { allDexTrades } = await dataOf(
-      app,
-      `{ allDexTrades(first: 1, offset: ${TRADES / 2}${orderBy}) { pageInfo { endCursor } } }`,
-    );
-    expectPageOnly(await pageOf(`${orderBy}, after: "${allDexTrades.pageInfo.endCursor!}"`));
-  },
-);
+  it.each([
+    ["the newest of all", ", orderBy: BLOCK_DESC"],
+    ["the newest of all by time", ", orderBy: [TIME_DESC, IDX_DESC]"],
+    ["the newest by id", ", orderBy: PRIMARY_KEY_DESC"],
+    ["a page by market", ', condition: { market: "WETHDAI" }, orderBy: BLOCK_DESC'],
+    ["a page by market in order of time", ', condition: { market: "WETHDAI" }, orderBy: TIME_DESC'],
+    [
+      "a page by market and taker",
+      `, condition: { market: "WETHDAI", taker: "${taker}" }, orderBy: BLOCK_DESC`,
+    ],
+    ["a page by taker", `, condition: { taker: "${taker}" }, orderBy: BLOCK_DESC`],
+    ["a page by maker", `, condition: { maker: "${taker}" }, orderBy: BLOCK_DESC`],
+    ["a page by maker in order of time", `, condition: { maker: "${taker}" }, orderBy: TIME_ASC`],
+    ["a page by offer", ", condition: { offerId: 7 }, orderBy: BLOCK_DESC"],
+    ["a filter by market", ', filter: { market: { equalTo: "WETHDAI" } }, orderBy: BLOCK_DESC'],
+  ])("%s reads the page", async (_name, args) => {
+    expectPageOnly(await pageOf(args));
+  });
 
-const TOKENS_EITHER_WAY = `or: [
+  const SERVED = [
+    ...["ID", "BLOCK", "TIME", "OFFER_ID", "MARKET", "MAKER", "TAKER"],
+    ...["TIME IDX", "BLOCK IDX", "MARKET BLOCK", "MAKER BLOCK", "TAKER BLOCK", "OFFER_ID BLOCK"],
+    ...["MARKET TIME", "MAKER TIME", "TAKER TIME", "OFFER_ID TIME"],
+  ];
+
+  it.each(SERVED.flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]))(
+    "the order %s is read from an index, the first page and the next by cursor",
+    async (served) => {
+      const [columns, direction] = served.split("|");
+      const order = columns!.split(" ").map((column) => `${column}_${direction!}`);
+      const orderBy = `, orderBy: [${order.join(", ")}]`;
+      expectPageOnly(await pageOf(orderBy));
+      // Deep in the set: the cursor of the row at half of it.
+      const { allDexTrades } = await dataOf(
+        app,
+        `{ allDexTrades(first: 1, offset: ${TRADES / 2}${orderBy}) { pageInfo { endCursor } } }`,
+      );
+      expectPageOnly(await pageOf(`${orderBy}, after: "${allDexTrades.pageInfo.endCursor!}"`));
+    },
+  );
+
+  const TOKENS_EITHER_WAY = `or: [
   { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
   { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
 ]`;
-/** The tokens of one trade in 30, of no market. */
-const RARE_EITHER_WAY = `or: [
+  /** The tokens of one trade in 30, of no market. */
+  const RARE_EITHER_WAY = `or: [
   { lotGem: { equalTo: "${address(7)}" }, bidGem: { equalTo: "${address(27)}" } }
   { lotGem: { equalTo: "${address(27)}" }, bidGem: { equalTo: "${address(7)}" } }
 ]`;
 
-describe.each([
-  ["of a market", TOKENS_EITHER_WAY],
-  ["of no market", RARE_EITHER_WAY],
-])("both tokens %s either way", (_whose, either) => {
-  it.each(
-    ["ID", "BLOCK", "TIME", "BLOCK IDX", "TIME IDX"].flatMap((columns) => [
-      `${columns}|ASC`,
-      `${columns}|DESC`,
-    ]),
-  )("read the page in the order %s", async (order) => {
-    const [columns, direction] = order.split("|");
-    const orderBy = columns!.split(" ").map((column) => `${column}_${direction!}`);
-    expectPageOnly(await pageOf(`, orderBy: [${orderBy.join(", ")}], filter: { ${either} }`));
+  describe.each([
+    ["of a market", TOKENS_EITHER_WAY],
+    ["of no market", RARE_EITHER_WAY],
+  ])("both tokens %s either way", (_whose, either) => {
+    it.each(
+      ["ID", "BLOCK", "TIME", "BLOCK IDX", "TIME IDX"].flatMap((columns) => [
+        `${columns}|ASC`,
+        `${columns}|DESC`,
+      ]),
+    )("read the page in the order %s", async (order) => {
+      const [columns, direction] = order.split("|");
+      const orderBy = columns!.split(" ").map((column) => `${column}_${direction!}`);
+      expectPageOnly(await pageOf(`, orderBy: [${orderBy.join(", ")}], filter: { ${either} }`));
+    });
   });
-});
 
-it("both tokens either way in a time range, in the order of time, read the page", async () => {
-  expectPageOnly(
-    await pageOf(`, orderBy: TIME_DESC, filter: {
-      time: { greaterThanOrEqualTo: "2026-01-03T00:00:00Z", lessThan: "2026-01-13T00:00:00Z" }
-      ${TOKENS_EITHER_WAY}
-    }`),
+  const ONE_WAY = `lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" }`;
+  const DAYS =
+    'time: { greaterThanOrEqualTo: "2026-01-03T00:00:00Z", lessThan: "2026-01-09T00:00:00Z" }';
+  const HOURS =
+    'time: { greaterThan: "2026-01-03T00:00:00Z", lessThanOrEqualTo: "2026-01-03T06:00:00Z" }';
+
+  it.each([
+    ["a range of time", `filter: { ${DAYS} }`],
+    ["a range of time of a market", `condition: { market: "WETHDAI" }, filter: { ${DAYS} }`],
+    ["a range of time of a taker", `condition: { taker: "${taker}" }, filter: { ${DAYS} }`],
+    ["a range of time, within an or", `filter: { or: [{ ${DAYS} }] }`],
+    ["a range of blocks", "filter: { block: { greaterThan: 20000, lessThanOrEqualTo: 40000 } }"],
+    [
+      "a range of blocks of a market",
+      'condition: { market: "WETHDAI" }, filter: { block: { greaterThanOrEqualTo: 20000, lessThan: 40000 } }',
+    ],
+    ["what is before a moment", 'filter: { time: { lessThan: "2026-01-03T00:00:00Z" } }'],
+    [
+      "what is before a moment, of a market",
+      'filter: { market: { equalTo: "WETHDAI" }, time: { lessThanOrEqualTo: "2026-01-03T00:00:00Z" } }',
+    ],
+    ["what is from a block on", "filter: { block: { greaterThanOrEqualTo: 40000 } }"],
+    ["a block", "condition: { block: 40000 }"],
+    ["a moment", 'condition: { time: "2026-01-03T00:00:00Z" }'],
+    ["blocks side by side", "filter: { block: { in: [40001, 40000, 40002] } }"],
+    ["both tokens either way in a range of time", `filter: { ${DAYS}, ${TOKENS_EITHER_WAY} }`],
+    ["no market", "condition: { market: null }"],
+    ["no market, by a filter", "filter: { market: { isNull: true } }"],
+    ["a list of one market", 'filter: { market: { in: ["WETHDAI"] } }'],
+  ])("%s reads the page, in the order of blocks and of time, both ways", async (_name, args) => {
+    for (const orderBy of ["BLOCK_ASC", "BLOCK_DESC", "TIME_ASC", "[TIME_DESC, IDX_DESC]"]) {
+      expectPageOnly(await pageOf(`, orderBy: ${orderBy}, ${args}`));
+    }
+  });
+
+  it.each([
+    ["filter", `filter: { ${ONE_WAY} }`],
+    ["condition", `condition: { lotGem: "${WETH}", bidGem: "${DAI}" }`],
+  ])(
+    "one direction of two tokens reads at most what the other has beside it, by %s",
+    async (_name, args) => {
+      for (const orderBy of ["BLOCK_DESC", "TIME_ASC"]) {
+        expectPageOnly(await pageOf(`, orderBy: ${orderBy}, ${args}`));
+      }
+    },
   );
-});
 
-it("both tokens either way in a time range read at most the range", async () => {
-  const { rowsRead, wholeTable, indexes } = await pageOf(`, orderBy: BLOCK_DESC, filter: {
-    time: { greaterThanOrEqualTo: "2026-01-03T00:00:00Z", lessThan: "2026-01-03T06:00:00Z" }
-    ${TOKENS_EITHER_WAY}
-  }`);
-  expect(indexes).not.toHaveLength(0);
-  expect(wholeTable).toBe(false);
-  // 6 hours are 1,800 blocks of 12 seconds, with one trade each between these.
-  expect(rowsRead).toBeLessThanOrEqual(1800);
-});
-
-const NEWER = 30;
-
-it.each([
-  ["all trades", "", "true"],
-  ["a market", 'condition: { market: "WETHDAI" }', "market = 'WETHDAI'"],
-  ["a taker", `condition: { taker: "${taker}" }`, `taker = '${taker}'`],
-  ["a maker", `condition: { maker: "${taker}" }`, `maker = '${taker}'`],
-  [
-    "a market and taker",
-    `condition: { market: "WETHDAI", taker: "${taker}" }`,
-    `market = 'WETHDAI' and taker = '${taker}'`,
-  ],
-  [
-    "both tokens either way",
-    `filter: { ${TOKENS_EITHER_WAY} }`,
-    `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
-  ],
-  [
-    "a market's time range",
-    'condition: { market: "WETHDAI" }, filter: { time: { lessThan: "2026-01-05T00:00:00Z" } }',
-    "market = 'WETHDAI' and time < '2026-01-05'",
-  ],
-])(
-  "a page with totalCount of %s, asked again, reads only newer trades",
-  async (_name, args, where) => {
-    const query = `{ allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${args}) { totalCount nodes { id } } }`;
-    await dataOf(app, query);
-    await insert(
-      database.writer,
-      "dex_trade",
-      Array.from({ length: NEWER }, () => aTrade({ taker, maker: taker })),
+  it.each([
+    ["both tokens either way", TOKENS_EITHER_WAY],
+    ["one direction of two tokens", ONE_WAY],
+  ])("%s in a range of time read at most the range", async (_name, tokens) => {
+    const { rowsRead, wholeTable, indexes } = await pageOf(
+      `, orderBy: BLOCK_DESC, filter: { ${HOURS} ${tokens} }`,
     );
-    sent.length = 0;
-    const { allDexTrades } = await dataOf(app, query);
-    const { rows } = await database.owner.query<{ count: number }>(
-      `select count(*)::integer as count from dex_trade where ${where}`,
-    );
-    expect(allDexTrades.totalCount).toBe(rows[0]!.count);
+    expect(indexes).not.toHaveLength(0);
+    expect(wholeTable).toBe(false);
+    // 6 hours are 1,800 blocks of 12 seconds, with one trade each between these.
+    expect(rowsRead).toBeLessThanOrEqual(1800);
+  });
 
+  describe("offers", () => {
+    const offersOf = (args: string): Promise<Explained> =>
+      explained(
+        () => dataOf(app, `{ allDexOffers(first: ${PAGE}, ${args}) { nodes { id price tx } } }`),
+        "dex_offer",
+      );
+
+    it.each(
+      [
+        ...["ID", "BLOCK", "TIME", "MARKET", "MAKER"],
+        ...["MARKET BLOCK", "MARKET TIME", "MAKER BLOCK", "MAKER TIME"],
+      ].flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]),
+    )(
+      "in the order %s are read from an index, the first page and the next by cursor",
+      async (order) => {
+        const [columns, direction] = order.split("|");
+        const names = columns!.split(" ").map((column) => `${column}_${direction!}`);
+        const orderBy = `orderBy: [${names.join(", ")}]`;
+        expectPageOnly(await offersOf(orderBy));
+        const { allDexOffers } = await dataOf<{ allDexOffers: TradesPage }>(
+          app,
+          `{ allDexOffers(first: 1, offset: ${OFFERS / 2}, ${orderBy}) { pageInfo { endCursor } } }`,
+        );
+        expectPageOnly(await offersOf(`${orderBy}, after: "${allDexOffers.pageInfo.endCursor!}"`));
+      },
+    );
+
+    // A maker has 500 of 50,000 offers, of which 6 of 9.26 days and 40,000 of 66,667 blocks are so many.
+    it.each([
+      ["a range of time", DAYS, 324],
+      ["a range of blocks", "block: { lessThan: 40000 }", 300],
+    ])("of a maker in %s read at most the range", async (_name, range, most) => {
+      const { rowsRead, wholeTable, indexes } = await offersOf(
+        `orderBy: BLOCK_DESC, condition: { maker: "${taker}" }, filter: { ${range} }`,
+      );
+      expect(indexes).not.toHaveLength(0);
+      expect(wholeTable).toBe(false);
+      expect(rowsRead).toBeLessThanOrEqual(most);
+    });
+
+    it.each([
+      ["a market", 'condition: { market: "WETHDAI" }'],
+      ["a maker", `condition: { maker: "${taker}" }`],
+      ["a range of time", `filter: { ${DAYS} }`],
+      ["a market in a range of time", `condition: { market: "WETHDAI" }, filter: { ${DAYS} }`],
+      ["two tokens either way", `filter: { ${TOKENS_EITHER_WAY} }`],
+      ["two tokens one way", `filter: { ${ONE_WAY} }`],
+    ])("of %s read the page, in the order of blocks and of time", async (_name, args) => {
+      for (const orderBy of ["BLOCK_ASC", "BLOCK_DESC", "TIME_ASC", "TIME_DESC"]) {
+        expectPageOnly(await offersOf(`orderBy: ${orderBy}, ${args}`));
+      }
+    });
+  });
+
+  const NEWER = 30;
+
+  /** Writes a block of trades of the taker, an hour behind the head. */
+  async function addNewer(): Promise<void> {
+    const { rows } = await database.writer.query<{ block: number; time: string }>(
+      "select block + 1 as block, (time + interval '1 hour')::text as time from dex_head",
+    );
+    const trades = Array.from({ length: NEWER }, (_, idx) =>
+      aTrade({ ...rows[0]!, idx, taker, maker: taker }),
+    );
+    await write(database.writer, { trades });
+  }
+
+  /** Beside what is counted, a count looks for the trades it goes on from, twice, and for the one it ends at. */
+  const BESIDE = 2 * 3 + 1;
+
+  async function countingRead(): Promise<Explained> {
     const counting = sent.filter(({ text }) => text.includes("count(*)"));
     expect(counting).toHaveLength(1);
-    const { rowsRead, wholeTable, indexes } = await explain(
-      database.reader,
-      counting[0]!,
-      "dex_trade",
-    );
-    expect(wholeTable).toBe(false);
-    // By their ids alone: another index would be gone through for the whole history of what is asked.
-    expect(new Set(indexes)).toEqual(new Set(["dex_trade_pkey"]));
-    // The newer ones, and the newest for its id.
-    expect(rowsRead).toBeGreaterThanOrEqual(NEWER);
-    expect(rowsRead).toBeLessThanOrEqual(NEWER + 1);
-  },
-);
-
-it("v2 trades read the page, the newest and at any fromId", async () => {
-  for (const fromId of ["", `&fromId=${TRADES / 2}`, `&fromId=${TRADES / 10}`]) {
-    expectPageOnly(
-      await explained(() =>
-        app.request.get(`/v2/trades/weth/dai?limit=${PAGE}${fromId}`).expect(200),
-      ),
-    );
+    const read = await explain(database.reader, counting[0]!, "dex_trade");
+    expect(read.wholeTable).toBe(false);
+    return read;
   }
-});
 
-it("the figures of a market read hours and minutes, and not the trades of its last day", async () => {
-  // In the middle of a minute, so that each window cuts one. A day has 7,200 trades of the market.
-  await database.owner.query("update dex_head set time = time - interval '17 seconds'");
-  for (const kind of ["v1/markets", "v1/prices", "v2/volumes", "v2/summary"]) {
-    sent.length = 0;
-    await app.request.get(`/${kind}/weth/dai`).expect(200);
-    const [statement] = sent.filter(({ text }) => text.includes("dex_private.as_of"));
-    const read = async (table: string): Promise<number> =>
-      (await explain(database.reader, statement!, table)).rowsRead;
-    // The minutes of the 4 hours that windows start in and of the head's own; the minutes that windows
-    // start in, and whether minutes are late.
-    expect(await read("minute_figure")).toBeLessThanOrEqual(7 * 60 + 4);
-    // 5 trades a minute, of the 4 minutes that windows start in and of the head's own; the last one,
-    // and for its time once more; the one that stood 24 hours ago, and the block before it.
-    expect(await read("dex_trade")).toBeLessThanOrEqual(5 * 5 + 2 + 2 + 2);
-  }
-});
+  it.each([
+    ["all trades", "", "true"],
+    ["a market", 'condition: { market: "WETHDAI" }', "market = 'WETHDAI'"],
+    ["a taker", `condition: { taker: "${taker}" }`, `taker = '${taker}'`],
+    ["a maker", `condition: { maker: "${taker}" }`, `maker = '${taker}'`],
+    [
+      "a market and taker",
+      `condition: { market: "WETHDAI", taker: "${taker}" }`,
+      `market = 'WETHDAI' and taker = '${taker}'`,
+    ],
+    [
+      "both tokens either way",
+      `filter: { ${TOKENS_EITHER_WAY} }`,
+      `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
+    ],
+    [
+      "a market's time range",
+      'condition: { market: "WETHDAI" }, filter: { time: { lessThan: "2026-01-05T00:00:00Z" } }',
+      "market = 'WETHDAI' and time < '2026-01-05'",
+    ],
+  ])(
+    "a page with totalCount of %s, asked again, reads only newer trades",
+    async (_name, args, where) => {
+      const query = `{ allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${args}) { totalCount nodes { id } } }`;
+      await dataOf(app, query);
+      await addNewer();
+      sent.length = 0;
+      const { allDexTrades } = await dataOf(app, query);
+      const { rows } = await database.owner.query<{ count: number }>(
+        `select count(*)::integer as count from dex_trade where ${where}`,
+      );
+      expect(allDexTrades.totalCount).toBe(rows[0]!.count);
 
-it.each([
-  ["1h", 3600],
-  ["1d", 86_400],
-])("candles of %s read their hours and two trades each", async (interval, seconds) => {
-  // The market has trades for 200,000 / 3 × 12 s, or 222 hours: 9 days and 6 hours.
-  const hours = 222;
-  const candles = Math.min(100, Math.floor((hours * 3600) / seconds));
-  const read = await rowsRead(
-    database.owner,
-    `select * from dex_candles('WETH', 'DAI', '${interval}', null, null, ${candles})`,
+      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(NEWER + BESIDE);
+
+      // The block is taken back, and another comes in its place: the count goes on from before it.
+      await database.writer.query("select ingest.take_back(block - 1) from dex_head");
+      await addNewer();
+      sent.length = 0;
+      await dataOf(app, query);
+      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(10_000 + BESIDE);
+    },
   );
 
-  // The first and the last of each, each with the one behind it, which has another time; and those of
-  // the head's minute, which is not over: 5 a minute.
-  expect(read["dex_trade"]).toBeLessThanOrEqual(4 * candles + 2 * 5);
-  // Each hour once to find the candles, once for their sums, and once more to see whether the head
-  // cuts it, of days that begin and end within; the minutes of the one that it does.
-  const each = (candles * seconds) / 3600;
-  expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
-  expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
+  it("v2 trades read the page, the newest and at any fromId", async () => {
+    for (const fromId of ["", `&fromId=${TRADES / 2}`, `&fromId=${TRADES / 10}`]) {
+      expectPageOnly(
+        await explained(() =>
+          app.request.get(`/v2/trades/weth/dai?limit=${PAGE}${fromId}`).expect(200),
+        ),
+      );
+    }
+  });
+
+  it("the figures of a market read one row that is kept, and no trade", async () => {
+    for (const kind of ["v1/markets", "v1/prices", "v2/volumes", "v2/summary"]) {
+      sent.length = 0;
+      await app.request.get(`/${kind}/weth/dai`).expect(200);
+      const [statement] = sent.filter(({ text }) => text.includes("dex_private.as_of"));
+      const read = async (table: string): Promise<number> =>
+        (await explain(database.reader, statement!, table)).rowsRead;
+      // Two markets are registered.
+      expect(await read("market_figure")).toBeLessThanOrEqual(2);
+      for (const table of ["dex_trade", "minute_figure", "hour_figure"]) {
+        expect(await read(table)).toBe(0);
+      }
+    }
+  });
+
+  it.each([
+    ["1h", 3600],
+    ["1d", 86_400],
+  ])("candles of %s read their hours and two trades each", async (interval, seconds) => {
+    // The market has trades for 200,000 / 3 × 12 s, or 222 hours: 9 days and 6 hours.
+    const hours = 222;
+    const candles = Math.min(100, Math.floor((hours * 3600) / seconds));
+    const read = await rowsRead(
+      database.owner,
+      `select * from dex_candles('WETH', 'DAI', '${interval}', null, null, ${candles})`,
+    );
+
+    // The first and the last of each, each with the one behind it, which has another time; and those of
+    // the head's minute, which is not over: 5 a minute.
+    expect(read["dex_trade"]).toBeLessThanOrEqual(4 * candles + 2 * 5);
+    // Each hour once to find the candles, once for their sums, and once more to see whether the head
+    // cuts it, of days that begin and end within; the minutes of the one that it does.
+    const each = (candles * seconds) / 3600;
+    expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
+    expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
+  });
 });

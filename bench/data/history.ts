@@ -151,20 +151,10 @@ export function insertOffers(trades: number): string {
   const offers = trades / 10;
   const standing = Math.min(STANDING_OFFERS, offers / 5);
   return `
-    with ${OFFER_PARTS},
-    last_trades as materialized (
-      select
-        trade.offer_id - 1 as k,
-        max(trade.block) as block,
-        max(trade.time) as time
-      from dex_trade as trade
-      where trade.id > $1::bigint * 10
-        and trade.id <= $2::bigint * 10
-      group by trade.offer_id
-    )
+    with ${OFFER_PARTS}
     insert into dex_offer (
       id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt, bid_gem,
-      bid_tkn, bid_amt, price, time, tx, filled, closed, spent_block, spent_time
+      bid_tkn, bid_amt, price, time, tx, filled, closed
     )
     select
       offer.k + 1,
@@ -185,9 +175,7 @@ export function insertOffers(trades: number): string {
       ${timeOf("state.block")},
       '0x' || encode(sha256(int8send(offer.k + 2000000000000)), 'hex'),
       state.filled,
-      false,
-      case when state.filled then last_trades.block end,
-      case when state.filled then last_trades.time end
+      false
     from (
       select
         k,
@@ -198,95 +186,17 @@ export function insertOffers(trades: number): string {
       from offer_parts
     ) as state
     join offer_parts as offer using (k)
-    join last_trades using (k)
     order by k`;
 }
 
-/** What the writes' triggers keep, computed in one go from the trades. */
-export const FIGURES = {
-  minutes: `
-    insert into dex_private.minute_figure (
-      market_id, minute, base_amt, quote_amt, low, high, max_block,
-      trades, unpriced_trades, unpriced_quote_amt
-    )
-    select
-      trade.market_id,
-      dex_private.minute_of(trade.time),
-      sum(trade.base_amt),
-      sum(trade.quote_amt),
-      min(trade.price),
-      max(trade.price),
-      max(trade.block),
-      count(*),
-      nullif(count(*) filter (where trade.price is null), 0),
-      sum(trade.quote_amt) filter (where trade.price is null)
-    from dex_private.market_row as trade
-    group by
-      trade.market_id,
-      dex_private.minute_of(trade.time)`,
-  hours: `
-    insert into dex_private.hour_figure (
-      market_id, hour, base_amt, quote_amt, low, high, max_block,
-      trades, unpriced_trades, unpriced_quote_amt
-    )
-    select
-      figure.market_id,
-      dex_private.hour_of(figure.minute),
-      sum(figure.base_amt),
-      sum(figure.quote_amt),
-      min(figure.low),
-      max(figure.high),
-      max(figure.max_block),
-      sum(figure.trades),
-      sum(figure.unpriced_trades),
-      sum(figure.unpriced_quote_amt)
-    from dex_private.minute_figure as figure
-    group by
-      figure.market_id,
-      dex_private.hour_of(figure.minute)`,
-  taken: `
-    insert into dex_private.offer_taken (offer_id, lot_amt)
-    select
-      trade.offer_id,
-      sum(trade.lot_amt)
-    from dex_trade as trade
-    group by trade.offer_id`,
-  // By indexes, so once they are back; a database that was migrated has them already.
-  newest: `
-    insert into dex_private.newest_trade (market_id, block, idx, id, time, price)
-    select
-      newest.market_id,
-      newest.block,
-      newest.idx,
-      newest.id,
-      newest.time,
-      newest.price
-    from dex_pair as pair
-    cross join lateral (
-      select *
-      from dex_private.market_row as trade
-      where trade.market_id = any (array[pair.id])
-        and trade.price is not null
-      order by
-        trade.market_id desc,
-        trade.block desc,
-        trade.idx desc,
-        trade.id desc
-      limit 1
-    ) as newest
-    on conflict (market_id) do nothing`,
-  best: "select dex_private.find_best(array_agg(pair.id)) from dex_pair as pair",
-};
-
-/** Declares the last trade's block complete, and lets ids and epochs go on behind the history. */
-export const DECLARE_HEAD = [
-  `insert into dex_head (block, time)
+/** Offers are made and cancelled in blocks that have trades, so these are all. */
+export const INSERT_BLOCKS = `
+  insert into dex_block (number, time, first_trade, has_rows)
   select
     trade.block,
-    trade.time
+    min(trade.time),
+    min(trade.id),
+    true
   from dex_trade as trade
-  order by trade.id desc
-  limit 1`,
-  "select setval('dex_trade_id_seq', (select max(id) from dex_trade))",
-  "update dex_private.trade_epoch set epoch = 0",
-];
+  group by trade.block
+  order by trade.block`;

@@ -1,8 +1,7 @@
 // Makes a database with so many trades, in stages of minutes, and keeps it.
 import { connect, type Client } from "../../db/connect.ts";
 import {
-  DECLARE_HEAD,
-  FIGURES,
+  INSERT_BLOCKS,
   insertOffers,
   insertTrades,
   OFFERS_A_GROUP,
@@ -63,54 +62,35 @@ function beforeIndexes(trades: number): Stage[] {
     { name: "indexes off", run: stripTables },
     ...chunked("trades of offers", insertTrades(trades)),
     ...chunked("offers", insertOffers(trades)),
-    { name: "minutes", run: all([FIGURES.minutes]) },
-    { name: "hours", run: all([FIGURES.hours]) },
-    { name: "taken of offers", run: all([FIGURES.taken]) },
+    { name: "blocks", run: all([INSERT_BLOCKS]) },
   ];
 }
 
+const HISTORY = ["dex_token", "dex_pair", "dex_block", "dex_offer", "dex_trade"];
+const KEPT = [
+  "market_direction",
+  "offer_left",
+  "cancellation",
+  "standing_offer",
+  "minute_figure",
+  "hour_figure",
+  "market_figure",
+  "write_state",
+];
+
 const afterIndexes = (): Stage[] => [
+  { name: "vacuum of history", alone: true, run: all([`vacuum (analyze) ${HISTORY.join(", ")}`]) },
+  { name: "kept", run: all(["select ingest.rebuild()"]) },
   {
-    name: "triggers on",
-    run: all([
-      "alter table dex_trade enable trigger user",
-      "alter table dex_offer enable trigger user",
-    ]),
-  },
-  { name: "vacuum of trades", alone: true, run: all(["vacuum (analyze) dex_trade"]) },
-  {
-    name: "vacuum of the rest",
+    name: "vacuum of what is kept",
     alone: true,
-    run: all([
-      "vacuum (analyze) dex_offer",
-      "vacuum (analyze) dex_private.minute_figure",
-      "vacuum (analyze) dex_private.hour_figure",
-      "vacuum (analyze) dex_private.offer_taken",
-      "analyze dex_pair",
-      "analyze dex_token",
-    ]),
-  },
-  { name: "newest trades", run: all([FIGURES.newest]) },
-  { name: "best offers", run: all([FIGURES.best]) },
-  // Its trigger computes every market's figures, slowly by a plan without statistics.
-  { name: "head", run: all([...DECLARE_HEAD, "analyze dex_head"]) },
-  {
-    name: "tables of a row a market",
-    alone: true,
-    run: all([
-      "vacuum (full, analyze) dex_private.newest_trade",
-      "vacuum (full, analyze) dex_private.best_offer",
-      "vacuum (full, analyze) dex_private.head_figure",
-    ]),
+    run: all(KEPT.map((table) => `vacuum (analyze) dex_private.${table}`)),
   },
   { name: "verified", run: verify },
 ];
 
 async function stripTables(client: Client): Promise<void> {
-  for (const table of ["dex_trade", "dex_offer"]) {
-    await client.query(`alter table ${table} disable trigger user`);
-    await dropIndexes(client, table);
-  }
+  for (const table of ["dex_trade", "dex_offer"]) await dropIndexes(client, table);
 }
 
 /** What runs these statements one after another. */

@@ -31,22 +31,20 @@ const markets: Market[] = Array.from({ length: MARKETS }, (_, index) => ({
 /** Registers tokens and pairs as any indexer would, and keeps what the trades are made from. */
 export async function makeRegistry(client: Client): Promise<void> {
   const symbols = [...new Set(markets.flatMap(({ base, quote }) => [base, quote]))];
-  await client.query(
-    `insert into dex_token (address, symbol, decimals, name)
-    select *
-    from unnest($1::text[], $2::text[], $3::integer[], $2::text[])`,
-    [symbols.map(addressOf), symbols, symbols.map((symbol) => DECIMALS[symbol] ?? 18)],
-  );
-  await client.query(
-    `insert into dex_pair (base, quote, active)
-    select
-      pair.base,
-      pair.quote,
-      pair.n <> 50
-    from unnest($1::integer[], $2::text[], $3::text[]) as pair (n, base, quote)
-    order by pair.n`,
-    [markets.map(({ n }) => n), markets.map(({ base }) => base), markets.map(({ quote }) => quote)],
-  );
+  for (const symbol of symbols) {
+    await client.query("select ingest.register_token($1, $2, $3, $2)", [
+      addressOf(symbol),
+      symbol,
+      DECIMALS[symbol] ?? 18,
+    ]);
+  }
+  for (const { n, base, quote } of markets) {
+    await client.query("select ingest.register_pair($1, $2, $3)", [
+      addressOf(base),
+      addressOf(quote),
+      n !== 50,
+    ]);
+  }
   await client.query(
     `create table bench.market as
     select

@@ -1,65 +1,49 @@
-// A writer at work: a few trades a second in the busiest market, each with its block and the head.
-import { connect } from "../../db/connect.ts";
+// A writer at work: a few blocks a second, each with a trade in the busiest market.
+import { createHash } from "node:crypto";
+import { connect, type Client } from "../../db/connect.ts";
 import { BUSIEST } from "../data/registry.ts";
 
-const TRADES_A_SECOND = 5;
+const BLOCKS_A_SECOND = 5;
+/** From the time of a block to that of the next, as of the history's. */
+const BLOCK_MS = 5000;
 
 export interface Writer {
   /** Ends the writing, takes its blocks back and vacuums behind them: how many trades it made. */
   stop(): Promise<number>;
 }
 
-/** Writes as any indexer would, by plain SQL as dex_writer. */
+interface Start {
+  block: number;
+  time: Date;
+  trade: object;
+}
+
+/** Writes as any indexer would, block by block as dex_writer. */
 export async function startWriter(url: string): Promise<Writer> {
   const client = await connect(url, { role: "dex_writer", applicationName: "bench writer" });
-  const { rows } = await client.query<{ block: number; time: string }>(
-    "select block, time::text from dex_head",
-  );
-  const [head] = rows;
-  if (head === undefined) throw new Error("the database has no head");
+  const { block, time, trade } = await findStart(client);
   let made = 0;
   let failure: unknown;
   let working: Promise<void> = Promise.resolve();
 
   async function write(): Promise<void> {
-    await client.query("begin");
-    await client.query(
-      `insert into dex_trade (
-        offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx
-      )
-      select
-        2000000000,
-        trade.pair,
-        trade.maker,
-        trade.taker,
-        trade.lot_gem,
-        trade.lot_amt,
-        trade.bid_gem,
-        trade.bid_amt,
-        head.block + 1,
-        head.time + interval '5 seconds',
-        '0x' || encode(sha256(int8send(head.block + 3000000000000)), 'hex'),
-        0
-      from dex_head as head
-      cross join lateral (
-        select *
-        from dex_trade
-        where market = $1
-        order by market desc, id desc
-        limit 1
-      ) as trade`,
-      [BUSIEST.market],
-    );
-    await client.query("update dex_head set block = block + 1, time = time + interval '5 seconds'");
-    await client.query("commit");
-    made += 1;
+    const next = made + 1;
+    const tx = `0x${createHash("sha256")
+      .update(`writer ${block + next}`)
+      .digest("hex")}`;
+    await client.query("select ingest.write_block($1, $2, trades => $3)", [
+      block + next,
+      new Date(time.getTime() + next * BLOCK_MS),
+      JSON.stringify([{ ...trade, tx }]),
+    ]);
+    made = next;
   }
 
   const timer = setInterval(() => {
     working = working.then(write).catch((error: unknown) => {
       failure ??= error;
     });
-  }, 1000 / TRADES_A_SECOND);
+  }, 1000 / BLOCKS_A_SECOND);
 
   return {
     async stop() {
@@ -67,7 +51,7 @@ export async function startWriter(url: string): Promise<Writer> {
       await working;
       try {
         if (failure !== undefined) throw failure as Error;
-        await client.query("select dex_private.take_back($1, $2)", [head.block, head.time]);
+        await client.query("select ingest.take_back($1)", [block]);
       } finally {
         await client.end();
       }
@@ -77,12 +61,45 @@ export async function startWriter(url: string): Promise<Writer> {
   };
 }
 
+/** The head, and what each block's trade is to be like. */
+async function findStart(client: Client): Promise<Start> {
+  const { rows } = await client.query<Start>(
+    `select
+      head.block,
+      head.time,
+      json_build_object(
+        'offer_id', 2000000000,
+        'pair', trade.pair,
+        'maker', trade.maker,
+        'taker', trade.taker,
+        'lot_gem', trade.lot_gem,
+        'lot_amt', trade.lot_amt::text,
+        'bid_gem', trade.bid_gem,
+        'bid_amt', trade.bid_amt::text
+      ) as trade
+    from dex_head as head
+    cross join lateral (
+      select *
+      from dex_trade
+      where market = $1
+      order by id desc
+      limit 1
+    ) as trade`,
+    [BUSIEST.market],
+  );
+  const [start] = rows;
+  if (start === undefined)
+    throw new Error("the database has no head, or no trade to write another like");
+  return start;
+}
+
 // Blocks that came sixty times as fast as a chain's have left more behind than autovacuum takes away
 // within its minute, and what is measured next would read through it.
 async function vacuum(url: string): Promise<void> {
   const owner = await connect(url, { role: "dex_owner" });
   try {
-    await owner.query("vacuum (full, analyze) dex_private.head_figure");
+    await owner.query("vacuum (full, analyze) dex_private.market_figure");
+    await owner.query("vacuum (full, analyze) dex_private.write_state");
   } finally {
     await owner.end();
   }

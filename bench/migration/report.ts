@@ -29,8 +29,8 @@ export function migrationReport(
     [
       `- ${at}, by \`${command}\``,
       `- ${whole(course.trades)} trades; the service with \`CACHE=off\`, read by four clients of REST and ` +
-        "three of GraphQL that pause 25 ms after each answer; a writer of five trades a second, each " +
-        "with its block and the head",
+        "three of GraphQL that pause 25 ms after each answer; a writer of five blocks a second, each " +
+        "with a trade",
       `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
         "service, database and clients share them",
       `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
@@ -51,7 +51,7 @@ export function migrationReport(
       phases.map(row),
     ),
     `Milliseconds. \`before\` and \`after\` are ${seconds} s each without a change of the schema. The steps ` +
-      "are those of [db/README.md](../../../db/README.md#a-large-table-changed-while-it-is-read).",
+      "are those of [db/examples/day](../../../db/examples/day/README.md).",
     ...(errors.length === 0
       ? []
       : [

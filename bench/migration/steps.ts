@@ -1,7 +1,7 @@
-// The steps of the worked example, as db/README.md has them: a day for each trade.
+// The steps of the worked example, as db/examples/day has them: a day for each trade.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { backfill, connectToFill } from "../../db/backfill.ts";
+import { backfill } from "../../db/backfill.ts";
 import { connect } from "../../db/connect.ts";
 
 export const STEPS = [
@@ -34,7 +34,7 @@ export async function doStep(url: string, step: Step): Promise<number> {
 }
 
 async function fill(url: string, statement: string): Promise<number> {
-  const client = await connectToFill(url, { triggers: false, applicationName: MIGRATION });
+  const client = await connect(url, { role: "dex_owner", applicationName: MIGRATION });
   try {
     await backfill(client, { ...BACKFILL, statement });
     return 1;

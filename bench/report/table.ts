@@ -73,8 +73,8 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
       bulkLoad.peak === undefined ? "" : `, ${whole(bulkLoad.peak / 1024)} MB of memory at most`;
     lines.push(
       `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
-        `while another is connected, so that the indexes stay, ${whole(bulkLoad.loadBeside)}; ` +
-        `COPY of the same files without a trigger ${whole(bulkLoad.copy)}, with the one that derives ` +
+        `while another is connected, ${whole(bulkLoad.loadBeside)}; ` +
+        `COPY of the same files without a trigger ${whole(bulkLoad.copy)}, with one that derives ` +
         `each row's columns ${whole(bulkLoad.copyDerived)}; COPY of files in which those stand, without a ` +
         `trigger, ${whole(bulkLoad.copyWhole)} (medians of ${bulkLoad.rounds})`,
     );

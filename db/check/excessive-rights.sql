@@ -172,6 +172,12 @@ found as (
   left join pg_namespace as schema on schema.oid = new_function.schema
   cross join lateral aclexplode(new_function.acl) as granted
   where granted.grantee = 0
+    -- Until the baseline is applied, dex_owner has made none.
+    and exists (
+      select
+      from pg_proc as made
+      where made.proowner = 'dex_owner'::regrole
+    )
   union all
   select
     ours.rolname,

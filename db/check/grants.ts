@@ -11,20 +11,18 @@ export type Rights = Partial<Record<string, string[]>>;
 
 /** What db/README.md says. `public` is everybody. */
 const MEANT: Rights = {
-  // It loads through temporary tables, which are a right on the database.
+  // The door, and the tables that rows are copied into for it.
   dex_writer: [
-    ...["insert on public.dex_token", "update on public.dex_token"],
-    ...["insert on public.dex_pair", "update on public.dex_pair"],
-    ...["insert on public.dex_offer", "update on public.dex_offer"],
-    ...["insert on public.dex_trade", "delete on public.dex_trade"],
-    ...["insert on public.dex_head", "update on public.dex_head", "delete on public.dex_head"],
-    "update on public.dex_trade_id_seq",
-    "execute on dex_private.take_back(integer, timestamp with time zone)",
-    "temporary on the database",
+    "execute on ingest.write_block(integer, timestamp with time zone, text, text, jsonb, jsonb, integer[])",
+    "execute on ingest.write_blocks()",
+    "execute on ingest.take_turn()",
+    "execute on ingest.take_back(integer)",
+    "execute on ingest.register_token(text, text, integer, text)",
+    "execute on ingest.register_pair(text, text, boolean)",
+    ...["staged_block", "staged_offer", "staged_cancellation", "staged_trade"].flatMap((table) =>
+      ["insert", "update", "delete"].map((right) => `${right} on ingest.${table}`),
+    ),
   ],
-  // PostgreSQL's default, which no migration has changed. It reaches no function of dex_private that
-  // anything comes of.
-  public: ["execute on dex_private.*", "execute on new functions of dex_owner"],
 };
 
 /**

@@ -1,7 +1,8 @@
 // `npm run db:backfill -- FILE`: fills a column by the update in the file, batch by batch.
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { backfill, connectToFill } from "../backfill.ts";
+import { backfill } from "../backfill.ts";
+import { connect } from "../connect.ts";
 import { ownerUrl } from "../locate.ts";
 
 const USAGE = `Usage: npm run db:backfill -- FILE [options]
@@ -12,9 +13,6 @@ Begun again after an interruption it passes over what is filled, if its update d
   --table NAME  the table, whose key \`id\` is an integer: dex_trade (default), dex_offer, …
   --batch N     how many ids a batch is of, default 1000
   --pause MS    milliseconds without work after each, default 20
-  --without-triggers  leave the table's triggers out: right for a column that none of them derives
-                      anything from; the login must be a superuser, or be granted to set
-                      session_replication_role
   --help        show this`;
 
 try {
@@ -32,7 +30,6 @@ async function main(args: string[]): Promise<void> {
       table: { type: "string", default: "dex_trade" },
       batch: { type: "string", default: "1000" },
       pause: { type: "string", default: "20" },
-      "without-triggers": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -48,8 +45,8 @@ async function main(args: string[]): Promise<void> {
     batch: integer("batch", values.batch, 1),
     pauseMs: integer("pause", values.pause, 0),
   };
-  const client = await connectToFill(await ownerUrl(process.env), {
-    triggers: !values["without-triggers"],
+  const client = await connect(await ownerUrl(process.env), {
+    role: "dex_owner",
     applicationName: "dex backfill",
   });
   try {

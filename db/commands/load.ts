@@ -8,13 +8,10 @@ import { TABLES } from "../load/rows.ts";
 import { loadRows, type LoadSummary } from "../load/write.ts";
 import { ownerUrl } from "../locate.ts";
 
-const USAGE = `Usage: npm run load -- DIR [--no-head]
+const USAGE = `Usage: npm run load -- DIR
 
 Loads tokens.csv, pairs.csv, offers.csv and trades.csv of the folder DIR, as many as there are:
 all of it or, where anything is wrong, nothing. db/load/README.md describes the files.
-
-  --no-head  leave the head where it is, instead of moving it to the last block loaded
-  --help     show this
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
 
@@ -27,7 +24,7 @@ async function main(): Promise<number> {
   const request = readArguments();
   if ("exit" in request) return request.exit;
   try {
-    console.log(summaryText(await load(request)));
+    console.log(summaryText(await load(request.folder)));
     return 0;
   } catch (error) {
     console.error(`Nothing was loaded: ${explain(error)}`);
@@ -35,12 +32,7 @@ async function main(): Promise<number> {
   }
 }
 
-interface Request {
-  folder: string;
-  moveHead: boolean;
-}
-
-function readArguments(): Request | { exit: number } {
+function readArguments(): { folder: string } | { exit: number } {
   try {
     const { values, positionals } = parseArgs({
       options: { "no-head": { type: "boolean" }, help: { type: "boolean", short: "h" } },
@@ -51,24 +43,27 @@ function readArguments(): Request | { exit: number } {
       return { exit: 0 };
     }
     const [folder] = positionals;
-    if (folder !== undefined && positionals.length === 1) {
-      return { folder, moveHead: !values["no-head"] };
+    if (values["no-head"]) {
+      console.error("There is no --no-head any more: the head is the last block that is written.");
+    } else if (folder !== undefined && positionals.length === 1) {
+      return { folder };
+    } else {
+      console.error(
+        `One folder is loaded at a time, and ${positionals.length} are given. ${SEE_HELP}`,
+      );
     }
-    console.error(
-      `One folder is loaded at a time, and ${positionals.length} are given. ${SEE_HELP}`,
-    );
   } catch (error) {
     console.error(`${(error as Error).message} ${SEE_HELP}`);
   }
   return { exit: EXIT_USAGE };
 }
 
-async function load({ folder, moveHead }: Request): Promise<LoadSummary> {
+async function load(folder: string): Promise<LoadSummary> {
   const source = await readFolder(folder);
   const client = await connectAsWriter();
   const progress = progressLine(process.stderr);
   try {
-    return await loadRows(client, source, { moveHead, onProgress: progress.hear });
+    return await loadRows(client, source, { onProgress: progress.hear });
   } finally {
     progress.clear();
     await client.end();
@@ -89,11 +84,10 @@ function summaryText(summary: LoadSummary): string {
     const { added, changed, unchanged } = table;
     return `${name}: ${grouped(added)} added, ${grouped(changed)} changed, ${grouped(unchanged)} as they were`;
   });
-  const { lastBlock, headMoved } = summary;
   const head =
-    lastBlock !== undefined && headMoved
-      ? `The head is now block ${lastBlock.block} of ${lastBlock.time.toISOString()}.`
-      : "The head is where it was.";
+    summary.head === undefined
+      ? "The head is where it was."
+      : `The head is now block ${summary.head.block} of ${summary.head.time.toISOString()}.`;
   return [...counts, head].join("\n");
 }
 

@@ -6,30 +6,32 @@ import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 const REMEMBERED = 20_000;
 
 /** A function that keeps its latest answers, in bounded memory. */
-function remembering(compute: (input: string) => string): (input: string) => string {
+export function remembering(compute: (input: string) => string): (input: string) => string {
   const answers = new Map<string, string>();
   return (input) => {
     const known = answers.get(input);
     if (known !== undefined) return known;
     if (answers.size >= REMEMBERED) answers.clear();
     const answer = compute(input);
-    answers.set(input, answer);
+    // A part of a file's text, when it is kept, keeps all of that text: so a copy is.
+    answers.set(Buffer.from(input).toString(), answer);
     return answer;
   };
 }
 
 /** An address, `0x` and 40 hex digits in any case, with its EIP-55 checksum. */
-export const checksumAddress = remembering((address) => {
+export function checksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase();
   const hash = bytesToHex(keccak_256(utf8ToBytes(digits)));
   const checked = digits.replace(/[a-f]/g, (digit, at: number) =>
     Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
   );
   return `0x${checked}`;
-});
+}
 
-const hashOfGems = remembering((gems) => `0x${bytesToHex(keccak_256(hexToBytes(gems)))}`);
+const hashOfGems = remembering(
+  (gems) => `0x${bytesToHex(keccak_256(hexToBytes(gems.replaceAll("0x", "").toLowerCase())))}`,
+);
 
 /** keccak256 of the lot token's address and the bid token's: the pair hash of that direction. */
-export const pairHash = (lotGem: string, bidGem: string): string =>
-  hashOfGems(lotGem.slice(2).toLowerCase() + bidGem.slice(2).toLowerCase());
+export const pairHash = (lotGem: string, bidGem: string): string => hashOfGems(lotGem + bidGem);

@@ -1,103 +1,120 @@
-// Refuses two records of one thing that say different things of it: on two lines of what is
-// loaded, or on one of them and in the database.
+// Refuses rows that contradict one another or the database, and names both places.
 import type { Client } from "../connect.ts";
-import { comparison, describeDifferences, type Compared } from "./differences.ts";
 import { LoadError } from "./load-error.ts";
-import type { Staged } from "./staging.ts";
+import type { Places } from "./staging.ts";
 
-/** What a staged table records, and by what a record is known. */
-export interface Recorded {
-  /** The table without its prefix: `trade` is staged in pg_temp.load_trade, kept in dex_trade. */
-  kind: "token" | "offer" | "trade";
-  key: readonly string[];
-  /** A thing by its key, as a message names it. */
-  name(key: Record<string, unknown>): string;
+type Value = string | number | boolean | null | undefined;
+
+/** Throws where what stands there and what stands here differ in a column. */
+export function refuseDifference(
+  what: string,
+  where: string,
+  columns: readonly (readonly [column: string, there: Value, here: Value])[],
+): void {
+  const differing = columns
+    .filter(([, there, here]) => there !== here)
+    .map(
+      ([column, there, here]) => `${column} is ${there ?? "empty"} there, ${here ?? "empty"} here`,
+    );
+  if (differing.length === 0) return;
+  throw new LoadError(`${what} stands in ${where} with other values: ${differing.join("; ")}`);
 }
 
-interface Found extends Compared {
+interface Told {
+  file: "offers" | "trades" | null;
   line: number;
-  [key: string]: unknown;
+  block: number;
+  time: string;
 }
 
-const columnsOf = (table: string, { key }: Recorded): string =>
-  key.map((column) => `${table}.${column}`).join(", ");
-
-const sameKey = (one: string, other: string, { key }: Recorded): string =>
-  key.map((column) => `${one}.${column} = ${other}.${column}`).join(" and ");
-
-/** Whether anything stands on more than one line. */
-export async function standsTwice(client: Client, { kind, key }: Recorded): Promise<boolean> {
-  const { rows } = await client.query(
-    `select
-    from pg_temp.load_${kind}
-    group by ${key.join(", ")}
-    having count(*) > 1
-    limit 1`,
-  );
-  return rows.length > 0;
-}
-
-/** Throws a LoadError for the first line that differs in these columns from an earlier one. */
-export async function refuseContradictions(
-  client: Client,
-  place: Staged["place"],
-  recorded: Recorded,
-  columns: readonly string[],
-): Promise<void> {
-  const { kind, key } = recorded;
-  const { differ, values } = comparison("earlier", "later", columns);
-  const { rows } = await client.query<Found & { first: number }>(
-    `select ${columnsOf("later", recorded)}, later.line, earlier.line as first, ${values}
+/** Throws where a block of what is staged has two times, or one before an earlier block's. */
+export async function refuseTimes(client: Client, places: Places): Promise<void> {
+  const { rows } = await client.query<{ here: Told; there: Told }>(
+    `with staged as (
+      select 'offers' as file, line, block, time
+      from ingest.staged_offer
+      union all
+      select 'trades', line, block, time
+      from ingest.staged_trade
+    ),
+    told as (
+      select *
+      from staged
+      union all
+      select null, null, number, time
+      from dex_block
+      where number >= (select min(block) from staged)
+        or number = (select block from dex_head)
+    )
+    select here, there
     from (
-      select ${key.join(", ")}, min(line) as line
-      from pg_temp.load_${kind}
-      group by ${key.join(", ")}
-      having count(*) > 1
-    ) as repeated
-    join pg_temp.load_${kind} as earlier on earlier.line = repeated.line
-    join pg_temp.load_${kind} as later on ${sameKey("later", "repeated", recorded)}
-    where ${differ}
-    order by later.line
+      select
+        block,
+        time,
+        to_jsonb(told) as here,
+        lag(block) over in_order as block_before,
+        lag(time) over in_order as time_before,
+        lag(to_jsonb(told)) over in_order as there
+      from told
+      window in_order as (order by block, file nulls first, line)
+    ) as row
+    where time < time_before
+      or (block = block_before and time <> time_before)
+    order by block
     limit 1`,
   );
   const [found] = rows;
   if (found === undefined) return;
-  const differing = describeDifferences(columns, found, [`on line ${found.first}`, "here"]);
+  const { here, there } = found;
+  const place = ({ file, line }: Told): string =>
+    file === null ? "the database" : places[file](line);
+  if (here.block === there.block) {
+    throw new LoadError(
+      `${place(here)}: block ${here.block} is at ${here.time} here, but at ${there.time} in ` +
+        `${place(there)}; a block has one time`,
+    );
+  }
+  const [row, order, other] = here.file === null ? [there, "after", here] : [here, "before", there];
   throw new LoadError(
-    `${place(found.line)}: ${recorded.name(found)} stands there twice with other values: ${differing}`,
+    `${place(row)}: block ${row.block} is at ${row.time} here, ${order} block ${other.block} at ` +
+      `${other.time} in ${place(other)}; a later block has no earlier time`,
   );
 }
 
-/** Takes every line of a thing away but its first. */
-export async function keepFirst(client: Client, recorded: Recorded): Promise<void> {
-  await client.query(
-    `delete from pg_temp.load_${recorded.kind} as later
-    using pg_temp.load_${recorded.kind} as earlier
-    where ${sameKey("earlier", "later", recorded)}
-      and earlier.line < later.line`,
-  );
+interface Numbered {
+  line: number;
+  id: string;
+  line_before: number | null;
+  id_before: string;
 }
 
-/** Throws a LoadError for the first line that differs in these columns from what is kept. */
-export async function refuseOtherValues(
-  client: Client,
-  place: Staged["place"],
-  recorded: Recorded,
-  columns: readonly string[],
-): Promise<void> {
-  const { differ, values } = comparison("kept", "staged", columns);
-  const { rows } = await client.query<Found>(
-    `select ${columnsOf("staged", recorded)}, staged.line, ${values}
-    from pg_temp.load_${recorded.kind} as staged
-    join dex_${recorded.kind} as kept on ${sameKey("kept", "staged", recorded)}
-    where ${differ}
-    order by staged.line
+/** Throws where the ids of what is staged do not grow with block and idx, from the highest given on. */
+export async function refuseIds(client: Client, { trades: place }: Places): Promise<void> {
+  const { rows } = await client.query<Numbered>(
+    `select line, id, line_before, id_before
+    from (
+      select
+        line,
+        id,
+        lag(line) over in_order as line_before,
+        coalesce(
+          lag(id) over in_order,
+          (select last_trade from dex_private.write_state)
+        ) as id_before
+      from ingest.staged_trade
+      window in_order as (order by block, idx, line)
+    ) as trade
+    where id <= id_before
     limit 1`,
   );
   const [found] = rows;
   if (found === undefined) return;
-  const differing = describeDifferences(columns, found, ["in the database", "here"]);
+  const { line, id, line_before: before, id_before } = found;
   throw new LoadError(
-    `${place(found.line)}: ${recorded.name(found)} is there already with other values: ${differing}`,
+    `${place(line)}: id ${id} does not follow on ` +
+      (before === null
+        ? `${id_before}, the highest that was ever given in the database`
+        : `${id_before} in ${place(before)}`) +
+      "; ids grow with block and idx",
   );
 }

@@ -32,18 +32,20 @@ export interface Format<Row> {
 const required = (read: Column["read"]): Column => ({ required: true, read });
 const optional = (read: Column["read"]): Column => ({ required: false, read });
 
+const SYMBOL = label(100);
+
 /** A whole symbol: an empty one is as none. */
 function symbol(text: string): string {
   if (text === "") throw new NotAccepted("the symbol of a registered token, in any case");
-  return label(text);
+  return SYMBOL(text);
 }
 
 const tokens: Format<TokenRow> = {
   columns: {
     address: required(address),
-    symbol: optional(label),
+    symbol: optional(SYMBOL),
     decimals: required(integer(0, 255)),
-    name: optional(label),
+    name: optional(label(1000)),
   },
   derived: [],
 };

@@ -14,8 +14,8 @@ const EVERY_MS = 200;
 const ERASE_LINE = "\r\x1b[2K";
 
 /**
- * One line that counts the rows of the step at hand, with their rate since it began. Writes nothing
- * where there is no terminal. `now` gives milliseconds.
+ * One line that counts the rows of a file as they are read, with their rate, and then the seconds that
+ * they have been written for. Writes nothing where there is no terminal. `now` gives milliseconds.
  */
 export function progressLine(
   terminal: Terminal,
@@ -27,7 +27,8 @@ export function progressLine(
   let shown = Number.NEGATIVE_INFINITY;
   return {
     hear: (progress) => {
-      const current = `${progress.step} ${progress.table}`;
+      const isReading = progress.step === "reading";
+      const current = isReading ? `reading ${progress.table}` : "writing";
       if (current !== step) {
         step = current;
         began = now();
@@ -37,7 +38,9 @@ export function progressLine(
       shown = now();
       const seconds = (shown - began) / 1000;
       const rate = seconds > 0 ? `, ${grouped(progress.rows / seconds)} a second` : "";
-      terminal.write(`${ERASE_LINE}${step}: ${grouped(progress.rows)} rows${rate}`);
+      // The database writes them in one statement, and tells nothing before its end.
+      const since = isReading ? rate : `, for ${grouped(seconds)} seconds`;
+      terminal.write(`${ERASE_LINE}${step}: ${grouped(progress.rows)} rows${since}`);
     },
     clear: () => terminal.write(ERASE_LINE),
   };

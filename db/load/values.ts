@@ -1,5 +1,5 @@
 // Reads a value as a file gives it, in text.
-import { checksumAddress } from "./checksum.ts";
+import { checksumAddress, remembering } from "./checksum.ts";
 
 /** Thrown for a value that is not accepted; the message says what is. */
 export class NotAccepted extends Error {
@@ -32,12 +32,12 @@ export function amount(text: string): string {
 }
 
 /** An address, which comes back with its checksum. In one case throughout it carries none yet. */
-export function address(text: string): string {
+export const address = remembering((text) => {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new NotAccepted("an address: 0x and 40 hex digits");
   const checked = checksumAddress(text);
   if (text === checked || !/[a-f]/.test(text) || !/[A-F]/.test(text)) return checked;
   throw new NotAccepted(`an address with a right EIP-55 checksum, which is ${checked}, or without`);
-}
+});
 
 /** A 32-byte hash, which comes back in lower case. */
 export function hash(text: string): string {
@@ -85,8 +85,10 @@ export function flag(text: string): boolean {
   throw new NotAccepted("true or false");
 }
 
-/** A symbol or a name, as on chain. PostgreSQL keeps no zero character, and indexes no essay. */
-export function label(text: string): string {
-  if (text.length <= 256 && !text.includes("\0")) return text;
-  throw new NotAccepted("text of at most 256 characters, without the zero character");
+/** A symbol or a name, as on chain. PostgreSQL keeps no zero character. */
+export function label(most: number): (text: string) => string {
+  return (text) => {
+    if (text.length <= most && !text.includes("\0")) return text;
+    throw new NotAccepted(`text of at most ${most} characters, without the zero character`);
+  };
 }

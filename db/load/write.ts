@@ -1,38 +1,34 @@
 // Writes checked rows into the database: all of a load, or nothing of it.
 import type { Client } from "../connect.ts";
-import { refuseTwoTimes } from "./block-times.ts";
-import { refusedByDatabase } from "./load-error.ts";
-import { mergeOffers } from "./merge-offers.ts";
-import { mergePairs } from "./merge-pairs.ts";
-import { mergeTokens } from "./merge-tokens.ts";
-import { mergeTrades } from "./merge-trades.ts";
-import type { Merged } from "./merged.ts";
-import { lastStagedBlock, moveHead, type Block } from "./move-head.ts";
-import { postponeIndexes } from "./postponed-indexes.ts";
+import { refuseIds, refuseTimes } from "./contradictions.ts";
+import { keepFreshRows } from "./fresh-rows.ts";
+import { LoadError, refusedByDatabase } from "./load-error.ts";
+import { gather, registerPairs, registerTokens, type Registered } from "./registry.ts";
 import type { LoadSource, TableName } from "./rows.ts";
-import { makeStagingTables, stage, staging, type Staged } from "./staging.ts";
+import { emptyStaging, stage, type Places } from "./staging.ts";
 
 export type { LoadSource, OfferRow, PairRow, Rows, TokenRow, TradeRow } from "./rows.ts";
 
 export interface LoadOptions {
-  /** Whether the head moves to the last block loaded. It never moves back. */
-  moveHead: boolean;
-  /** Hears, every few hundred rows, how far the load is. */
+  /** Hears, every few hundred rows, how far the source is read, and every second that blocks are written. */
   onProgress?: (progress: LoadProgress) => void;
 }
 
-export interface LoadProgress {
-  /** Reading the source, writing what is new in it, or building the indexes of what was written. */
-  step: "reading" | "writing" | "indexing";
-  table: TableName;
-  rows: number;
-}
+export type LoadProgress =
+  { step: "reading"; table: TableName; rows: number } | { step: "writing"; rows: number };
 
-export interface TableSummary extends Merged {
+export interface TableSummary {
   /** How many rows the source gave. */
   rows: number;
+  added: number;
+  changed: number;
   /** How many of them the database had already, or had twice. */
   unchanged: number;
+}
+
+export interface Head {
+  block: number;
+  time: Date;
 }
 
 export interface LoadSummary {
@@ -40,22 +36,21 @@ export interface LoadSummary {
   pairs: TableSummary | undefined;
   offers: TableSummary | undefined;
   trades: TableSummary | undefined;
-  /** The last block among the trades and offers of the load. */
-  lastBlock: Block | undefined;
-  headMoved: boolean;
+  /** The last block written, where the load wrote any. */
+  head: Head | undefined;
 }
 
 /**
  * Loads rows in one transaction, and can be called again and again on one connection. Tokens and
- * pairs are upserted, as are the ends of offers; trades that are there already are left. Throws a
- * LoadError that names the row for data that contradicts itself or the database, and whatever a
- * source throws; the database is then as it was. The rows themselves are taken as checked. Memory
- * is bounded, however many rows there are, but for pairs.
+ * pairs are registered; of offers and trades those are written, block by block, that are not there.
+ * Throws a LoadError that names the row for data that contradicts itself or the database, and
+ * whatever a source throws; the database is then as it was. The rows themselves are taken as checked.
+ * Memory is bounded, however many rows there are, but for tokens and pairs.
  */
 export async function loadRows(
   client: Client,
   source: LoadSource,
-  options: LoadOptions,
+  options: LoadOptions = {},
 ): Promise<LoadSummary> {
   await client.query("begin");
   try {
@@ -69,72 +64,67 @@ export async function loadRows(
   }
 }
 
-async function loadInTransaction(
+/** The same within a transaction of the caller's. */
+export async function loadInTransaction(
   client: Client,
   source: LoadSource,
-  options: LoadOptions,
+  { onProgress = () => undefined }: LoadOptions = {},
 ): Promise<LoadSummary> {
-  const hear = (step: LoadProgress["step"], table: TableName) => (rows: number) =>
-    options.onProgress?.({ step, table, rows });
+  const hear = (table: TableName) => (rows: number) => onProgress({ step: "reading", table, rows });
+  await emptyStaging(client);
+  const tokens = await gather("tokens", source.tokens ?? []);
+  const pairs = await gather("pairs", source.pairs ?? []);
+  const offers = await stage(client, "offers", source.offers ?? [], hear("offers"));
+  const trades = await stage(client, "trades", source.trades ?? [], hear("trades"));
+  const places = { offers: offers.place, trades: trades.place };
 
-  await makeStagingTables(client);
-  const tokens =
-    source.tokens &&
-    (await stage(client, staging.tokens, source.tokens, hear("reading", "tokens")));
-  const pairs =
-    source.pairs && (await stage(client, staging.pairs, source.pairs, hear("reading", "pairs")));
-  const offers =
-    source.offers &&
-    (await stage(client, staging.offers, source.offers, hear("reading", "offers")));
-  const trades =
-    source.trades &&
-    (await stage(client, staging.trades, source.trades, hear("reading", "trades")));
-
-  await takeTurn(client);
-  await refuseTwoTimes(client);
-  // Merging takes out of the staging tables what is there already.
-  const lastBlock = await lastStagedBlock(client);
-
-  // Before anything is written: whoever waits for these tables must not hold what a write waits for.
-  const written = { dex_trade: trades?.rows ?? 0, dex_offer: offers?.rows ?? 0 };
-  const indexes = await postponeIndexes(client, written.dex_trade + written.dex_offer);
-  const index = (table: keyof typeof written, name: TableName): Promise<void> =>
-    indexes.build(table, (part) => hear("indexing", name)(written[table] * part));
-
-  const mergedTokens = tokens && (await mergeTokens(client, tokens));
-  const mergedPairs = pairs && (await mergePairs(client, pairs));
-  // Trades first: an offer is then written once, with what its trades have taken, rather than again
-  // when they have taken all of it.
-  const mergedTrades = trades && (await mergeTrades(client, trades, hear("writing", "trades")));
-  await index("dex_trade", "trades");
-  const mergedOffers = offers && (await mergeOffers(client, offers, hear("writing", "offers")));
-  await index("dex_offer", "offers");
-
-  const summary: LoadSummary = {
-    tokens: tokens && summarise(tokens, mergedTokens),
-    pairs: pairs && summarise(pairs, mergedPairs),
-    offers: offers && summarise(offers, mergedOffers),
-    trades: trades && summarise(trades, mergedTrades),
-    lastBlock,
-    headMoved: false,
+  // From here on nobody else writes: what is compared with is what the blocks are written to.
+  const { rows } = await client.query<{ head: number | null }>(
+    "select head from ingest.take_turn()",
+  );
+  const fresh = await keepFreshRows(client, places, trades.has, rows[0]?.head ?? null);
+  const added = {
+    offers: offers.rows - fresh.known.offers,
+    trades: trades.rows - fresh.known.trades,
   };
-  if (options.moveHead && lastBlock !== undefined) {
-    summary.headMoved = await moveHead(client, lastBlock);
-  }
-  return summary;
+  const summary = {
+    tokens: source.tokens && summarise(tokens.length, await registerTokens(client, tokens)),
+    pairs: source.pairs && summarise(pairs.length, await registerPairs(client, pairs)),
+    offers:
+      source.offers && summarise(offers.rows, { added: added.offers, changed: fresh.cancelled }),
+    trades: source.trades && summarise(trades.rows, { added: added.trades, changed: 0 }),
+  };
+  const toWrite = added.offers + fresh.cancelled + added.trades;
+  if (toWrite === 0) return { ...summary, head: undefined };
+  await writeBlocks(client, places, () => onProgress({ step: "writing", rows: toWrite }));
+  const { rows: heads } = await client.query<Head>("select block, time from dex_head");
+  return { ...summary, head: heads[0] };
 }
 
-// Two loads at once would each give ids after the newest trade that it sees.
-async function takeTurn(client: Client): Promise<void> {
-  await client.query("select pg_advisory_xact_lock(hashtext('dex_load'))");
-}
-
-const summarise = (
-  { rows }: Staged,
-  { added, changed }: Merged = { added: 0, changed: 0 },
-): TableSummary => ({
+const summarise = (rows: number, { added, changed }: Registered): TableSummary => ({
   rows,
   added,
   changed,
   unchanged: rows - added - changed,
 });
+
+const HEARD_EVERY_MS = 1000;
+
+async function writeBlocks(client: Client, places: Places, onWriting: () => void): Promise<void> {
+  onWriting();
+  const beat = setInterval(onWriting, HEARD_EVERY_MS);
+  await client.query("savepoint staged");
+  try {
+    await client.query("select ingest.write_blocks()");
+  } catch (error) {
+    const refused = refusedByDatabase(error);
+    if (!(refused instanceof LoadError)) throw error;
+    // The database names blocks and ids. Whoever made the files looks for lines.
+    await client.query("rollback to savepoint staged");
+    await refuseTimes(client, places);
+    await refuseIds(client, places);
+    throw refused;
+  } finally {
+    clearInterval(beat);
+  }
+}

@@ -1,7 +1,7 @@
 // Writes history into a database: the exchange's first days, or what happens after its head.
 import { connect } from "../connect.ts";
 import type { BlockPlan } from "./exchange.ts";
-import { Batch, Ledger, type Turn } from "./ledger.ts";
+import { Ledger, type MadeBlock, type Turn } from "./ledger.ts";
 import {
   findActiveMarkets,
   findDensity,
@@ -166,16 +166,17 @@ async function write(
           from ??= stretch.from;
           blocks = schedule(stretch);
         }
-        const batch = new Batch();
-        while (batch.trades.length < BATCH_TRADES) {
+        const made: MadeBlock[] = [];
+        for (let batch = 0; batch < BATCH_TRADES;) {
           const next = blocks.next();
           if (next.done === true) break;
-          batch.add(next.value.number, turn.exchange.make(next.value));
+          const events = turn.exchange.make(next.value);
+          made.push({ ...next.value, ...events });
+          batch += events.trades.length;
+          done += events.trades.length;
           last = { block: next.value.number, time: Date.parse(next.value.time) / 1000 };
         }
-        if (last === undefined) return null;
-        done += batch.trades.length;
-        return { batch, head: last };
+        return made;
       });
       onProgress?.(done, trades);
     }

@@ -1,31 +1,15 @@
-// Extends the exchange that is in a database, a batch of blocks at a time. Several processes may
-// do so at once: they take turns, and each goes on from what the others left.
+// Extends the exchange that is in a database by its next blocks. Several processes may do so at once:
+// they take turns, and each goes on from what the others left.
 import { connect, type Client } from "../connect.ts";
-import type { OfferRow, TradeRow } from "../load/rows.ts";
-import { moveHead } from "../load/move-head.ts";
-import { loadRows } from "../load/write.ts";
+import type { OfferRow } from "../load/rows.ts";
+import { loadInTransaction } from "../load/write.ts";
 import { TOKENS } from "./catalog.ts";
 import { pairRows } from "./csv.ts";
-import { Exchange, offerRow, type BlockEvents } from "./exchange.ts";
+import { Exchange, offerRow, type BlockEvents, type BlockPlan } from "./exchange.ts";
 import { findHead, findHoldings, OtherDataError, restore, type Head } from "./restore.ts";
 
-/** Blocks to be written together; the last is the new head. */
-export class Batch {
-  readonly trades: TradeRow[] = [];
-  readonly #offers = new Map<number, OfferRow>();
-
-  /** Adds what happened in a block. A later state of an offer replaces an earlier one. */
-  add(block: number, events: BlockEvents): void {
-    this.trades.push(...events.trades);
-    for (const offer of events.made) this.#offers.set(offer.id, offerRow(offer));
-    for (const offer of events.killed) this.#offers.set(offer.id, offerRow(offer, block));
-  }
-
-  /** Every offer that was made or cancelled, whole. */
-  get offers(): OfferRow[] {
-    return [...this.#offers.values()];
-  }
-}
+/** A block that is to be written, with what happened in it. */
+export interface MadeBlock extends BlockEvents, Pick<BlockPlan, "number" | "time"> {}
 
 /** What a turn sees. */
 export interface Turn {
@@ -55,29 +39,29 @@ export class Ledger {
   }
 
   /**
-   * Takes one turn: `make` makes the next blocks on the exchange as it stands, and says which block
-   * is the new head; null writes nothing. All of it is written, or nothing. Throws OtherDataError
-   * where the database holds anything but a simulated exchange.
+   * Takes one turn: `make` makes the next blocks, one or more, on the exchange as it stands. All of them
+   * are written, or none. Throws OtherDataError where the database holds anything but a simulated
+   * exchange.
    */
-  async turn(make: (turn: Turn) => Promise<{ batch: Batch; head: Head } | null>): Promise<void> {
-    await this.#client.query("select pg_advisory_lock(hashtextextended('dex simulation', 0))");
+  async turn(make: (turn: Turn) => Promise<MadeBlock[]>): Promise<void> {
+    await this.#client.query("begin");
     try {
+      await this.#client.query("select ingest.take_turn()");
       const head = await findHead(this.#client);
       if (head === null || !sameHead(head, this.#known?.head)) this.#known = undefined;
       const exchange = this.#known?.exchange ?? (await this.#restore());
       // Until it is written, what `exchange` says has not happened.
       this.#known = undefined;
-      const made = await make({ exchange, head, client: this.#client });
-      if (made === null) {
-        if (head !== null) this.#known = { exchange, head };
-        return;
-      }
-      await this.#write(made.batch, made.head, head === null);
-      this.#known = { exchange, head: made.head };
-    } finally {
-      await this.#client
-        .query("select pg_advisory_unlock(hashtextextended('dex simulation', 0))")
-        .catch(() => undefined);
+      const blocks = await make({ exchange, head, client: this.#client });
+      await this.#write(blocks, head === null);
+      await this.#client.query("commit");
+      const last = blocks.at(-1);
+      const written = last && { block: last.number, time: Date.parse(last.time) / 1000 };
+      if (written !== undefined) this.#known = { exchange, head: written };
+    } catch (error) {
+      // Where the connection is lost, so is the transaction; the first error is the one that tells.
+      await this.#client.query("rollback").catch(() => undefined);
+      throw error;
     }
   }
 
@@ -92,22 +76,36 @@ export class Ledger {
     return new Exchange(this.#seed, await restore(this.#client));
   }
 
-  async #write(batch: Batch, head: Head, first: boolean): Promise<void> {
-    const end = { block: head.block, time: new Date(head.time * 1000) };
-    if (first || batch.offers.length > 0 || batch.trades.length > 0) {
-      await loadRows(
-        this.#client,
-        {
-          ...(first ? { tokens: TOKENS, pairs: pairRows() } : {}),
-          offers: batch.offers,
-          trades: batch.trades,
-        },
-        { moveHead: true },
-      );
+  /** Writes one block as an indexer does, and many as a load does. */
+  async #write(blocks: MadeBlock[], first: boolean): Promise<void> {
+    const registry = first ? { tokens: TOKENS, pairs: pairRows() } : {};
+    const [block, ...others] = blocks;
+    if (others.length > 0) {
+      const trades = blocks.flatMap((made) => made.trades);
+      await loadInTransaction(this.#client, { ...registry, offers: offersOf(blocks), trades }, {});
+      return;
     }
-    // The last block need not have an offer or a trade of its own.
-    await moveHead(this.#client, end);
+    if (first) await loadInTransaction(this.#client, registry, {});
+    if (block !== undefined) await this.#writeBlock(block);
   }
+
+  async #writeBlock({ number, time, made, trades, killed }: MadeBlock): Promise<void> {
+    const offers = made.map((offer) => ({ ...offerRow(offer), killed: undefined }));
+    await this.#client.query(
+      "select ingest.write_block($1, $2, offers => $3, trades => $4, killed => $5)",
+      [number, time, JSON.stringify(offers), JSON.stringify(trades), killed.map(({ id }) => id)],
+    );
+  }
+}
+
+/** Every offer that was made or cancelled in these blocks, as the last of them leaves it. */
+function offersOf(blocks: MadeBlock[]): OfferRow[] {
+  const offers = new Map<number, OfferRow>();
+  for (const { number, made, killed } of blocks) {
+    for (const offer of made) offers.set(offer.id, offerRow(offer));
+    for (const offer of killed) offers.set(offer.id, offerRow(offer, number));
+  }
+  return [...offers.values()];
 }
 
 const sameHead = (one: Head, other: Head | undefined): boolean =>

@@ -1,7 +1,7 @@
 // Trades on a simulated exchange as time goes by, a block a second.
 import { setTimeout as sleep } from "node:timers/promises";
-import { Batch, Ledger } from "./ledger.ts";
 import { MARKETS } from "./catalog.ts";
+import { Ledger } from "./ledger.ts";
 import { makeRandom } from "./random.ts";
 import { findActiveMarkets, type Head } from "./restore.ts";
 import { GENESIS_BLOCK, isoTime } from "./schedule.ts";
@@ -85,10 +85,8 @@ async function makeBlock(
     const markets = registered.filter(({ course }) => course === "traded");
     const trades = markets.length === 0 ? 0 : due(number);
     const time = isoTime(now);
-    const batch = new Batch();
-    batch.add(number, exchange.make({ number, time, trades, markets, closing: [] }));
     made = { block: number, time, trades };
-    return { batch, head: { block: number, time: now } };
+    return [{ number, time, ...exchange.make({ number, time, trades, markets, closing: [] }) }];
   });
   if (made !== undefined) onBlock?.(made);
 }

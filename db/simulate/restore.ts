@@ -5,7 +5,7 @@ import { MARKETS, type Market } from "./catalog.ts";
 import type { ExchangeState, OpenOffer } from "./exchange.ts";
 import { isoTime } from "./schedule.ts";
 
-/** The newest block of a database; its time in whole seconds since 1970. */
+/** The last block of a database; its time in whole seconds since 1970. */
 export interface Head {
   block: number;
   time: number;
@@ -36,8 +36,6 @@ export async function findHoldings(db: Database): Promise<Holdings> {
           using (base_gem, quote_gem)
       ) as simulated,
       not exists (select from dex_token)
-        and not exists (select from dex_offer)
-        and not exists (select from dex_trade)
         and not exists (select from dex_head) as empty`,
     gems(),
   );
@@ -45,37 +43,16 @@ export async function findHoldings(db: Database): Promise<Holdings> {
   return rows[0]?.empty ? "empty" : "other";
 }
 
-/**
- * The newest block: the head's, or a later one that has an offer or a trade, so that nothing is
- * written before what is there. Null in a database without any.
- */
+/** The head; null in a database without any block. */
 export async function findHead(db: Database): Promise<Head | null> {
-  const { rows } = await db.query<{ block: number | null; time: string | null }>(
+  const { rows } = await db.query<{ block: number; time: string }>(
     `select
-      max(block) as block,
-      ceil(extract(epoch from max(time))) as time
-    from (
-      select block, time
-      from dex_head
-      union all
-      (
-        select block, time
-        from dex_trade
-        order by block desc
-        limit 1
-      )
-      union all
-      (
-        select block, time
-        from dex_offer
-        order by block desc
-        limit 1
-      )
-    ) as newest`,
+      block,
+      ceil(extract(epoch from time)) as time
+    from dex_head`,
   );
-  const [newest] = rows;
-  if (newest === undefined || newest.block === null || newest.time === null) return null;
-  return { block: newest.block, time: Number(newest.time) };
+  const [head] = rows;
+  return head === undefined ? null : { block: head.block, time: Number(head.time) };
 }
 
 /** The simulated markets that are registered and active. */
@@ -112,16 +89,14 @@ export async function restore(db: Database): Promise<ExchangeState> {
         offer.maker,
         offer.lot_amt,
         offer.bid_amt,
-        coalesce(sum(trade.lot_amt), 0) as taken,
+        offer.lot_amt - kept.lot_amt as taken,
         offer.block,
         extract(epoch from offer.time) as time,
         offer.tx
-      from dex_offer as offer
-      left join dex_trade as trade on trade.offer_id = offer.id
+      from dex_private.standing_offer as standing
+      join dex_offer as offer on offer.id = standing.offer_id
+      join dex_private.offer_left as kept on kept.offer_id = offer.id
       where offer.pair = any ($1)
-        and offer.killed = 0
-        and not offer.filled
-      group by offer.id
       order by offer.id`,
       [MARKETS.flatMap(({ hashes }) => [hashes.sell, hashes.buy])],
     ),

@@ -21,8 +21,8 @@ const DESCRIPTION = `
 The market data of a decentralized exchange, open and read-only: prices, volumes, books and trades of
 its markets, exact to the last of 18 digits.
 
-- Figures are **as of the exchange's head**: the latest block that is declared complete, or the
-  database's clock where none ever was. \`time\` is that moment.
+- Figures are **as of the exchange's head**: the last block written, or the database's clock where none
+  ever was. \`time\` is that moment.
 - Decimals are strings, since a binary float does not hold them.
 - A pair is a base and a quote token, in one direction. Symbols match in any case; other letters than
   ASCII, and slashes, are percent-encoded. The rest of a path is lower-case.

@@ -13,7 +13,7 @@ export const MOMENT = `${isoTime("as_of.time")} as "asOf",
 export interface Snapshot<Row> {
   /** ISO 8601 UTC with milliseconds, truncated. */
   time: string;
-  /** Whether the moment is a declared head; else it is the database's clock. */
+  /** Whether the moment is a head; else it is the database's clock. */
   isHead: boolean;
   rows: Row[];
 }

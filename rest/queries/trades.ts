@@ -1,4 +1,4 @@
-// The trades of one market up to the head.
+// The trades of one market.
 import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
 import { UnknownPair } from "../../server/errors.ts";
@@ -44,7 +44,7 @@ export async function findTrades(
         pair.base || '/' || pair.quote as key,
         trade.id,
         trim_scale(coalesce(trade.price, 0))::text as price,
-        trim_scale(trade.base_amt)::text as volume,
+        trim_scale(dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt))::text as volume,
         ${isoTime("trade.time")} as time
       from dex_private.as_of
       left join dex_pair as pair
@@ -55,12 +55,12 @@ export async function findTrades(
         -- (market_id, id) serves: with a plain = the planner may walk back through the trades of
         -- all markets, the whole history for one that traded long ago or never.
         select *
-        from dex_private.market_trade
-        where market_trade.market_id = any (array[pair.id])
-          and market_trade.id <= $3
+        from dex_trade
+        where dex_trade.market_id = any (array[pair.id])
+          and dex_trade.id <= $3
         order by
-          market_trade.market_id desc,
-          market_trade.id desc
+          dex_trade.market_id desc,
+          dex_trade.id desc
         limit $4
       ) as trade on true
       order by trade.id desc

@@ -6,7 +6,7 @@ import { databaseFailure } from "../database-failure.ts";
 /** A state of the data: under two equal ones every query gives the same. */
 export interface DataVersion {
   text: string;
-  /** Whether a head is declared; without one, figures depend on the clock as well. */
+  /** Whether a block was ever written; without one, figures depend on the clock as well. */
   hasHead: boolean;
 }
 

@@ -1,9 +1,9 @@
 // Reads the smart tag @appendOnly, by which whoever evolves the schema says of a table that its rows
 // are appended in the order of their ids.
 //
-// `@appendOnly schema.table` names a table of one row and one column, epoch, a number that grows
-// with every change of the tagged table other than the appending of newer ids. What is known of its
-// rows up to an id then stays true until the epoch changes.
+// `@appendOnly schema.table` names a table of one row with a column epoch, a number that grows when rows
+// that stand are changed. No id is given twice, and what is taken back are the newest rows. What is known
+// of the rows up to an id then stays true as long as its row is there, in the same epoch.
 import type { PgClass } from "pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 

@@ -27,6 +27,10 @@ declare global {
       /** How the table's rows are found by two values in either order; absent where nothing is said. */
       eitherWay?: EitherWay;
     }
+    interface PgCodecAttributeExtensions {
+      /** The same, of each of the two columns. */
+      eitherWay?: EitherWay;
+    }
   }
 }
 
@@ -69,19 +73,37 @@ function equalTo(filter: unknown, field: string): unknown {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
+const valueOf = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);
+
+const columnsOf = (alias: SQL, way: EitherWay): [SQL, SQL] => [
+  sql`${alias}.${sql.identifier(way.one)}`,
+  sql`${alias}.${sql.identifier(way.other)}`,
+];
+
+/** Holds of rows that have the key of the two values. */
+function hasKey(alias: SQL, way: EitherWay, a: string, b: string): SQL {
+  const [one, other] = columnsOf(alias, way);
+  return sql`${way.key}(${one}, ${other}) = ${way.key}(${valueOf(a)}, ${valueOf(b)})`;
+}
+
 /** Holds of rows that have the two values, each in one of the columns. */
 function holdsEitherWay(alias: SQL, way: EitherWay, a: string, b: string): SQL {
-  const valueOf = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);
-  const one = sql`${alias}.${sql.identifier(way.one)}`;
-  const other = sql`${alias}.${sql.identifier(way.other)}`;
+  const [one, other] = columnsOf(alias, way);
   // In a case the planner looks for no other index, and takes half of what has the key to be meant.
   return sql`(
-    ${way.key}(${one}, ${other}) = ${way.key}(${valueOf(a)}, ${valueOf(b)})
+    ${hasKey(alias, way, a, b)}
     and case
       when ${one} = ${valueOf(a)} then ${other} = ${valueOf(b)}
       else ${one} = ${valueOf(b)} and ${other} = ${valueOf(a)}
     end
   )`;
+}
+
+/** The key of both values, where both columns are to be equal to one. */
+export function keyOfBoth(way: EitherWay, alias: SQL, equal: ReadonlyMap<string, unknown>): SQL[] {
+  const [one, other] = [equal.get(way.one), equal.get(way.other)];
+  const areTexts = typeof one === "string" && typeof other === "string";
+  return areTexts ? [hasKey(alias, way, one, other)] : [];
 }
 
 /** Makes the plugin; it logs a tag that it cannot follow, and leaves that table as untagged. */
@@ -110,6 +132,10 @@ export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConf
           }
           pgCodec.extensions ??= {};
           pgCodec.extensions.eitherWay = eitherWay;
+          for (const name of [eitherWay.one, eitherWay.other]) {
+            const attribute = pgCodec.attributes?.[name];
+            if (attribute) attribute.extensions = { ...attribute.extensions, eitherWay };
+          }
         },
       },
     },

@@ -10,6 +10,7 @@ import { makeDescriptionsPlugin } from "./descriptions.ts";
 import { makeEitherWayPlugin } from "./either-way.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./exact-names.ts";
+import { ImpliedConditionsPlugin } from "./implied-conditions.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
@@ -19,7 +20,7 @@ import { makeMaskError } from "./mask-error.ts";
 import { PageInfoPlugin } from "./page-info.ts";
 import { PagePolicyPlugin } from "./page-policy.ts";
 import { PagingArgumentsPlugin } from "./paging-arguments.ts";
-import { ServedOrdersPlugin } from "./served-orders.ts";
+import { makeServedOrdersPlugin } from "./served-orders.ts";
 import { SnapshotPlugin } from "./snapshot.ts";
 import { StorableTextPlugin } from "./storable-text.ts";
 import { StrictScalarsPlugin } from "./strict-scalars.ts";
@@ -68,13 +69,14 @@ export function makePreset({
       makeWholeListsPlugin(limits),
       KnownOperationsPlugin,
       ExactNamesPlugin,
-      ServedOrdersPlugin,
+      makeServedOrdersPlugin(log),
       PagingArgumentsPlugin,
       CursorsPlugin,
       PageInfoPlugin,
       StrictScalarsPlugin,
       StorableTextPlugin,
       makeEitherWayPlugin(log),
+      ImpliedConditionsPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       WholeRowsPlugin,

@@ -1,20 +1,38 @@
-// Orders that an index serves: a table tagged @indexedOrder is never sorted whole for a client.
+// Orders that an index serves: a table tagged @order is never sorted whole for a client.
 //
-// Such a table offers, in its orderBy, what its indexes end in: the asked columns, then the primary
-// key, which PostGraphile appends. A text that can be null is in an order by coalesce(column, ''), as an
-// index must have it too: see cursors.ts. Each @indexedOrder tag adds one more order, of which a test has
-// shown that an index leaves only a few rows to sort. Any other combination is an error.
+// Such a table offers, in its orderBy, what its indexes hold before the columns of its order: those
+// alone, and with each column whose order it is as well. A text that can be null is in an order by
+// coalesce(column, ''), as an index must have it too: see cursors.ts. Any other combination is an error.
 import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { sql, type SQL } from "postgraphile/pg-sql2";
 import { readIndexOrders } from "./index-orders.ts";
+import { rowOrderOf, type RowOrder } from "./row-order.ts";
+
+/** An order that clients may ask for. */
+export interface ServedOrder {
+  asked: string[];
+  /** What an index holds: rows in the order of these are in the one asked for. */
+  columns: string[];
+}
 
 declare global {
   // The extension points of PostGraphile's types are namespaces.
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
-      /** The orders that an index serves, each a list of columns; absent where any order is offered. */
-      servedOrders?: string[][];
+      /** The orders that an index serves; absent where any order is offered. */
+      servedOrders?: ServedOrder[];
+    }
+    interface PgCodecAttributeExtensions {
+      /** Whether the column is in an order that an index serves; true where any order is offered. */
+      isInServedOrder?: boolean;
+      /** Of a text that an index has '' in place of null of: the columns beside which another has it itself. */
+      known?: { beside: string[] };
+      /** What a value is given through for the planner to look for it in an index; see @soughtBy. */
+      soughtBy?: SQL;
+      /** The first column of the rows' order, and what tells its first value for a value of this one. */
+      ordered?: { by: string; first: SQL };
     }
   }
 }
@@ -27,38 +45,45 @@ interface ColumnOrder {
 /** What an orderBy asks for: its columns and directions, or undefined for an unknown value. */
 type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 
-/** The columns of each index of a table that serves an order; absent for a table that is not tagged. */
-const indexOrders = new WeakMap<PgClass, string[][]>();
-
-const indexedOrderOf = (table: PgClass): unknown =>
-  table.getTagsAndDescription().tags["indexedOrder"];
-
-/** The orders that this table's indexes serve, or undefined where the table is not tagged. */
-function servedOrders(table: PgClass | undefined): string[][] | undefined {
-  const indexed = table && indexOrders.get(table);
-  if (table === undefined || indexed === undefined) return undefined;
-  const primary = table.getIndexes().find((index) => index.indisprimary);
-  const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
-  const byIndex = indexed
-    .filter((columns) => endsWith(columns, primaryKey))
-    .map((columns) => columns.slice(0, -primaryKey.length));
-  const byTag = [indexedOrderOf(table)]
-    .flat()
-    .filter((value) => typeof value === "string")
-    .map((value) => value.split(",").map((column) => column.trim()));
-  return unique([primaryKey, ...byTag, ...byIndex.filter((columns) => columns.length > 0)]);
+/** What is known of a tagged table. */
+interface Tagged {
+  order: RowOrder;
+  /** The columns of each index that serves an order. */
+  indexes: string[][];
 }
 
-const endsWith = (columns: string[], end: string[]): boolean =>
-  end.length > 0 && columns.slice(-end.length).join() === end.join();
+const taggedTables = new WeakMap<PgClass, Tagged>();
 
-function unique(orders: string[][]): string[][] {
-  const byText = new Map(orders.map((order) => [order.join(), order]));
-  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, order]) => order);
+function servedOrders(table: PgClass, { order, indexes }: Tagged): ServedOrder[] {
+  const { columns, follows } = order;
+  const primary = table.getIndexes().find((index) => index.indisprimary);
+  const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
+  const leading = follows.filter(({ isOfAll }) => isOfAll);
+  const within = follows.filter(({ isOfAll }) => !isOfAll);
+  const ordered = new Set([...columns, ...follows.map(({ column }) => column)]);
+
+  const served = indexes
+    .filter((index) => index.slice(-columns.length).join() === columns.join())
+    .map((index) => ({ index, before: index.slice(0, -columns.length) }))
+    .filter(({ before }) => !before.some((column) => ordered.has(column)))
+    .flatMap(({ index, before }) =>
+      [
+        before,
+        ...leading.flatMap(({ column }) => [
+          [...before, column],
+          ...(before.length > 0 ? [] : within.map((one) => [column, one.column])),
+        ]),
+      ].map((asked) => ({ asked, columns: index })),
+    )
+    .filter(({ asked }) => asked.length > 0);
+  const byText = new Map(
+    [{ asked: primaryKey, columns: primaryKey }, ...served].map((one) => [one.asked.join(), one]),
+  );
+  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
 /** The orders that an index serves, as a client names them: `[ID], [TIME, IDX]`. */
-export function servedOrderList(served: readonly string[][], names: OrderNames): string {
+export function servedOrderList(served: readonly ServedOrder[], names: OrderNames): string {
   const nameOf = (column: string): string => {
     const entry = [...names].find(
       ([name, [first, second]]) =>
@@ -71,8 +96,8 @@ export function servedOrderList(served: readonly string[][], names: OrderNames):
   };
   const offered = new Set([...names.values()].flat().map(({ column }) => column));
   return served
-    .filter((order) => order.every((column) => offered.has(column)))
-    .map((order) => `[${order.map(nameOf).join(", ")}]`)
+    .filter(({ asked }) => asked.every((column) => offered.has(column)))
+    .map(({ asked }) => `[${asked.map(nameOf).join(", ")}]`)
     .join(", ");
 }
 
@@ -91,7 +116,7 @@ export function orderProblem(
   if (columns.length === 0) return undefined;
   const oneDirection = columns.every(({ direction }) => direction === columns[0]?.direction);
   const wanted = columns.map(({ column }) => column).join();
-  if (oneDirection && served.some((order) => order.join() === wanted)) return undefined;
+  if (oneDirection && served.some(({ asked }) => asked.join() === wanted)) return undefined;
 
   const problem = oneDirection
     ? "would sort the whole set"
@@ -125,61 +150,91 @@ export function orderNames(build: GraphileBuild.Build, resource: PgResource): Or
 
 /**
  * Every column filters, indexed or not (PostGraphile's own rule would hide those without an index);
- * on a table tagged @indexedOrder only the columns of a served order are in its orderBy.
+ * on a table tagged @order only the columns of a served order are in its orderBy. The plugin logs a tag
+ * that it cannot follow, and leaves that table as untagged.
  */
-export const ServedOrdersPlugin: GraphileConfig.Plugin = {
-  name: "ServedOrdersPlugin",
-  version: "1.0.0",
-  description: "Offers the orders that an index serves, and filters by every column.",
+export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
+  return {
+    name: "ServedOrdersPlugin",
+    version: "1.0.0",
+    description: "Offers the orders that an index serves, and filters by every column.",
 
-  gather: {
-    hooks: {
-      // Before PostGraphile looks at any table.
-      async pgIntrospection_introspection(info, { introspection, serviceName }) {
-        const tagged = introspection.classes.filter((table) => indexedOrderOf(table) !== undefined);
-        const pgService = info.resolvedPreset.pgServices?.find(({ name }) => name === serviceName);
-        if (tagged.length === 0 || pgService === undefined) return;
-        const orders = await readIndexOrders(pgService);
-        for (const table of tagged) indexOrders.set(table, orders.get(table._id) ?? []);
-      },
-      pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-        const orders = servedOrders(pgClass);
-        if (orders === undefined) return;
-        resourceOptions.extensions ??= {};
-        resourceOptions.extensions.servedOrders = orders;
-      },
-      pgCodecs_attribute(_info, { pgAttribute, attribute }) {
-        const orders = servedOrders(pgAttribute.getClass());
-        attribute.extensions ??= {};
-        attribute.extensions.isIndexed = true;
-        attribute.extensions.isInServedOrder =
-          orders?.some((order) => order.includes(pgAttribute.attname)) ?? true;
+    gather: {
+      hooks: {
+        // Before PostGraphile looks at any table.
+        async pgIntrospection_introspection(info, { introspection, serviceName }) {
+          const tags = introspection.classes.flatMap((table) => {
+            const tag = table.getTagsAndDescription().tags["order"];
+            return tag === undefined ? [] : [{ table, tag: String(tag) }];
+          });
+          const pgService = info.resolvedPreset.pgServices?.find(
+            ({ name }) => name === serviceName,
+          );
+          if (tags.length === 0 || pgService === undefined) return;
+          const indexes = await readIndexOrders(pgService);
+          for (const { table, tag } of tags) {
+            const order = rowOrderOf(table, tag, introspection);
+            if (order === undefined) {
+              log(
+                new Error(
+                  `@order of ${table.relname} is left aside: it needs columns that cannot be null, the primary key among them, and follows such, each alone or as column by schema.function, not "${tag}".`,
+                ),
+              );
+              continue;
+            }
+            taggedTables.set(table, { order, indexes: indexes.get(table._id) ?? [] });
+          }
+        },
+        pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
+          const tagged = taggedTables.get(pgClass);
+          if (tagged === undefined) return;
+          resourceOptions.extensions ??= {};
+          resourceOptions.extensions.servedOrders = servedOrders(pgClass, tagged);
+        },
+        pgCodecs_attribute(_info, { pgAttribute, attribute }) {
+          const table = pgAttribute.getClass();
+          const tagged = table && taggedTables.get(table);
+          attribute.extensions ??= {};
+          attribute.extensions.isIndexed = true;
+          attribute.extensions.isInServedOrder = true;
+          if (table === undefined || tagged === undefined) return;
+          const { order, indexes } = tagged;
+          const { attname: name } = pgAttribute;
+          const [by = ""] = order.columns;
+          const first = order.follows.find((followed) => followed.column === name)?.first;
+          attribute.extensions.isInServedOrder = servedOrders(table, tagged).some(({ asked }) =>
+            asked.includes(name),
+          );
+          if (!pgAttribute.attnotnull && indexes.some((index) => index[0] === name)) {
+            const keys = table.getIndexes().map((index) => index.getKeys());
+            const beside = keys.flatMap(([one, other]) =>
+              one?.attname === name && other != null ? [other.attname] : [],
+            );
+            attribute.extensions.known = { beside };
+          }
+          if (first !== undefined) attribute.extensions.ordered = { by, first };
+          const { soughtBy = "" } = table.getTagsAndDescription().tags;
+          const [, schema, sought] = /^(\w+)\.(\w+)$/.exec(String(soughtBy)) ?? [];
+          if (schema !== undefined && sought !== undefined) {
+            attribute.extensions.soughtBy = sql.identifier(schema, sought);
+          }
+        },
       },
     },
-  },
 
-  schema: {
-    entityBehavior: {
-      pgCodecAttribute: {
-        inferred: {
-          after: ["inferred"],
-          provides: ["postInferred"],
-          callback(behavior, [codec, attributeName]) {
-            const { extensions } = codec.attributes[attributeName] ?? {};
-            return extensions?.isInServedOrder === false ? [behavior, "-orderBy"] : [behavior];
+    schema: {
+      entityBehavior: {
+        pgCodecAttribute: {
+          inferred: {
+            after: ["inferred"],
+            provides: ["postInferred"],
+            callback(behavior, [codec, attributeName]) {
+              const { extensions } = codec.attributes[attributeName] ?? {};
+              return extensions?.isInServedOrder === false ? [behavior, "-orderBy"] : [behavior];
+            },
           },
         },
       },
     },
-  },
-};
-
-declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
-  namespace DataplanPg {
-    interface PgCodecAttributeExtensions {
-      /** Whether the column is in an order that an index serves; true where any order is offered. */
-      isInServedOrder?: boolean;
-    }
-  }
+  };
 }

@@ -1,20 +1,18 @@
 // Counts a table tagged @appendOnly without reading it whole: what was counted is kept, and the next
 // totalCount of the same rows counts only what is newer. It stays exact.
 //
-// One statement counts the rows above the id that the kept count goes up to, and reads the newest id
-// and the epoch as of its own snapshot. The kept count holds there when the epoch is its own and no
-// id that it counted is missing; the snapshot may be older than the kept count. Otherwise a second
-// statement counts everything.
+// A count up to an id holds wherever the row of that id is there, in the same epoch: no id is given
+// twice, and what is taken back are the newest rows. So one statement finds the newest of the kept counts
+// that hold in its own snapshot, and counts the rows behind it.
 //
 // Beside a page the count is as of the page's moment, which the page's own statement tells. Where the
-// kept count is of that very moment, there is nothing to count. Where it is older, a statement counts
-// the ids in between: within the epoch they stay as they were, so it need not be in the page's
-// snapshot, as long as it finds the epoch to be the same. Where they are few, as with a writer at
-// work, these rows are read by their ids alone, so that the count costs the same whatever it is of.
+// kept count is of that very moment, there is nothing to count. Else the statement counts up to the
+// page's newest id; it need not be in the page's snapshot, as long as it finds that id and the epoch.
 import {
+  listOfCodec,
   TYPES,
+  type PgCodec,
   type PgResource,
-  type PgSelectQueryBuilder,
   type PgSelectStep,
 } from "postgraphile/@dataplan/pg";
 import {
@@ -32,7 +30,7 @@ import {
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import type { AppendOnly } from "./append-only.ts";
 import { combined } from "./combined.ts";
-import { KeptCounts, keyOf, type KeptCount } from "./kept-counts.ts";
+import { KeptCounts, keyOf, marksWith, type Kept } from "./kept-counts.ts";
 import { PageMomentStep, type Moment } from "./page-moment.ts";
 import type { Attempt } from "./snapshot.ts";
 
@@ -46,21 +44,30 @@ interface Counted {
   $key: Step<string>;
 }
 
-/** What a statement saw: its count, the newest id of the table, and the epoch. */
+/** What a count goes on from, and up to what. */
+interface Task {
+  key: string;
+  kept: Kept | undefined;
+  /** Null where there is no page, or no row of it to tell its moment by. */
+  page: Moment | null;
+}
+
+/** What a statement saw, all of one snapshot. */
 interface Seen {
   count: number;
-  /** Null of an empty table. */
-  newest: bigint | null;
+  /** The id that it counted from: that of a mark, or the least that there can be. */
+  above: bigint;
+  /** The id that it counted up to: that of the newest row, or the least that there can be. */
+  upTo: bigint;
   epoch: string;
 }
 
-const NONE = "-";
+const LEAST = -(2n ** 63n);
+const MOST = 2n ** 63n - 1n;
 
-/** As a statement tells it; null where it was not sent. */
-function seenIn(text: string | null): Seen | null {
-  if (text === null) return null;
-  const [count = "", newest = "", epoch = ""] = text.split(" ");
-  return { count: Number(count), newest: newest === NONE ? null : BigInt(newest), epoch };
+function seenIn(text: string): Seen {
+  const [count = "", above = "", upTo = "", epoch = ""] = text.split(" ");
+  return { count: Number(count), above: BigInt(above), upTo: BigInt(upTo), epoch };
 }
 
 /** Every other argument is taken to say which rows there are. */
@@ -71,210 +78,81 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
   return object(Object.fromEntries(names.map((name) => [name, fieldArgs.getRaw(name)])));
 }
 
-/** Whether these rows go on to be as they were in the snapshot of a statement that saw this. */
-const holds = ({ upTo, epoch }: Pick<KeptCount, "upTo" | "epoch">, seen: Seen): boolean =>
-  seen.epoch === epoch && seen.newest !== null && seen.newest >= upTo;
-
-/** Whether what is counted is counted further on, as of the page's moment if there is a page. */
-const goesOn = (kept: KeptCount | null, page: Moment | null): kept is KeptCount =>
-  kept !== null && (page === null || (kept.epoch === page.epoch && kept.upTo <= page.newest));
-
-/** The ids that are still to be counted. */
-interface Uncounted {
-  above: bigint | undefined;
-  /** Inclusive. */
-  upTo: bigint | undefined;
+/** The total where it is kept as of the page's very moment. */
+function knownOf({ kept, page }: Task): number | undefined {
+  if (page === null || kept?.epoch !== page.epoch) return undefined;
+  return kept.marks.find(({ upTo }) => upTo === page.newest)?.count;
 }
 
-/** Null where there is nothing to count, or nothing to count by. */
-function uncounted(
-  kept: KeptCount | null,
-  page: Moment | null,
-  attempt: Attempt | null,
-): Uncounted | null {
-  // Where no row tells the page's moment, only a transaction can hold on to it.
-  if (page === null && attempt !== null) return null;
-  const above = goesOn(kept, page) ? kept.upTo : undefined;
-  return page !== null && above === page.newest ? null : { above, upTo: page?.newest };
-}
-
-/** Some of them; the upper bound is inclusive as well. */
-interface Ids {
-  above: bigint;
-  upTo: bigint;
-}
-
-/** So many ids are read one after the other; of more, an index may know a shorter way. */
-const FEW = 10_000n;
-
-/** The oldest of the uncounted ids, both bounds known: all of them if they are few. Else null. */
-function oldestOf(ids: Uncounted | null): Ids | null {
-  if (ids?.above === undefined) return null;
-  const { above, upTo = above + FEW } = ids;
-  return upTo - above > FEW ? null : { above, upTo };
-}
-
-/** The ids to count all the same, once the oldest of them were counted; null where none is left. */
-function beyond(
-  ids: Uncounted | null,
-  oldest: Ids | null,
-  fewSeen: string | null,
-): Uncounted | null {
-  if (ids === null || oldest === null) return ids;
-  const newest = seenIn(fewSeen)?.newest ?? null;
-  const isAll = ids.upTo !== undefined || newest === null || newest <= oldest.upTo;
-  return isAll ? null : ids;
-}
-
-/** The rows of a connection, to be counted and not to be paged. */
-function rowsToCount({ $connection }: Counted): PgSelectStep {
+/** The statement that counts, and tells what it saw; it is not sent where the task is null. */
+function countRows({ $connection, resource, appendOnly }: Counted, $task: Step<Task>): Step<Seen> {
   const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as (
     mode: "aggregate",
   ) => unknown;
-  return clone("aggregate") as PgSelectStep;
-}
+  const $rows = clone("aggregate") as PgSelectStep;
+  const given = (codec: PgCodec, valueOf: (task: Task) => unknown): SQL =>
+    $rows.placeholder(lambda($task, valueOf, true), codec);
+  const marks = given(listOfCodec(TYPES.bigint), ({ kept }) =>
+    (kept?.marks ?? []).map(({ upTo }) => String(upTo)),
+  );
+  const keptEpoch = given(TYPES.text, ({ kept }) => kept?.epoch ?? "");
+  const upTo = given(TYPES.bigint, ({ page }) => String(page?.newest ?? MOST));
 
-/** What the types of a PgSelectStep leave out: what it selects from, its table if nothing else. */
-interface SelectsFrom {
-  from: SQL;
-}
-
-/**
- * The rows of a connection among some ids, found by these ids. Left to choose, PostgreSQL goes through
- * all that an index has of, say, a market's taker: it plans without knowing that the ids are few.
- */
-function rowsAmong($ids: Step<Ids>, counted: Counted): PgSelectStep {
-  const { resource, appendOnly } = counted;
   const id = sql.identifier(appendOnly.idColumn);
-  const $rows = rowsToCount(counted);
-  const bound = (name: keyof Ids): SQL =>
-    $rows.placeholder(
-      lambda($ids, (ids) => String(ids[name]), true),
-      TYPES.bigint,
-    );
-  const above = bound("above");
-  const upTo = bound("upTo");
-  // PostgreSQL takes no condition from around a subquery with a limit into it. This one leaves out
-  // nothing, and has the ids read in their order, rather than all of an index that holds them second.
-  ($rows as unknown as SelectsFrom).from = sql`(
-    select *
-    from ${resource.from as SQL}
-    where ${id} > ${above} and ${id} <= ${upTo}
-    order by ${id}
-    limit ${upTo} - ${above}
-  )`;
-  return $rows;
-}
-
-/** What `seenIn` reads: one value, for each is a step. */
-function seenBy($rows: PgSelectStep, { resource, appendOnly }: Counted): Step<string | null> {
-  const { idColumn, epochTable } = appendOnly;
-  const newest = sql`(select max(${sql.identifier(idColumn)})::text from ${resource.from as SQL})`;
-  const none = sql.literal(NONE);
-  const epoch = sql`(select epoch from ${epochTable})`;
-  return $rows
-    .singleAsRecord()
-    .select(
-      sql`concat_ws(' ', count(*), coalesce(${newest}, ${none}), ${epoch})`,
-      TYPES.text,
-      true,
-    );
+  const epoch = sql`(select epoch::text from ${appendOnly.epochTable})`;
+  const least = sql`${sql.literal(String(LEAST))}::bigint`;
+  const newest = sql`select max(${id}) from ${resource.from as SQL} where ${id} <= ${upTo}`;
+  const above = sql`coalesce((${newest} and ${id} = any (${marks}) and ${epoch} = ${keptEpoch}), ${least})`;
+  $rows.where(sql`${$rows.alias}.${id} > ${above} and ${$rows.alias}.${id} <= ${upTo}`);
+  const seen = sql`concat_ws(' ', count(*), ${above}, coalesce((${newest}), ${least}), ${epoch})`;
+  return lambda($rows.singleAsRecord().select(seen, TYPES.text, true), seenIn, true);
 }
 
 /** Makes the plugin, with no count kept yet: what it keeps is of one database. */
 export function makeTotalCountPlugin(): GraphileConfig.Plugin {
   const counts = new KeptCounts();
   const countedBy = new WeakMap<Step, Counted>();
-  const recall = (key: string): KeptCount | null => counts.recall(key) ?? null;
 
-  /** The total, as of the page's moment. */
-  const addToPage = (
-    key: string,
-    kept: KeptCount | null,
-    { newest, epoch }: Moment,
-    between: Seen | null,
-    attempt: Attempt | null,
-  ): number => {
-    if (between !== null && !holds({ upTo: newest, epoch }, between)) {
-      if (attempt === null) throw new Error("a transaction has not kept its snapshot");
-      attempt.report(false);
-      return 0;
-    }
-    attempt?.report(true);
-    const base = goesOn(kept, { newest, epoch }) ? kept.count : 0;
-    const count = base + (between?.count ?? 0);
-    if (between !== null) counts.keep(key, { count, upTo: newest, epoch });
-    return count;
+  const taskOf = (key: string | null, page: Moment | null): Task => {
+    if (key === null) throw new Error("a total is of rows that have no key");
+    return { key, kept: counts.recall(key), page };
   };
 
-  const add = (
-    key: string | null,
-    kept: KeptCount | null,
-    page: Moment | null,
-    newerSeen: string | null,
-    allSeen: string | null,
-    attempt: Attempt | null,
-  ): number => {
-    if (key === null) throw new Error("a total is of rows that have no key");
-    const newer = seenIn(newerSeen);
-    if (page !== null) return addToPage(key, kept, page, newer, attempt);
-    if (newer === null) {
-      attempt?.report(false);
+  const total = (task: Task | null, seen: Seen | null, attempt: Attempt | null): number => {
+    if (task === null) throw new Error("a total is of nothing that was asked");
+    const { key, kept, page } = task;
+    const known = knownOf(task);
+    const holds =
+      known !== undefined ||
+      (seen !== null &&
+        (page === null || (seen.upTo === page.newest && seen.epoch === page.epoch)));
+    attempt?.report(holds);
+    if (known !== undefined) return known;
+    if (!holds || seen === null) {
+      if (attempt === null) throw new Error("a transaction has not kept its snapshot");
       return 0;
     }
-    const { count, newest, epoch } = seenIn(allSeen) ?? newer;
-    const base = allSeen === null ? (kept?.count ?? 0) : 0;
-    const total = base + count;
-    if (newest !== null) counts.keep(key, { count: total, upTo: newest, epoch });
-    return total;
+    const { above, upTo, epoch } = seen;
+    const standing = kept?.marks.filter((mark) => mark.upTo <= above) ?? [];
+    const count = (standing[0]?.count ?? 0) + seen.count;
+    if (upTo > LEAST) counts.keep(key, { epoch, marks: marksWith({ upTo, count }, standing) });
+    return count;
   };
 
   const totalCount = (
     counted: Counted,
-    beside?: { $page: Step<Moment | null>; $attempt: Step<Attempt | undefined> },
+    $page: Step<Moment | null>,
+    $attempt: Step<Attempt | undefined>,
   ): Step<number> => {
-    const { $page, $attempt } = beside ?? { $page: constant(null), $attempt: constant(undefined) };
-    const id = sql.identifier(counted.appendOnly.idColumn);
-    const boundedBy =
-      ({ above, upTo }: Uncounted) =>
-      (builder: PgSelectQueryBuilder): void => {
-        const { alias } = builder;
-        const bound = (value: bigint): SQL => sql`${sql.value(String(value))}::bigint`;
-        if (above !== undefined) builder.where(sql`${alias}.${id} > ${bound(above)}`);
-        if (upTo !== undefined) builder.where(sql`${alias}.${id} <= ${bound(upTo)}`);
-      };
-
-    // Recalled before the page is asked for, the count is never of a later moment than the page's. One
-    // that another request has kept since may be of the page's very moment.
-    const $before = lambda(counted.$key, recall, true);
-    const $kept = beside
-      ? combined([counted.$key, $before, $page], (key, before, page) => {
-          const since = key === null ? null : recall(key);
-          return goesOn(since, page) ? since : before;
-        })
-      : $before;
-    const $uncounted = combined([$kept, $page, $attempt], uncounted);
-
-    const $oldest = lambda($uncounted, oldestOf, true);
-    const $few = seenBy(rowsAmong(inhibitOnNull($oldest), counted), counted);
-
-    const $beyond = combined([$uncounted, $oldest, $few], beyond);
-    const $newerRows = rowsToCount(counted);
-    $newerRows.apply(lambda(inhibitOnNull($beyond), boundedBy, true));
-    const $many = seenBy($newerRows, counted);
-    const $newer = combined([$many, $few], (many, few) => many ?? few);
-
-    // Null, on which the second statement is not sent, or else a change of it that changes nothing.
-    const $isVoid = combined([$kept, $page, $newer], (kept, page, newer) => {
-      const seen = seenIn(newer);
-      const isVoid = page !== null || seen === null || kept === null || holds(kept, seen);
-      return isVoid ? null : () => undefined;
-    });
-    const $allRows = rowsToCount(counted);
-    $allRows.apply(inhibitOnNull($isVoid));
-    const $all = seenBy($allRows, counted);
-
-    return combined([counted.$key, $kept, $page, $newer, $all, $attempt], add);
+    const $task = combined([counted.$key, $page], taskOf);
+    // Where no row tells the page's moment, only a transaction can hold on to it.
+    const $toCount = combined([$task, $attempt], (task, attempt) =>
+      task === null || knownOf(task) !== undefined || (task.page === null && attempt !== null)
+        ? null
+        : task,
+    );
+    const $seen = countRows(counted, inhibitOnNull($toCount));
+    return combined([$task, $seen, $attempt], total);
   };
 
   return {
@@ -314,7 +192,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const counted = countedBy.get($connection);
               return counted === undefined
                 ? (plan($connection, fieldArgs, info) as Step)
-                : totalCount(counted);
+                : totalCount(counted, constant(null), constant(undefined));
             };
             const planBesideRows: FieldPlanResolver = ($connection, fieldArgs, info) => {
               const counted = countedBy.get($connection);
@@ -322,7 +200,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const { resource, appendOnly } = counted;
               const $page = new PageMomentStep(counted.$connection, resource, appendOnly);
               const $attempt = context().get("attempt") as unknown as Step<Attempt | undefined>;
-              return totalCount(counted, { $page, $attempt });
+              return totalCount(counted, $page, $attempt);
             };
             const extensions = { ...field.extensions, planBesideRows };
             return { ...field, extensions, plan: countPlan };

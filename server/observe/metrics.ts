@@ -91,7 +91,7 @@ export class Metrics {
     });
     this.#headBlock = new Gauge({
       name: "dex_head_block",
-      help: "The block of the head. Absent where none is declared or the database does not answer.",
+      help: "The block of the head. Absent where no block is written or the database does not answer.",
       registers,
     });
     this.#headAge = new Gauge({

@@ -1,10 +1,10 @@
-// The worked example of db/README.md on a few thousand trades, while the service is read and written to.
+// The worked example of db/examples/day on a few thousand trades, while the service is read and written to.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { migrateUnderLoad } from "../../bench/migration/measure.ts";
 import { doStep, readStep, STEPS } from "../../bench/migration/steps.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { runFile } from "../service.ts";
 
 const TRADES = 3000;
@@ -13,12 +13,13 @@ let database: TestDatabase;
 beforeEach(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: TRADES }, (_, n) => aTrade({ hour: n / 60 })),
-  );
-  await setHead(database.writer, TRADES / 60);
+  // An hour apart, sixty each, and all in one transaction.
+  const trades = Array.from({ length: TRADES }, (_, n) => aTrade({ hour: Math.floor(n / 60) }));
+  const client = await database.writer.connect();
+  await client.query("begin");
+  await write(client, { trades, head: TRADES / 60 });
+  await client.query("commit");
+  client.release();
 });
 afterEach(async () => {
   await database.drop();
@@ -91,8 +92,8 @@ it("fills batch by batch by the command, and begun again only what is left", asy
   expect((await run()).stdout).toMatch(/^0 rows were updated\.$/m);
 });
 
-it("is told step by step in db/README.md", async () => {
-  const page = await readFile(new URL("../../db/README.md", import.meta.url), "utf8");
+it("is told step by step beside its files", async () => {
+  const page = await readFile(new URL("../../db/examples/day/README.md", import.meta.url), "utf8");
   const blocks = [...page.matchAll(/^ {3}```sql\n([^]*?)^ {3}```/gm)].map(([, sql]) =>
     sql!.replaceAll(/^ {3}/gm, ""),
   );

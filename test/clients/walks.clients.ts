@@ -4,20 +4,21 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, GENESIS, insert, registerMarkets, type TradeRow } from "../factories.ts";
+import { aTrade, GENESIS, registerMarkets, write, type TradeRow } from "../factories.ts";
 import { runFile, runScript, type Service } from "../service.ts";
 import { makeRecorder, type Recorder } from "./recorder.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples/graphql", import.meta.url));
 const TRADES = 10_000;
 const PAGE = 1000;
+const TRADES_A_BLOCK = 5;
 
 /** Five trades in a block, and four blocks in a second: under [TIME, IDX] four tie each time. */
 const tradeAt = (ordinal: number): TradeRow =>
   aTrade({
-    block: Math.floor(ordinal / 5),
+    block: Math.floor(ordinal / TRADES_A_BLOCK),
     time: new Date(GENESIS + Math.floor(ordinal / 20) * 1000).toISOString(),
-    idx: ordinal % 5,
+    idx: ordinal % TRADES_A_BLOCK,
   });
 
 let database: TestDatabase;
@@ -25,12 +26,12 @@ let app: TestApp;
 let recorder: Recorder;
 let written = 0;
 
-/** Writes so many trades more, the newest ones last. */
-async function write(count: number): Promise<void> {
+/** Writes so many trades more, in whole blocks. */
+async function writeMore(count: number): Promise<void> {
   const from = written;
   written += count;
   const trades = Array.from({ length: count }, (_, index) => tradeAt(from + index));
-  await insert(database.writer, "dex_trade", trades);
+  await write(database.writer, { trades });
 }
 
 /** How many pages are still to be asked for while trades are written: a walk backwards has an end. */
@@ -38,13 +39,13 @@ let busyPages = 0;
 const writeBeside = async (): Promise<void> => {
   if (busyPages === 0) return;
   busyPages -= 1;
-  await write(3);
+  await writeMore(TRADES_A_BLOCK);
 };
 
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await write(TRADES);
+  await writeMore(TRADES);
   app = await makeTestApp(database.reader);
   recorder = await makeRecorder(app.url, writeBeside);
   const built = await runScript("build", { GRAPHQL_URL: `${app.url}/graphql` }, EXAMPLES).ended;

@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkDatabase, type CheckResult } from "../../db/check/check.ts";
 import type { Finding } from "../../db/check/finding.ts";
+import { readCatalog } from "../../db/check/catalog.ts";
+import { findDrift } from "../../db/check/drift.ts";
 import { findExcessiveRights, readLogins } from "../../db/check/grants.ts";
-import { applyOnly } from "../../db/check/shadow.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { shadowUrls } from "../../db/locate.ts";
+import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { commitLater } from "../later-migration.ts";
 import { runFile, type Ended } from "../service.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -64,7 +67,7 @@ it("finds nothing in a migrated database, whatever a site keeps in a schema of i
     create table site.note (id integer primary key, offer_id integer references dex_offer (id));
     create view site.price as select pair, vwap1h from dex_price
   `);
-  // As db/README.md has it for a site's own login.
+  // As db/additions.md has it for a site's own login.
   await dba.query("grant select, references on all tables in schema public to pg_monitor");
   await dba.query(`
     create function site.seen() returns event_trigger language plpgsql as 'begin end';
@@ -103,6 +106,11 @@ const grants = (role: string, right: string, why: string): Fault["findings"][num
   object: `role ${role}`,
   problem: `it has ${right}, ${why}`,
 });
+const executable = (name: string): Fault["findings"][number] => ({
+  check: "grants",
+  object: "everybody",
+  problem: `it has execute on ${name}, and each function is for the roles that it is granted to`,
+});
 const undescribed = (object: string): Fault["findings"][number] => ({
   check: "comments",
   object,
@@ -120,20 +128,20 @@ const FAULTS: Record<string, Fault> = {
     ],
   },
   "a column's other type and default": {
-    sql: "alter table dex_token alter column name type varchar(99), alter column name set default ''",
+    sql: "alter table dex_private.market_direction alter column lot_tkn type varchar(99), alter column lot_tkn set default ''",
     findings: [
       drift(
-        "column public.dex_token.name",
+        "column dex_private.market_direction.lot_tkn",
         "its type is character varying(99), where the migrations make it text; " +
           "its default is ''::character varying, where the migrations make it none",
       ),
     ],
   },
   "a column that may be null": {
-    sql: "alter table dex_private.hour_figure alter column max_block drop not null",
+    sql: "alter table dex_private.hour_figure alter column trades drop not null",
     findings: [
       drift(
-        "column dex_private.hour_figure.max_block",
+        "column dex_private.hour_figure.trades",
         "its nullability is null, where the migrations make it not null",
       ),
     ],
@@ -149,12 +157,12 @@ const FAULTS: Record<string, Fault> = {
   },
   "a view that shows something else": {
     sql: `create or replace view dex_private.applied_migration as
-      select migration.filename, migration.date from graphile_migrate.migrations as migration
+      select migration.filename, migration.date, migration.hash from graphile_migrate.migrations as migration
       where migration.date is not null`,
     findings: [
       drift(
         "view dex_private.applied_migration",
-        "its definition differs from line 3 on: `FROM graphile_migrate.migrations migration`, " +
+        "its definition differs from line 4 on: `FROM graphile_migrate.migrations migration`, " +
           "where the migrations have `FROM graphile_migrate.migrations migration;`",
       ),
     ],
@@ -170,41 +178,36 @@ const FAULTS: Record<string, Fault> = {
     ],
   },
   "a function's other settings, security and owner": {
-    sql: `alter function dex_private.start_epoch() reset enable_seqscan;
-      alter function dex_private.start_epoch() set work_mem = '1GB';
-      alter function dex_private.start_epoch() security invoker;
-      alter function dex_private.start_epoch() owner to current_user`,
+    sql: `alter function dex_book(text, text, integer) reset enable_seqscan;
+      alter function dex_book(text, text, integer) set work_mem = '1GB';
+      alter function dex_book(text, text, integer) security definer;
+      alter function dex_book(text, text, integer) owner to current_user`,
     findings: [
       drift(
-        "function dex_private.start_epoch()",
+        "function public.dex_book(text, text, integer)",
         "its owner is OWNER, where the migrations make it dex_owner; " +
-          "its security is invoker, where the migrations make it definer; " +
+          "its security is definer, where the migrations make it invoker; " +
           "its settings have work_mem=1GB in excess and its settings lack enable_seqscan=off",
       ),
     ],
   },
-  "a trigger that is disabled, and one that is gone": {
-    sql: "alter table dex_offer disable trigger derive_labels; drop trigger refuse_change on dex_trade",
-    findings: [
-      drift(
-        "trigger derive_labels on public.dex_offer",
-        "its state is disabled, where the migrations make it enabled",
-      ),
-      drift("trigger refuse_change on public.dex_trade", "it is missing"),
-    ],
+  "a trigger that was added": {
+    sql: `create function site.noted() returns trigger language plpgsql as 'begin return null; end';
+      create trigger stray after insert on dex_offer for each statement execute function site.noted()`,
+    findings: [drift("trigger stray on public.dex_offer", NO_MIGRATION)],
   },
   "indexes that are gone, added, or half made": {
     sql: `drop index dex_trade_taker_id_idx;
       create index stray_tx_idx on dex_offer (tx);
       create index stray_half_idx on dex_offer (tx);
       update pg_index set indisvalid = false
-      where indexrelid in ('dex_offer_maker_id_idx'::regclass, 'stray_half_idx'::regclass)`,
+      where indexrelid in ('dex_offer_maker_block_id_idx'::regclass, 'stray_half_idx'::regclass)`,
     findings: [
       drift("index public.dex_trade_taker_id_idx", "it is missing"),
       drift("index public.stray_tx_idx", NO_MIGRATION),
       drift("index public.stray_half_idx", NO_MIGRATION),
       drift(
-        "index public.dex_offer_maker_id_idx",
+        "index public.dex_offer_maker_block_id_idx",
         "its state is invalid, where the migrations make it valid",
       ),
     ],
@@ -217,7 +220,7 @@ const FAULTS: Record<string, Fault> = {
       drift("constraint dex_trade_idx_check on public.dex_trade", "it is missing"),
       drift(
         "constraint dex_offer_killed_check on public.dex_offer",
-        "its definition is CHECK ((killed >= 0)) NOT VALID, where the migrations make it CHECK ((killed >= 0))",
+        "its definition is CHECK ((killed >= 0)) NOT VALID, where the migrations make it CHECK (((killed = 0) OR (killed >= block)))",
       ),
     ],
   },
@@ -253,15 +256,16 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift("function dex_private.stray_event()", NO_MIGRATION),
       drift("event trigger stray_event", NO_MIGRATION),
+      executable("dex_private.stray_event()"),
     ],
   },
   "an owner, and rights that were taken away": {
-    sql: `alter table dex_private.offer_taken owner to current_user;
+    sql: `alter table dex_private.offer_left owner to current_user;
       revoke insert on dex_private.hour_figure from dex_owner;
       revoke select on dex_price from dex_reader`,
     findings: [
       drift(
-        "table dex_private.offer_taken",
+        "table dex_private.offer_left",
         "its owner is OWNER, where the migrations make it dex_owner",
       ),
       drift("table dex_private.hour_figure", "its grants lack insert to its owner"),
@@ -272,59 +276,50 @@ const FAULTS: Record<string, Fault> = {
     sql: "grant execute on function dex_latest_head() to public",
     findings: [
       drift("function public.dex_latest_head()", "its grants have execute to public in excess"),
-      {
-        check: "grants",
-        object: "everybody",
-        problem:
-          "it has execute on public.dex_latest_head(), and each function is for the roles that it is granted to",
-      },
+      executable("public.dex_latest_head()"),
     ],
   },
   "a publication under which a table cannot be updated": {
-    sql: "create publication stray for table dex_head, dex_pair",
+    sql: `create table dex_private.listed (note text);
+      create publication stray for table dex_private.listed, dex_pair`,
     findings: [
+      drift("table dex_private.listed", NO_MIGRATION),
       {
         check: "publications",
         object: "publication stray",
         problem:
-          "it publishes updates or deletes of public.dex_head, which has no primary key, so that each of them fails",
+          "it publishes updates or deletes of dex_private.listed, which has no primary key, so that each of them fails",
       },
     ],
   },
   "rights to write for who reads": {
-    sql: `grant insert on dex_head to dex_reader;
+    sql: `grant insert on dex_block to dex_reader;
       grant update (symbol) on dex_token to public;
-      grant usage on sequence dex_trade_id_seq to dex_reader;
+      grant usage on sequence dex_pair_id_seq to dex_reader;
       grant delete on site.note to dex_reader;
       grant create on schema site to dex_reader`,
     findings: [
-      drift("table public.dex_head", "its grants have insert to dex_reader in excess"),
+      drift("table public.dex_block", "its grants have insert to dex_reader in excess"),
       drift("column public.dex_token.symbol", "its grants have update to public in excess"),
-      drift("sequence public.dex_trade_id_seq", "its grants have usage to dex_reader in excess"),
-      grants("dex_reader", "insert on public.dex_head", READS),
+      drift("sequence public.dex_pair_id_seq", "its grants have usage to dex_reader in excess"),
+      grants("dex_reader", "insert on public.dex_block", READS),
       grants("dex_reader", "update on public.dex_token", READS),
-      grants("dex_reader", "usage on public.dex_trade_id_seq", READS),
+      grants("dex_writer", "update on public.dex_token", "which is more than a writer needs"),
+      grants("dex_reader", "usage on public.dex_pair_id_seq", READS),
       grants("dex_reader", "delete on site.note", READS),
       grants("dex_reader", "create on schema site", READS),
     ],
   },
   "rights of a writer that it does not need, and of another": {
     sql: `grant truncate on dex_offer to dex_writer;
-      grant execute on function dex_private.relabel(text[]) to dex_writer;
+      grant execute on function ingest.rebuild() to dex_writer;
       grant update on dex_offer to pg_monitor;
       grant select (symbol), update (symbol) on dex_token to pg_monitor`,
     findings: [
       drift("table public.dex_offer", "its grants have truncate to dex_writer in excess"),
-      drift(
-        "function dex_private.relabel(text[])",
-        "its grants have execute to dex_writer in excess",
-      ),
+      drift("function ingest.rebuild()", "its grants have execute to dex_writer in excess"),
       grants("dex_writer", "truncate on public.dex_offer", "which is more than a writer needs"),
-      grants(
-        "dex_writer",
-        "execute on dex_private.relabel(text[])",
-        "which is more than a writer needs",
-      ),
+      grants("dex_writer", "execute on ingest.rebuild()", "which is more than a writer needs"),
       grants(
         "pg_monitor",
         "update on public.dex_offer",
@@ -344,6 +339,7 @@ const FAULTS: Record<string, Fault> = {
       drift("database itself", "its grants have temporary to public in excess"),
       drift("default privileges of dex_owner in public for r", NO_MIGRATION),
       grants("dex_reader", "temporary on the database", READS),
+      grants("dex_writer", "temporary on the database", "which is more than a writer needs"),
     ],
   },
   "what clients see and nothing describes": {
@@ -432,7 +428,7 @@ describe("a database that somebody has changed by hand", () => {
     );
     for (const { remedy } of result.findings) expect(remedy).toMatch(/^[A-Z].*\.$|;$/);
     expect(result.findings.find(({ object }) => object === "view public.dex_volume")?.remedy).toBe(
-      "Make it again, by the statements of the migrations (see 000004-figures.sql).",
+      "Make it again, by the statements of the migrations (see 000001-baseline.sql).",
     );
     expect(
       result.findings.find(({ object }) => object === "index public.stray_half_idx")?.remedy,
@@ -447,12 +443,14 @@ describe("a database that somebody has changed by hand", () => {
       result.findings.find(({ object }) => object === "column public.dex_trade.price")?.remedy,
     ).toContain(`migrations make of it (see ${files[commenting]}), or`);
     expect(
-      result.findings.find(({ problem }) => problem.includes("insert on public.dex_head"))?.remedy,
-    ).toBe("Take it away: revoke insert on public.dex_head from dex_reader, public;");
+      result.findings.find(({ problem }) => problem.includes("insert on public.dex_block"))?.remedy,
+    ).toBe("Take it away: revoke insert on public.dex_block from dex_reader, public;");
   });
 
   it("notes what is published", () => {
-    expect(result.notes).toContain("publication stray publishes public.dex_head, public.dex_pair");
+    expect(result.notes).toContain(
+      "publication stray publishes dex_private.listed, public.dex_pair",
+    );
   });
 
   it("leaves out what a site has added and says so", () => {
@@ -506,11 +504,13 @@ describe("roles and logins", () => {
       `it has the setting search_path=site, ${NO_EFFECT}`,
     );
     const found = await findExcessiveRights(dba, ["public"]);
-    expect(found.find(({ object }) => object === "role dex_writer")).toMatchObject({
+    expect(found.filter(({ object }) => object === "role dex_writer")).toContainEqual({
+      check: "grants",
+      object: "role dex_writer",
       problem: `it has the setting statement_timeout=1s, ${NO_EFFECT}`,
       remedy: expect.stringMatching(
         /^Take it away: alter role dex_writer in database \w+ reset statement_timeout;$/,
-      ),
+      ) as string,
     });
   });
 
@@ -555,9 +555,12 @@ describe("roles and logins", () => {
       (await findExcessiveRights(dba, ["public", "dex_private", "site"], {}))
         .filter(({ object }) => object === "everybody")
         .map(({ problem }) => problem.split(",")[0]!);
-    await dba.query(
-      "create schema if not exists site; create function site.called() returns integer language sql return 1",
-    );
+    expect(await executable()).not.toContain("it has execute on new functions of dex_owner");
+    await dba.query(`
+      alter default privileges for role dex_owner grant execute on functions to public;
+      create schema if not exists site;
+      create function site.called() returns integer language sql return 1
+    `);
     expect(await executable()).toEqual(
       expect.arrayContaining([
         "it has execute on site.called()",
@@ -607,91 +610,134 @@ it("names one owner that was changed once, also where others read and number by 
   }
 });
 
-it("names a migration that is missing in the middle of the record, and what is not applied of it", async () => {
-  const holed = await makeChecked();
+it("names a trigger of a later migration that is turned off, and one that is gone", async () => {
+  const site = await makeChecked();
+  const client = await connect(site.url, { role: "dex_owner" });
   try {
-    const { rows } = await holed.owner.query<{ filename: string; hash: string }>(
-      "select filename, hash from graphile_migrate.migrations order by filename",
+    for (const name of ["one", "other"]) {
+      await client.query(
+        `create trigger ${name} before update on dex_offer
+        for each row execute function suppress_redundant_updates_trigger()`,
+      );
+    }
+    const intended = await readCatalog(client, ["public"]);
+    await client.query(
+      "alter table dex_offer disable trigger one; drop trigger other on dex_offer",
     );
-    await holed.owner.query(
-      "alter table graphile_migrate.migrations drop constraint migrations_previous_hash_fkey",
-    );
-    const [before, lost] = rows.slice(-3);
-    await holed.owner.query("delete from graphile_migrate.migrations where filename = $1", [
-      lost!.filename,
-    ]);
-    await holed.owner.query("drop view dex_volume");
-    const { findings, skipped, migrations } = await check(holed);
-    expect(migrations.applied).toBe(files.length - 1);
-    expect(skipped).toEqual([]);
-    expect(findings).toEqual([
+    const { findings } = findDrift(await readCatalog(client, ["public"]), intended, []);
+    expect(findings.map(({ object, problem }) => ({ object, problem }))).toEqual([
+      { object: "trigger other on public.dex_offer", problem: "it is missing" },
       {
-        check: "migrations",
-        object: `${COMMITTED}/${files.at(-2)}`,
-        problem: "the database's record lacks it, and has later ones",
-        remedy: expect.stringContaining(
-          `(hash, previous_hash, filename) values ('${lost!.hash}', '${before!.hash}', '${lost!.filename}');`,
-        ),
+        object: "trigger one on public.dex_offer",
+        problem: "its state is disabled, where the migrations make it enabled",
       },
-      expect.objectContaining({ object: "view public.dex_volume", problem: "it is missing" }),
     ]);
   } finally {
-    await holed.drop();
-  }
-});
-
-it("names the migrations that wait and those that are others, and then what they lack is no drift", async () => {
-  const behind = await makeChecked({ migrated: false });
-  try {
-    await applyOnly(behind.url, files.slice(0, -1));
-    const last = files.at(-1)!;
-    const waiting = await check(behind);
-    expect(waiting.findings).toEqual([
-      {
-        check: "migrations",
-        object: `${COMMITTED}/${last}`,
-        problem: "the database lacks it",
-        remedy: "Apply it by `npm run db:migrate`.",
-      },
-    ]);
-
-    await behind.owner.query(
-      `insert into graphile_migrate.migrations (hash, filename)
-      values ('sha1:x', '${last.slice(0, 6)}.sql'), ('sha1:y', '900000.sql')`,
-    );
-    const foreign = await check(behind);
-    expect(foreign.findings.map(({ object, problem }) => ({ object, problem }))).toEqual([
-      {
-        object: `${COMMITTED}/${last}`,
-        problem: "the database has applied another one of this number",
-      },
-      {
-        object: "migration 900000.sql",
-        problem: `the database has it, and ${COMMITTED} has not`,
-      },
-    ]);
-    expect(foreign.skipped).toEqual([
-      "drift: the database was migrated by other migrations than these",
-    ]);
-  } finally {
-    await behind.drop();
+    await client.end();
+    await site.drop();
   }
 });
 
 describe("the command", () => {
   let copy: string;
-  beforeAll(async () => {
+  beforeEach(async () => {
     copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
     for (const name of ["db", "server", "package.json"]) {
       await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
     }
     await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await rm(copy, { recursive: true });
   });
   const run = (url: string, args: string[] = [], env = {}): Promise<Ended> =>
     runFile("db/commands/check.ts", { DATABASE_OWNER_URL: url, ...env }, args, copy).ended;
+  const told = async ({ url }: TestDatabase): Promise<CheckResult> =>
+    JSON.parse((await run(url, ["--json"])).stdout) as CheckResult;
+
+  /** Commits so many later migrations in the copy, each of a column; resolves to their names. */
+  async function commitMore(columns: string[]): Promise<string[]> {
+    const names: string[] = [];
+    for (const column of columns) {
+      const body = `alter table dex_private.write_state add column ${column} text;`;
+      names.push(await commitLater(join(copy, "db/migrations"), body));
+    }
+    return names;
+  }
+
+  it("names a migration that is missing in the middle of the record, and what is not applied of it", async () => {
+    const [middle] = await commitMore(["one", "two"]);
+    const holed = await makeChecked();
+    try {
+      await applyMigrations(holed.url, join(copy, "db/migrations"));
+      const { rows } = await holed.owner.query<{ filename: string; hash: string }>(
+        "select filename, hash from graphile_migrate.migrations order by filename",
+      );
+      await holed.owner.query(
+        "alter table graphile_migrate.migrations drop constraint migrations_previous_hash_fkey",
+      );
+      const [before, lost] = rows.slice(-3);
+      await holed.owner.query("delete from graphile_migrate.migrations where filename = $1", [
+        lost!.filename,
+      ]);
+      await holed.owner.query("alter table dex_private.write_state drop column one");
+      const { findings, skipped, migrations } = await told(holed);
+      expect(migrations).toEqual({ committed: files.length + 2, applied: files.length + 1 });
+      expect(skipped).toEqual([]);
+      expect(findings).toEqual([
+        {
+          check: "migrations",
+          object: `${COMMITTED}/${middle}`,
+          problem: "the database's record lacks it, and has later ones",
+          remedy: expect.stringContaining(
+            `(hash, previous_hash, filename) values ('${lost!.hash}', '${before!.hash}', '${lost!.filename}');`,
+          ),
+        },
+        expect.objectContaining({
+          object: "column dex_private.write_state.one",
+          problem: "it is missing",
+        }),
+      ]);
+    } finally {
+      await holed.drop();
+    }
+  });
+
+  it("names the migrations that wait and those that are others, and then what they lack is no drift", async () => {
+    const behind = await makeChecked();
+    try {
+      const [last] = await commitMore(["one"]);
+      expect((await told(behind)).findings).toEqual([
+        {
+          check: "migrations",
+          object: `${COMMITTED}/${last}`,
+          problem: "the database lacks it",
+          remedy: "Apply it by `npm run db:migrate`.",
+        },
+      ]);
+
+      await behind.owner.query(
+        `insert into graphile_migrate.migrations (hash, filename)
+        values ('sha1:x', '${last!.slice(0, 6)}.sql'), ('sha1:y', '900000.sql')`,
+      );
+      const foreign = await told(behind);
+      expect(foreign.findings.map(({ object, problem }) => ({ object, problem }))).toEqual([
+        {
+          object: `${COMMITTED}/${last}`,
+          problem: "the database has applied another one of this number",
+        },
+        {
+          object: "migration 900000.sql",
+          problem: `the database has it, and ${COMMITTED} has not`,
+        },
+      ]);
+      expect(foreign.skipped).toEqual([
+        "drift: the database was migrated by other migrations than these",
+      ]);
+    } finally {
+      await behind.drop();
+    }
+  });
 
   it("exits 0 where nothing is found, and 1 with what to do where the tracked SDL is old", async () => {
     const clean = await makeChecked();
@@ -718,7 +764,8 @@ describe("the command", () => {
   });
 
   it("tells machines of a committed migration that was changed, or is out of its chain", async () => {
-    const [first, second] = files;
+    const [first] = files;
+    const [second, third] = await commitMore(["one", "two"]);
     const path = join(copy, COMMITTED, first!);
     const text = await readFile(path, "utf8");
     await writeFile(path, `${text}\ndrop table dex_trade;\n`);
@@ -736,10 +783,13 @@ describe("the command", () => {
         remedy: `Take it back as it was (git checkout ${COMMITTED}/${first}), and write the change as a new migration.`,
       },
       expect.objectContaining({
-        object: `${COMMITTED}/${files[2]}`,
+        object: `${COMMITTED}/${third}`,
         problem: `it does not follow on ${first}, which is before it`,
       }),
-      expect.objectContaining({ object: "migration 000002.sql" }),
+      expect.objectContaining({
+        object: `${COMMITTED}/${third}`,
+        problem: "the database lacks it",
+      }),
     ]);
     expect(told.skipped).toEqual([
       "drift and the SDL: the committed migrations are not what was committed",

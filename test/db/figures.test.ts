@@ -11,11 +11,13 @@ import {
   blockAt,
   DAI,
   hours,
-  insert,
   MKR,
   registerMarkets,
-  setHead,
+  registerPair,
+  registerTokens,
   WETH,
+  write,
+  type Written,
 } from "../factories.ts";
 
 let database: TestDatabase;
@@ -30,8 +32,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-const trades = (...rows: object[]) => insert(database.writer, "dex_trade", rows);
-const offers = (...rows: object[]) => insert(database.writer, "dex_offer", rows);
+/** Writes trades, with the head so many hours after genesis. */
+const tradesAt = (head: number, ...trades: NonNullable<Written["trades"]>): Promise<void> =>
+  write(database.writer, { trades, head });
 
 type Line = Record<string, string | boolean | null>;
 
@@ -57,8 +60,8 @@ describe("a window of W hours", () => {
   const second = 1 / 3600;
 
   it("leaves out a trade exactly W hours old, and takes one a second younger", async () => {
-    await setHead(database.writer, 100);
-    await trades(
+    await tradesAt(
+      100,
       ...[24, 12, 6, 1].flatMap((age) => [
         aTrade({ hour: 100 - age, base: "1", quote: String(1000 + age) }),
         aTrade({ hour: 100 - age + second, base: "1", quote: String(age) }),
@@ -81,12 +84,8 @@ describe("a window of W hours", () => {
     });
   });
 
-  it("takes in a trade at the head, and nothing after it", async () => {
-    await setHead(database.writer, 100);
-    await trades(
-      aTrade({ hour: 100, base: "2", quote: "10" }),
-      aTrade({ hour: 100 + second, base: "1", quote: "9999" }),
-    );
+  it("takes in a trade at the head", async () => {
+    await tradesAt(100, aTrade({ hour: 100, base: "2", quote: "10" }));
 
     expect(await figures()).toMatchObject({
       vol: "2",
@@ -102,8 +101,8 @@ describe("a window of W hours", () => {
   });
 
   it("weighs prices by volume, in both directions of trade", async () => {
-    await setHead(database.writer, 2);
-    await trades(
+    await tradesAt(
+      2,
       aTrade({ side: "sell", base: "1", quote: "100" }),
       aTrade({ side: "buy", base: "3", quote: "600" }),
     );
@@ -115,8 +114,8 @@ describe("a window of W hours", () => {
 
 describe("last", () => {
   it("is the newest price, however old", async () => {
-    await setHead(database.writer, 1000);
-    await trades(
+    await tradesAt(
+      1000,
       aTrade({ hour: 1, base: "1", quote: "7" }),
       aTrade({ hour: 2, base: "1", quote: "8" }),
     );
@@ -135,8 +134,8 @@ describe("last", () => {
   });
 
   it("is decided within a block by idx", async () => {
-    await setHead(database.writer, 2);
-    await trades(
+    await tradesAt(
+      2,
       aTrade({ idx: 9, base: "1", quote: "9" }),
       aTrade({ idx: 10, base: "1", quote: "10" }),
       aTrade({ idx: 3, base: "1", quote: "3" }),
@@ -146,8 +145,8 @@ describe("last", () => {
   });
 
   it("passes over a trade of no base, which has no price but counts its quote", async () => {
-    await setHead(database.writer, 2);
-    await trades(
+    await tradesAt(
+      2,
       aTrade({ hour: 1, base: "2", quote: "10" }),
       aTrade({ hour: 2, base: "0", quote: "4" }),
     );
@@ -163,131 +162,117 @@ describe("last", () => {
   });
 
   it("is null where only a trade of no base was made", async () => {
-    await setHead(database.writer, 2);
-    await trades(aTrade({ base: "0", quote: "4" }));
+    await tradesAt(2, aTrade({ base: "0", quote: "4" }));
 
     expect(await figures()).toMatchObject({ last: null, vwap24h: null, low: null, high: null });
   });
 });
 
 describe("the book", () => {
-  beforeEach(async () => {
-    await setHead(database.writer, 10);
-  });
-
   it("has the lowest price of those that sell base and the highest of those that buy", async () => {
-    await offers(
-      anOffer({ side: "sell", base: "1", quote: "120" }),
-      anOffer({ side: "sell", base: "1", quote: "110" }),
-      anOffer({ side: "buy", base: "1", quote: "90" }),
-      anOffer({ side: "buy", base: "1", quote: "95" }),
-      anOffer({ side: "sell", base: "1", quote: "1", baseGem: MKR, quoteGem: WETH }),
-    );
+    await write(database.writer, {
+      offers: [
+        anOffer({ side: "sell", base: "1", quote: "120" }),
+        anOffer({ side: "sell", base: "1", quote: "110" }),
+        anOffer({ side: "buy", base: "1", quote: "90" }),
+        anOffer({ side: "buy", base: "1", quote: "95" }),
+        anOffer({ side: "sell", base: "1", quote: "1", baseGem: MKR, quoteGem: WETH }),
+      ],
+      head: 10,
+    });
 
     expect(await figures()).toMatchObject({ ask: "110", bid: "95" });
     expect(await figures("MKR/WETH")).toMatchObject({ ask: "1", bid: null });
   });
 
+  const offered = (knobs: Parameters<typeof anOffer>[0] = {}) =>
+    anOffer({ id: 7, base: "10", quote: "500", ...knobs });
+  const taken = (base: string, quote: string, hour = 1) =>
+    aTrade({ offer_id: 7, hour, base, quote });
+
   // Each case is an ask at 50 beside a plain one at 100: whether it shows is whether it is open.
-  const cases: [string, boolean, () => Promise<void>][] = [
-    ["an untouched offer", true, () => offers(anOffer({ id: 7, base: "10", quote: "500" }))],
+  const cases: [string, boolean, Written][] = [
+    ["an untouched offer", true, { offers: [offered()] }],
     [
       "an offer taken in part",
       true,
-      async () => {
-        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
-        await trades(aTrade({ offer_id: 7, base: "9.999999999999999999", quote: "500" }));
-      },
+      { offers: [offered()], trades: [taken("9.999999999999999999", "500")] },
     ],
     [
       "an offer whose trades took it whole",
       false,
-      async () => {
-        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
-        await trades(
-          aTrade({ offer_id: 7, base: "4", quote: "200" }),
-          aTrade({ offer_id: 7, base: "6", quote: "300" }),
-        );
-      },
+      { offers: [offered()], trades: [taken("4", "200"), taken("6", "300")] },
+    ],
+    [
+      "an offer whose trades in two blocks took it whole",
+      false,
+      { offers: [offered()], trades: [taken("4", "200"), taken("6", "300", 9)] },
     ],
     [
       "an offer whose trades are recorded before it",
       false,
-      async () => {
-        await trades(aTrade({ offer_id: 7, base: "10", quote: "500" }));
-        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
-      },
+      { offers: [offered({ hour: 2 })], trades: [taken("10", "500")] },
     ],
     [
-      "an offer declared filled",
+      "an offer that is taken in its own block",
       false,
-      () => offers(anOffer({ id: 7, base: "10", quote: "500", filled: true })),
+      { offers: [offered({ hour: 1 })], trades: [taken("10", "500")] },
     ],
     [
-      "an offer killed at the head",
+      "an offer that is taken in part before it is recorded, and after it",
       false,
-      () => offers(anOffer({ id: 7, base: "10", quote: "500", killed: blockAt(10) })),
+      { offers: [offered({ hour: 2 })], trades: [taken("4", "200"), taken("6", "300", 3)] },
     ],
+    ["an offer declared filled", false, { offers: [offered({ filled: true })] }],
+    ["an offer killed at the head", false, { offers: [offered({ killed: blockAt(10) })] }],
+    ["an offer killed before the head", false, { offers: [offered({ killed: blockAt(3) })] }],
     [
-      "an offer killed after the head",
-      true,
-      () => offers(anOffer({ id: 7, base: "10", quote: "500", killed: blockAt(10) + 1 })),
-    ],
-    [
-      "an offer made at the head",
-      true,
-      () => offers(anOffer({ id: 7, hour: 10, base: "10", quote: "500" })),
-    ],
-    [
-      "an offer made after the head",
+      "an offer killed in its own block",
       false,
-      () => offers(anOffer({ id: 7, hour: 11, base: "10", quote: "500" })),
+      { offers: [offered({ hour: 2, killed: blockAt(2) })] },
     ],
-    [
-      "an offer filled after the head",
-      true,
-      async () => {
-        await offers(anOffer({ id: 7, base: "10", quote: "500" }));
-        await trades(
-          aTrade({ offer_id: 7, hour: 9, base: "4", quote: "200" }),
-          aTrade({ offer_id: 7, hour: 11, base: "6", quote: "300" }),
-        );
-      },
-    ],
-    [
-      "an offer that is unknown but for its trade",
-      false,
-      () => trades(aTrade({ offer_id: 7, base: "1", quote: "50" })),
-    ],
-    ["an offer of nothing", false, () => offers(anOffer({ id: 7, base: "0", quote: "50" }))],
+    ["an offer made at the head", true, { offers: [offered({ hour: 10 })] }],
+    ["an offer that is unknown but for its trade", false, { trades: [taken("1", "50")] }],
+    ["an offer of nothing", false, { offers: [anOffer({ id: 7, base: "0", quote: "50" })] }],
   ];
-  it.each(cases)("shows of %s whether it is open: %s", async (_name, open, arrange) => {
-    await offers(anOffer({ id: 1_000_000, side: "sell", base: "1", quote: "100" }));
-    await arrange();
+  it.each(cases)("shows of %s whether it is open: %s", async (_name, open, { offers, trades }) => {
+    const plain = anOffer({ id: 1_000_000, side: "sell", base: "1", quote: "100" });
+    await write(database.writer, { offers: [plain, ...(offers ?? [])], trades: trades ?? [], head: 10 });
 
     expect(await figures()).toMatchObject({ ask: open ? "50" : "100" });
   });
 
-  it("closes an offer again when the head passes the trade that filled it", async () => {
-    await offers(anOffer({ id: 7, base: "10", quote: "500" }));
-    await trades(aTrade({ offer_id: 7, hour: 11, base: "10", quote: "500" }));
+  it("closes an offer with the block that kills or fills it, and opens it as that is taken back", async () => {
+    await write(database.writer, { offers: [offered()], head: 10 });
+    const ends: (() => Promise<unknown>)[] = [
+      () => write(database.writer, { trades: [taken("10", "500", 11)] }),
+      () =>
+        database.writer.query("select ingest.write_block($1, $2, killed => '{7}')", [
+          blockAt(11),
+          hours(11),
+        ]),
+    ];
+    for (const end of ends) {
+      expect(await figures()).toMatchObject({ ask: "50" });
+      await end();
+      expect(await figures()).toMatchObject({ ask: null });
+      await database.writer.query("select ingest.take_back($1)", [blockAt(10)]);
+    }
     expect(await figures()).toMatchObject({ ask: "50" });
-
-    await setHead(database.writer, 11);
-
-    expect(await figures()).toMatchObject({ ask: null });
   });
 });
 
 it("lets a token of the same symbol into no market", async () => {
   const impostor = anAddress("another DAI");
-  await insert(database.writer, "dex_token", { address: impostor, symbol: "DAI", decimals: 18 });
-  await setHead(database.writer, 2);
-  await trades(
-    aTrade({ base: "1", quote: "5" }),
-    aTrade({ base: "1", quote: "9999", quoteGem: impostor }),
-  );
-  await offers(anOffer({ base: "1", quote: "1", quoteGem: impostor }));
+  await registerTokens(database.writer, { address: impostor, symbol: "DAI" });
+  await write(database.writer, {
+    trades: [
+      aTrade({ base: "1", quote: "5" }),
+      aTrade({ base: "1", quote: "9999", quoteGem: impostor }),
+    ],
+    offers: [anOffer({ base: "1", quote: "1", quoteGem: impostor })],
+    head: 2,
+  });
 
   expect(await figures()).toMatchObject({ vol: "1", high: "5", last: "5", ask: null });
   const { rows } = await database.reader.query(
@@ -297,44 +282,38 @@ it("lets a token of the same symbol into no market", async () => {
   expect(rows).toEqual([{ lot_tkn: "WETH", bid_tkn: "DAI", market: null, act: null, price: null }]);
 });
 
-it("is as of the clock where no head was ever declared", async () => {
-  const { rows } = await database.reader.query<{ now: Date }>("select now()");
-  const now = rows[0]!.now.valueOf();
-  const at = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
-  await trades(
-    aTrade({ base: "1", quote: "5", block: 10, time: at(-30) }),
-    aTrade({ base: "1", quote: "7", block: 5, time: at(-150) }),
-    // A clock that is ahead, or a block announced for later: it has not happened.
-    aTrade({ base: "1", quote: "9", block: 20, time: at(600) }),
-  );
-  await offers(
-    anOffer({ base: "1", quote: "30", block: 20, time: at(600) }),
-    anOffer({ base: "1", quote: "40", block: 1, time: at(-200) }),
-    anOffer({ base: "1", quote: "20", block: 1, time: at(-200), killed: 900 }),
-  );
-
-  // (5 + 7) ÷ 2
+it("tells of nothing, as of the clock, where no block was ever written", async () => {
   expect(await figures()).toMatchObject({
-    vol: "2",
-    vwap1h: "5",
-    vwap6h: "6",
-    last: "5",
-    ask: "40",
+    active: true,
+    price: null,
+    last: null,
+    vol: null,
+    ask: null,
+    bid: null,
+    low: null,
+    high: null,
+    vwap24h: null,
+    vwap12h: null,
+    vwap6h: null,
+    vwap1h: null,
   });
+  const { rows } = await database.reader.query(
+    "select block, time = now() as is_now, (select count(*) from dex_head) as heads from dex_private.as_of",
+  );
+  expect(rows).toEqual([{ block: null, is_now: true, heads: "0" }]);
 });
 
 it("gives the figures of an inactive pair, which it says is inactive", async () => {
-  await database.writer.query("update dex_pair set active = false where base = 'WETH'");
-  await setHead(database.writer, 2);
-  await trades(aTrade({ base: "1", quote: "5" }));
+  await registerPair(database.writer, WETH, DAI, false);
+  await tradesAt(2, aTrade({ base: "1", quote: "5" }));
 
   expect(await figures()).toMatchObject({ active: false, vol: "1", last: "5" });
 });
 
 describe("extreme decimals", () => {
   it("keep every digit of 10^-18 and of 10^20", async () => {
-    await setHead(database.writer, 2);
-    await trades(
+    await tradesAt(
+      2,
       aTrade({ base: "0.000000000000000001", quote: "0.000000000000000001" }),
       aTrade({ hour: 2, base: "1", quote: "100000000000000000000.000000000000000001" }),
     );
@@ -350,8 +329,8 @@ describe("extreme decimals", () => {
   });
 
   it("round a price half away from zero at the 18th digit", async () => {
-    await setHead(database.writer, 2);
-    await trades(
+    await tradesAt(
+      2,
       // 10^-18 ÷ 2 is exactly half a unit; ÷ 3 is less.
       aTrade({ hour: 1, base: "2", quote: "0.000000000000000001" }),
       aTrade({ hour: 2, base: "3", quote: "0.000000000000000001" }),
@@ -398,7 +377,7 @@ describe("a quotient below 1", () => {
   }
 });
 
-it("gives the same figures for the same rows by plain SQL and by the loader", async () => {
+it("gives the same figures for the same rows block by block and by the loader", async () => {
   const gems = { WETH: checksumAddress(WETH), DAI: checksumAddress(DAI) };
   const people = {
     maker: checksumAddress(anAddress("maker")),
@@ -452,30 +431,24 @@ it("gives the same figures for the same rows by plain SQL and by the loader", as
   };
 
   await database.empty();
-  await insert(database.writer, "dex_token", tokens);
-  await insert(database.writer, "dex_pair", pairs);
-  await insert(database.writer, "dex_offer", offered);
-  await insert(database.writer, "dex_trade", made);
-  await insert(database.writer, "dex_head", { block: blockAt(29.5), time: hours(29.5) });
-  const byPlainSql = await contents();
+  await registerTokens(database.writer, ...tokens);
+  await registerPair(database.writer, gems.WETH, gems.DAI);
+  await write(database.writer, { offers: offered, trades: made });
+  const byTheDoor = await contents();
 
   await database.empty();
   const client = await connect(database.url, { role: "dex_writer" });
-  await loadRows(
-    client,
-    {
-      tokens,
-      pairs,
-      offers: offered as OfferRow[],
-      // Backwards: the loader gives ids by block, as the order of the inserts did.
-      trades: [...made].reverse() as TradeRow[],
-    },
-    { moveHead: true },
-  );
+  await loadRows(client, {
+    tokens,
+    pairs,
+    offers: offered as OfferRow[],
+    // Backwards: the loader gives ids by block.
+    trades: [...made].reverse() as TradeRow[],
+  });
   await client.end();
   const byLoader = await contents();
 
-  expect(byLoader).toEqual(byPlainSql);
+  expect(byLoader).toEqual(byTheDoor);
   const asText = (row: object): Row =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
   const [expected] = bruteForce(

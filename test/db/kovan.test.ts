@@ -1,7 +1,7 @@
 // Every figure of a real week, at every one of its blocks, against a computation the long way.
-import { connect } from "../../db/connect.ts";
+import { connect, type Client } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
-import { loadRows } from "../../db/load/write.ts";
+import { loadRows, type LoadSource, type OfferRow, type TradeRow } from "../../db/load/write.ts";
 import { bruteForce, type Figures, type Moment, type Recording } from "../brute-force.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { describeKovan, KOVAN, kovanRecording } from "../kovan.ts";
@@ -45,18 +45,49 @@ const VIEWS: Record<string, (keyof Figures)[]> = {
 
 describeKovan("the week of kovan-2018-06", () => {
   let database: TestDatabase;
+  let client: Client;
   let recording: Recording;
-  let headAfterLoad: object[];
+  let files: LoadSource & { offers: OfferRow[]; trades: TradeRow[] };
   beforeAll(async () => {
     database = await makeDatabase();
+    client = await connect(database.url, { role: "dex_writer" });
     recording = kovanRecording();
-    const client = await connect(database.url, { role: "dex_writer" });
-    await loadRows(client, await readFolder(KOVAN), { moveHead: true });
-    await client.end();
-    ({ rows: headAfterLoad } = await database.reader.query("select block, time from dex_head"));
+    const folder = await readFolder(KOVAN);
+    files = {
+      tokens: await Array.fromAsync(folder.tokens ?? []),
+      pairs: await Array.fromAsync(folder.pairs ?? []),
+      offers: await Array.fromAsync(folder.offers ?? []),
+      trades: await Array.fromAsync(folder.trades ?? []),
+    };
   });
   afterAll(async () => {
+    await client.end();
     await database.drop();
+  });
+
+  /** The blocks in which something happened, in their order, each with its time. */
+  function blocks(): Moment[] {
+    const times = new Map<number, number | undefined>();
+    for (const { killed } of recording.offers) {
+      if (killed !== "0") times.set(Number(killed), undefined);
+    }
+    for (const { block, time } of [...recording.trades, ...recording.offers]) {
+      times.set(Number(block), Date.parse(time!));
+    }
+    // A cancellation does not tell the time of its block: it has that of the block before it.
+    let last = 0;
+    return [...times]
+      .sort(([one], [other]) => one - other)
+      .map(([block, time]) => ({ block, time: (last = time ?? last) }));
+  }
+
+  /** The week as its files were, had they been written at the end of this block. */
+  const upTo = (last: number): LoadSource => ({
+    ...files,
+    trades: files.trades.filter(({ block }) => block <= last),
+    offers: files.offers
+      .filter(({ block }) => block <= last)
+      .map((offer) => ({ ...offer, killed: (offer.killed ?? 0) > last ? 0 : offer.killed })),
   });
 
   /** Each view as it stands, and what the long way makes of the same columns. */
@@ -76,73 +107,72 @@ describeKovan("the week of kovan-2018-06", () => {
     return { views, expected };
   }
 
-  async function setHead(block: number, time: string): Promise<void> {
-    await database.writer.query("delete from dex_head");
-    await database.writer.query("insert into dex_head (block, time) values ($1, $2)", [
-      block,
-      time,
-    ]);
-  }
-
-  it("has its head at the last block of the files", () => {
-    expect(headAfterLoad).toEqual([{ block: 7647958, time: new Date("2018-06-12T21:11:56Z") }]);
-  });
+  const written = async (): Promise<unknown[]> => {
+    const kept = ["cancellation", "offer_left", "standing_offer", "minute_figure", "market_figure"];
+    const tables = [
+      "dex_block",
+      "dex_offer",
+      "dex_trade",
+      ...kept.map((name) => `dex_private.${name}`),
+    ];
+    return Promise.all(
+      tables.map(
+        async (table) =>
+          (await database.writer.query(`select * from ${table} as row order by row`)).rows,
+      ),
+    );
+  };
 
   // Each block is also the edge of a window for the trades 1, 6, 12 and 24 hours older.
-  it("has every figure right at each block of the week, digit for digit", async () => {
-    const heads = new Map(
-      [...recording.trades, ...recording.offers].map((row) => [row["block"]!, row["time"]!]),
-    );
+  it("has every figure right as it grows block by block, digit for digit", async () => {
     let figuresSeen = 0;
-    for (const [block, time] of heads) {
-      await setHead(Number(block), time);
+    for (const { block, time } of blocks()) {
+      const { head } = await loadRows(client, upTo(block!));
+      expect(head).toEqual({ block, time: new Date(time) });
 
-      const { views, expected } = await viewsAndExpected({
-        block: Number(block),
-        time: Date.parse(time),
-      });
+      const { views, expected } = await viewsAndExpected({ block: block!, time });
 
       expect({ block, ...views }).toEqual({ block, ...expected });
       figuresSeen += JSON.stringify(views).match(/"\d+\.\d{18}"/g)?.length ?? 0;
     }
-    expect(heads.size).toBeGreaterThan(60);
+    expect(blocks().length).toBeGreaterThan(60);
     expect(figuresSeen).toBeGreaterThan(500);
   });
 
-  it("keeps an offer in the book until the block of its cancellation", async () => {
-    const cancelled = recording.offers.filter((offer) => offer["killed"] !== "0");
-    expect(cancelled).not.toHaveLength(0);
-    for (const offer of cancelled) {
-      const killed = Number(offer["killed"]);
-      for (const block of [Number(offer["block"]), killed - 1, killed]) {
-        await setHead(block, offer["time"]!);
+  it("is the same when it is loaded at once, and nothing new when it is loaded again", async () => {
+    const grown = await written();
 
-        const { views, expected } = await viewsAndExpected({
-          block,
-          time: Date.parse(offer["time"]!),
-        });
+    const again = await loadRows(client, await readFolder(KOVAN));
+    expect(again).toMatchObject({
+      offers: { added: 0, changed: 0, unchanged: 14 },
+      trades: { added: 0, changed: 0, unchanged: 72 },
+      head: undefined,
+    });
+    expect(await written()).toEqual(grown);
 
-        expect({ block, ...views }).toEqual({ block, ...expected });
-      }
-    }
+    await database.empty();
+    const { head } = await loadRows(client, await readFolder(KOVAN));
+    expect(head).toEqual({ block: 7647958, time: new Date("2018-06-12T21:11:56Z") });
+    expect(await written()).toEqual(grown);
+  });
+
+  it("gives the blocks that only cancel the time of the block before them", async () => {
+    const told = new Set([...recording.offers, ...recording.trades].map(({ block }) => block));
+    const { rows } = await database.reader.query<{ number: number; time: Date; before: Date }>(
+      `select number, time, lag(time) over (order by number) as before
+      from dex_block
+      order by number`,
+    );
+    const untold = rows.filter(({ number }) => !told.has(String(number)));
+    expect(untold).toHaveLength(2);
+    for (const { time, before } of untold) expect(time).toEqual(before);
   });
 
   it("has every figure right at an hour in which nothing happened", async () => {
-    await setHead(7_647_958 + 2_000, "2018-06-13T04:00:00Z");
+    const moment = { block: 7_649_958, time: Date.parse("2018-06-13T04:00:00Z") };
+    await client.query("select ingest.write_block($1, $2)", [moment.block, new Date(moment.time)]);
 
-    const { views, expected } = await viewsAndExpected({
-      block: 7_649_958,
-      time: Date.parse("2018-06-13T04:00:00Z"),
-    });
-
-    expect(views).toEqual(expected);
-  });
-
-  it("has every figure right by the clock, where no head is declared", async () => {
-    await database.writer.query("delete from dex_head");
-
-    // Years after the recording, whatever the clock shows exactly.
-    const { views, expected } = await viewsAndExpected({ time: Date.now() });
+    const { views, expected } = await viewsAndExpected(moment);
 
     expect(views).toEqual(expected);
   });

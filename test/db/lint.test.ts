@@ -206,31 +206,31 @@ describe("locks and rewriting", () => {
 
 describe("a lock that may have to be waited for", () => {
   const LOCKING = [
-    "alter table dex_head add column note text",
+    "alter table dex_block add column note text",
     "alter table dex_trade add constraint c foreign key (offer_id) references dex_offer (id) not valid",
     "alter view dex_price set (security_invoker = true)",
     "create table dex_private.note (id integer primary key, offer_id integer references dex_offer (id))",
-    "create trigger t before insert on dex_trade for each row execute function dex_private.start_epoch()",
+    "create trigger t before insert on dex_trade for each row execute function dex_private.derive_day()",
     "create or replace view dex_private.as_of as select 1 as one",
     "create rule r as on delete to dex_pair do instead nothing",
     "create policy p on dex_pair using (true)",
-    "drop table dex_private.offer_taken",
+    "drop table dex_private.offer_left",
     "drop trigger refuse_change on dex_trade",
     "alter trigger refuse_change on dex_trade rename to refuse",
-    "truncate dex_private.offer_taken",
+    "truncate dex_private.offer_left",
     "lock table dex_trade",
   ];
   const GENTLE = [
     "lock table dex_trade nowait",
-    "alter table dex_trade validate constraint dex_trade_block_check",
+    "alter table dex_trade validate constraint dex_trade_idx_check",
     "alter table dex_trade set (fillfactor = 90)",
     "alter table dex_trade alter column market set statistics 1000",
     "create table dex_private.note (id integer primary key)",
     "create view dex_private.noted as select 1 as one",
-    "drop function dex_private.token_of_symbol(text)",
-    "alter function dex_private.token_of_symbol(text) set work_mem = '1MB'",
+    "drop function dex_private.is_hash(text)",
+    "alter function dex_private.is_hash(text) set work_mem = '1MB'",
     "comment on column dex_trade.price is 'Quote per base.'",
-    "grant select on dex_private.offer_taken to dex_writer",
+    "grant select on dex_private.offer_left to dex_writer",
   ];
   const waitsOf = async (text: string): Promise<string[]> =>
     (await lintAsItIs(text)).findings
@@ -256,7 +256,7 @@ describe("a lock that may have to be waited for", () => {
     async (timeout) => {
       const waits = await waitsOf(`set local lock_timeout = '${timeout}'; ${LOCKING[0]!};`);
       expect(waits).toHaveLength(1);
-      expect(waits[0]).toMatch(/dex_head for up to [\d.]+ s, and whoever comes after waits/);
+      expect(waits[0]).toMatch(/dex_block for up to [\d.]+ s, and whoever comes after waits/);
     },
   );
 
@@ -287,7 +287,7 @@ describe("a lock that may have to be waited for", () => {
   });
 });
 
-describe("what db/README.md shows", () => {
+describe("what the pages of db show", () => {
   const lintInTurn = async (texts: string[]): Promise<LintFinding[][]> => {
     const stands = standing.copy();
     const found: LintFinding[][] = [];
@@ -300,14 +300,13 @@ describe("what db/README.md shows", () => {
 
   it("is accepted where a large table is changed step by step", async () => {
     const folder = join(REPOSITORY, "db/examples/day");
-    const steps = (await readdir(folder)).filter((name) => !name.includes("backfill")).sort();
+    const steps = (await readdir(folder)).filter((name) => name.endsWith(".sql") && !name.includes("backfill")).sort();
     const texts = await Promise.all(steps.map((name) => readFile(join(folder, name), "utf8")));
     expect(await lintInTurn(texts)).toEqual(texts.map(() => []));
   });
 
   it("waits for no lock without end in the tutorial", async () => {
-    const page = await readFile(join(REPOSITORY, "db/README.md"), "utf8");
-    const [tutorial] = /### Step by step\n[^]*?(?=\n##)/.exec(page)!;
+    const tutorial = await readFile(join(REPOSITORY, "db/tutorial.md"), "utf8");
     const texts: string[] = [];
     let current = "";
     for (const [, language, text] of tutorial.matchAll(/^```(\w+)\n([^]*?)^```$/gm)) {
@@ -326,8 +325,8 @@ describe("what db/README.md shows", () => {
 describe("what is read", () => {
   const TAKEN_AWAY = [
     [
-      "alter table dex_trade drop column taker",
-      "it drops public.dex_trade.taker, which GraphQL shows as DexTrade.taker and",
+      "alter table dex_trade drop column price",
+      "it drops public.dex_trade.price, which GraphQL shows as DexTrade.price and",
     ],
     [
       "alter table dex_token rename column name to title",
@@ -384,9 +383,9 @@ describe("what is read", () => {
   it.each([
     [
       "a function that nothing but the database uses",
-      "drop function dex_private.token_of_symbol(text);",
+      "drop function dex_private.is_hash(text);",
     ],
-    ["a check", "alter table dex_trade drop constraint dex_trade_block_check;"],
+    ["a check", "alter table dex_trade drop constraint dex_trade_idx_check;"],
     ["other words in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
     [
       "a field that is to go",
@@ -425,7 +424,7 @@ describe("rights, and what keeps the data right", () => {
     ["grant dex_owner to dex_reader", "role"],
     ["create role other login", "role"],
     [`${DEFINER} as 'select 1'`, "search-path"],
-    ["alter function dex_private.start_epoch() reset all", "search-path"],
+    ["alter function ingest.take_back(integer) reset all", "search-path"],
     ["alter table dex_trade disable trigger all", "trigger"],
     ["alter table dex_trade disable trigger user", "trigger"],
     ["alter table dex_trade disable trigger refuse_change", "trigger"],
@@ -439,7 +438,7 @@ describe("rights, and what keeps the data right", () => {
     ["create table dex_private.note (size double precision)", "column-type"],
     ["create table dex_private.sized (size real[])", "column-type"],
     ["create table dex_private.timed (at timestamp(3))", "column-type"],
-    ["alter table dex_private.offer_taken add column at timestamp", "column-type"],
+    ["alter table dex_private.offer_left add column at timestamp", "column-type"],
   ] as const;
   let found: LintFinding[][];
   beforeAll(async () => {
@@ -455,10 +454,10 @@ describe("rights, and what keeps the data right", () => {
   );
 
   it.each([
-    "grant select on dex_private.offer_taken to dex_reader;",
+    "grant select on dex_private.offer_left to dex_reader;",
     "grant usage on schema dex_private to dex_reader;",
-    "grant insert, delete on dex_private.offer_taken to dex_writer;",
-    "revoke all on dex_private.offer_taken from public;",
+    "grant insert, delete on dex_private.offer_left to dex_writer;",
+    "revoke all on dex_private.cancellation from public;",
     "grant execute on function dex_latest_head() to dex_reader;",
     "alter default privileges revoke execute on functions from public;",
     `${DEFINER} set search_path = '' as 'select 1';`,
@@ -587,7 +586,7 @@ describe("the command", () => {
     expect(refused.stdout).toMatch(/\n1 refused\.\n$/);
 
     const told = JSON.parse((await run(["--json"])).stdout);
-    expect(told.linted).not.toContain("db/migrations/committed/000012-book-plans.sql");
+    expect(told.linted).not.toContain("db/migrations/committed/000001-baseline.sql");
     expect(told.linted.at(-1)).toBe(current);
     expect(told.findings).toMatchObject([{ file: current, line: 2 }]);
 
@@ -605,14 +604,18 @@ describe("the command", () => {
   });
 
   it("lints the files that it is given, a committed one on those before it", async () => {
-    const file = join(copy, "db/migrations/committed/000005-head-figures.sql");
+    const file = join(copy, "db/migrations/committed/000002-times.sql");
+    await writeFile(
+      file,
+      "--! Previous: sha1:1\n--! Hash: sha1:2\n\nupdate dex_block set time = time;\n",
+    );
     const { code, stdout } = await run([file, "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(stdout).findings).toContainEqual(
       expect.objectContaining({
         file,
         rule: "whole-table-write",
-        what: "it writes rows of public.dex_head in one transaction",
+        what: "it writes rows of public.dex_block in one transaction",
       }),
     );
   });
@@ -622,7 +625,7 @@ describe("the command", () => {
       code: 2,
       stdout: "",
       stderr:
-        "The migrations cannot be linted: --after 12 names no committed migration; it takes a number such as 000012\n",
+        "The migrations cannot be linted: --after 12 names no committed migration; it takes a number such as 000001\n",
     });
   });
 });

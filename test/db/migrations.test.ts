@@ -5,13 +5,12 @@ import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { applyOnly } from "../../db/check/shadow.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { applyMigrations, pendingMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { commitLater } from "../later-migration.ts";
-import { runFile } from "../service.ts";
+import { runFile, startService } from "../service.ts";
 
 const MIGRATIONS = new URL("../../db/migrations.ts", import.meta.url).href;
 
@@ -78,33 +77,124 @@ it("waits for another process that migrates at once", async () => {
   expect(await pendingMigrations(database.reader)).toEqual([]);
 });
 
-it("goes on where a process was killed in the middle of a migration", async () => {
-  // 000005 makes triggers on dex_trade, for which it has to wait.
-  await applyOnly(database.url, files.slice(0, 3));
-  await admin.query("begin");
-  await admin.query("lock table dex_trade in share update exclusive mode");
-  const kill = applyElsewhere();
-  // The rehearsal before it waits too, and records nothing.
-  const isInTheMiddle = async (): Promise<boolean> => {
-    const { rowCount } = await admin.query(
-      `select
-      from pg_locks
-      where not granted
-        and relation = 'dex_trade'::regclass`,
+describe("later migrations", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
+    const committed = new URL("../../db/migrations/committed", import.meta.url);
+    await cp(committed, join(folder, "committed"), { recursive: true });
+    await applyMigrations(database.url);
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  it("go on where a process was killed in the middle of one", async () => {
+    const later = [
+      await commitLater(folder, "alter table dex_token add column note text;"),
+      // For which it has to wait.
+      await commitLater(folder, "alter table dex_trade add column note text;"),
+      await commitLater(folder, "alter table dex_pair add column note text;"),
+    ].map((name) => `${name.slice(0, 6)}.sql`);
+    const before = await recorded();
+    await admin.query("begin");
+    await admin.query("lock table dex_trade in share update exclusive mode");
+    const kill = applyElsewhere(folder);
+    // The rehearsal before it waits too, and records nothing.
+    const isInTheMiddle = async (): Promise<boolean> => {
+      const { rowCount } = await admin.query(
+        `select
+        from pg_locks
+        where not granted
+          and relation = 'dex_trade'::regclass`,
+      );
+      return rowCount === 1 && (await recorded()).length === before.length + 1;
+    };
+    while (!(await isInTheMiddle())) await sleep(20);
+    await kill();
+    expect(await recorded()).toEqual([...before, later[0]]);
+
+    const next = applyMigrations(database.url, folder);
+    // PostgreSQL still works for the one that was killed, until it may answer it.
+    await admin.query("commit");
+    await next;
+
+    expect(await recorded()).toEqual([...before, ...later]);
+    const { rows } = await admin.query(
+      `select attrelid::regclass::text as table
+      from pg_attribute
+      where attname = 'note'
+        and not attisdropped
+      order by 1`,
     );
-    return rowCount === 1 && (await recorded()).length === 4;
-  };
-  while (!(await isInTheMiddle())) await sleep(20);
-  await kill();
-  expect(await recorded()).toEqual(files.slice(0, 4).map((file) => `${file.slice(0, 6)}.sql`));
+    expect(rows).toEqual([{ table: "dex_pair" }, { table: "dex_token" }, { table: "dex_trade" }]);
+  });
+});
 
-  const next = applyMigrations(database.url);
-  // PostgreSQL still works for the one that was killed, until it may answer it.
-  await admin.query("commit");
-  await next;
+describe("a database of the migrations before the baseline", () => {
+  const WAY_OUT =
+    "This database was made before the baseline, 000001-baseline.sql, and no migration leads from it. " +
+    "Copy its tokens, pairs, offers and trades out as CSV, and load them into a new database: " +
+    'db/README.md has the commands, under "A database of the migrations before the baseline".';
+  beforeEach(async () => {
+    // As far as can be told: another first migration on record, and more than there are.
+    await admin.query(`
+      create schema dex_private authorization dex_owner;
+      create schema graphile_migrate authorization dex_owner;
+      set role dex_owner;
+      create table graphile_migrate.migrations (
+        hash text primary key,
+        previous_hash text references graphile_migrate.migrations,
+        filename text not null,
+        date timestamptz not null default now()
+      );
+      insert into graphile_migrate.migrations (hash, previous_hash, filename)
+      select
+        'sha1:' || n,
+        case when n > 1 then 'sha1:' || n - 1 end,
+        lpad(n::text, 6, '0') || '.sql'
+      from generate_series(1, 23) as n;
+      create view dex_private.applied_migration as
+      select filename, date from graphile_migrate.migrations;
+      grant usage on schema dex_private to dex_reader;
+      grant select on dex_private.applied_migration to dex_reader;
+      create table public.dex_trade (id bigint primary key);
+      reset role;
+    `);
+  });
 
-  expect(await pendingMigrations(database.reader)).toEqual([]);
-  expect(await recorded()).toHaveLength(files.length);
+  it("is refused by db:migrate with the way out, and left as it is", async () => {
+    const before = await recorded();
+    const { ended } = runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, [
+      "migrate",
+    ]);
+    expect(await ended).toEqual({ code: 1, stdout: "", stderr: `${WAY_OUT}\n` });
+    expect(await recorded()).toEqual(before);
+    const { rows } = await admin.query(
+      "select tablename from pg_tables where schemaname = 'public'",
+    );
+    expect(rows).toEqual([{ tablename: "dex_trade" }]);
+  });
+
+  it("is refused by a service that is to migrate it", async () => {
+    const { ended } = startService({ DATABASE_URL: database.url }, ["--migrate"]);
+    const { code, stdout, stderr } = await ended;
+    expect(code).not.toBe(0);
+    expect(stdout + stderr).toContain(WAY_OUT);
+    expect(stdout + stderr).not.toContain("Give a login");
+  });
+
+  it("is waited for by a service that says so, also to who asks whether it is ready", async () => {
+    const service = startService({ DATABASE_URL: database.url });
+    const url = await service.url;
+    // A line of the log is JSON.
+    expect(service.output()).toContain(JSON.stringify(WAY_OUT).slice(1, -1));
+    const answer = await fetch(`${url}/ready`);
+    expect(answer.status).toBe(503);
+    expect(((await answer.json()) as { reasons: string[] }).reasons).toEqual([WAY_OUT]);
+    service.signal("SIGTERM");
+    await service.ended;
+  });
 });
 
 it("tries again where a lock was not to be had within the migration's lock_timeout", async () => {

@@ -1,35 +1,66 @@
-// The registry of tokens and pairs: what is derived, what is refused, and that trades follow it.
+// The registry of tokens and pairs: what is derived, what is refused, and that rows follow it.
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { anAddress, aTrade, DAI, insert, registerMarkets, WETH } from "../factories.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  DAI,
+  MKR,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  WETH,
+  write,
+  type TokenRow,
+} from "../factories.ts";
 
 let database: TestDatabase;
+let owner: Client;
 beforeAll(async () => {
   database = await makeDatabase();
+  owner = await connect(database.url, { role: "dex_owner" });
 });
 beforeEach(async () => {
   await database.empty();
 });
+afterEach(async () => {
+  expect(await verify(owner)).toEqual([]);
+});
 afterAll(async () => {
+  await owner.end();
   await database.drop();
 });
 
-const token = (symbol: string | null, address = anAddress(`token ${String(symbol)}`)) => ({
-  address,
+const addressOf = (symbol: string): string => anAddress(`token ${symbol}`);
+const token = (symbol: string, more: Partial<TokenRow> = {}): TokenRow => ({
+  address: addressOf(symbol),
   symbol,
   decimals: 6,
+  ...more,
 });
-const register = (rows: object | object[]): Promise<void> =>
-  insert(database.writer, "dex_pair", rows);
+
+const registered = async (): Promise<unknown> => {
+  const tokens = await database.reader.query("select * from dex_token order by address");
+  const pairs = await database.reader.query("select * from dex_pair order by id");
+  return [tokens.rows, pairs.rows];
+};
+
+const epoch = async (): Promise<number> => {
+  const { rows } = await owner.query<{ epoch: string }>(
+    "select epoch from dex_private.write_state",
+  );
+  return Number(rows[0]!.epoch);
+};
 
 describe("a pair", () => {
-  it("has its tokens, symbols in upper case, precisions and market from its symbols", async () => {
-    await insert(database.writer, "dex_token", [
-      token("wstETH"),
-      { ...token("Dai"), decimals: 18 },
-    ]);
-    await register({ base: "WSTeth", quote: "dai" });
+  it("has symbols in upper case, precisions and market from its tokens", async () => {
+    const { writer, reader } = database;
+    await registerTokens(writer, token("wstETH"), token("Dai", { decimals: 18 }));
+    await registerPair(writer, addressOf("wstETH"), addressOf("Dai"));
 
-    const { rows } = await database.reader.query(
+    const { rows } = await reader.query(
       `select base, quote, base_gem, quote_gem, base_precision, quote_precision, market, active
       from dex_pair`,
     );
@@ -38,8 +69,8 @@ describe("a pair", () => {
       {
         base: "WSTETH",
         quote: "DAI",
-        base_gem: anAddress("token wstETH"),
-        quote_gem: anAddress("token Dai"),
+        base_gem: addressOf("wstETH"),
+        quote_gem: addressOf("Dai"),
         base_precision: 6,
         quote_precision: 18,
         market: "WSTETHDAI",
@@ -48,138 +79,280 @@ describe("a pair", () => {
     ]);
   });
 
-  it("is refused by a symbol that names two tokens, and taken by their addresses", async () => {
-    await insert(database.writer, "dex_token", [
-      token("DAI"),
-      token("dai", anAddress("a second dai")),
-      token("WETH"),
-    ]);
-    await expect(register({ base: "WETH", quote: "DAI" })).rejects.toThrow(
-      /^the symbol 'DAI' names 2 tokens: 0x[0-9a-f]{40} and 0x[0-9a-f]{40}$/,
+  it("is of two addresses, whichever tokens have the same symbol, spelled in any case", async () => {
+    const { writer } = database;
+    const second = anAddress("a second dai");
+    await registerTokens(writer, token("DAI"), token("dai", { address: second }), token("WETH"));
+    await registerPair(
+      writer,
+      addressOf("WETH").toUpperCase().replace("0X", "0x"),
+      second.toUpperCase().replace("0X", "0x"),
     );
-    await register({ base_gem: anAddress("token WETH"), quote_gem: anAddress("a second dai") });
+    const { rows } = await database.reader.query("select base_gem, quote_gem from dex_pair");
+    expect(rows).toEqual([{ base_gem: addressOf("WETH"), quote_gem: second }]);
   });
 
   it.each([
-    ["of an unknown symbol", { base: "WETH", quote: "NOPE" }, "no token has the symbol 'NOPE'"],
     [
-      "of an unknown token",
-      { base: "WETH", quote: "X", quote_gem: anAddress("nobody") },
-      `the pair WETH/X is of a token that is not registered: ${anAddress("nobody")}`,
+      "of an unknown base",
+      anAddress("nobody"),
+      DAI,
+      true,
+      `base_gem is ${anAddress("nobody")}: no token is registered so`,
     ],
     [
-      "whose symbols are not its tokens'",
-      { base: "WETH", quote: "MKR", base_gem: WETH, quote_gem: DAI },
-      "the pair WETH/MKR is given the tokens of WETH/DAI",
+      "of an unknown quote",
+      WETH,
+      anAddress("nobody"),
+      true,
+      `quote_gem is ${anAddress("nobody")}: no token is registered so`,
     ],
+    ["of a symbol", "WETH", DAI, true, "base_gem is WETH: no token is registered so"],
+    ["of nothing", null, DAI, true, "base_gem is null: no token is registered so"],
+    ["of half of nothing", WETH, null, true, "quote_gem is null: no token is registered so"],
     [
       "of a token with itself",
-      { base: "MKR", quote: "MKR" },
-      'new row for relation "dex_pair" violates check constraint "dex_pair_two_tokens_check"',
+      MKR,
+      MKR,
+      true,
+      `base_gem and quote_gem are both ${MKR}: a pair is of two tokens`,
     ],
     [
-      "that is registered the other way round",
-      { base: "DAI", quote: "WETH" },
-      'duplicate key value violates unique constraint "dex_pair_gems_key"',
+      "of a token without a symbol",
+      addressOf("nameless"),
+      DAI,
+      true,
+      `a pair needs tokens with a symbol: ${addressOf("nameless")} has none`,
     ],
-  ])("%s is refused", async (_name, pair, message) => {
+    ["neither active nor not", WETH, MKR, null, "active is null: it must be true or false"],
+  ])("%s is refused", async (_name, base, quote, active, message) => {
     await registerMarkets(database.writer);
-    await expect(register(pair)).rejects.toThrow(message);
+    await registerTokens(database.writer, token("nameless", { symbol: null }));
+    const before = await registered();
+    await expect(
+      database.writer.query("select ingest.register_pair($1, $2, $3)", [base, quote, active]),
+    ).rejects.toMatchObject({ message, code: "22023" });
+    expect(await registered()).toEqual(before);
   });
 
-  it("is refused where another's text is the same", async () => {
-    await insert(
-      database.writer,
-      "dex_token",
-      ["A", "BC", "AB", "C"].map((name) => token(name)),
+  it("is refused where another's text, or its key, is the same", async () => {
+    const { writer } = database;
+    const symbols = ["A", "BC", "AB", "C", "D/E", "F", "D", "E/F"];
+    await registerTokens(writer, ...symbols.map((symbol) => token(symbol)));
+    await registerPair(writer, addressOf("A"), addressOf("BC"));
+    await expect(registerPair(writer, addressOf("AB"), addressOf("C"))).rejects.toMatchObject({
+      message:
+        "the pair AB and C would have the name of another pair: a market is named by its two symbols together",
+      code: "23505",
+    });
+    await registerPair(writer, addressOf("D/E"), addressOf("F"));
+    await expect(registerPair(writer, addressOf("D"), addressOf("E/F"))).rejects.toMatchObject({
+      message: expect.stringContaining("the pair D and E/F would have the name of another pair"),
+      code: "23505",
+    });
+    const { rows } = await database.reader.query("select market from dex_pair order by market");
+    expect(rows).toEqual([{ market: "ABC" }, { market: "D/EF" }]);
+  });
+
+  it("changes nothing where it is registered again", async () => {
+    await registerMarkets(database.writer);
+    await write(database.writer, { trades: [aTrade()] });
+    const before = [await registered(), await epoch()];
+    await registerPair(database.writer, WETH, DAI);
+    expect([await registered(), await epoch()]).toEqual(before);
+  });
+
+  it("is switched off and on, and keeps its figures", async () => {
+    await registerMarkets(database.writer);
+    await write(database.writer, { trades: [aTrade()] });
+    const before = await epoch();
+    for (const active of [false, true]) {
+      await registerPair(database.writer, WETH, DAI, active);
+      const { rows } = await database.reader.query(
+        "select active, last from dex_market where pair = 'WETH/DAI'",
+      );
+      expect(rows).toEqual([{ active, last: "100.000000000000000000" }]);
+    }
+    expect(await epoch()).toBe(before);
+  });
+
+  it("that is registered the other way round is turned, with its trades, its book and its figures", async () => {
+    await registerMarkets(database.writer);
+    await write(database.writer, {
+      offers: [
+        anOffer({ id: 1, base: "2", quote: "8" }),
+        anOffer({ id: 2, side: "buy", base: "5", quote: "10" }),
+      ],
+      trades: [aTrade({ hour: 1, offer_id: 3, base: "2", quote: "5" })],
+    });
+    const before = await epoch();
+    await registerPair(database.writer, DAI, WETH);
+
+    const { rows } = await database.reader.query(
+      `select
+        pair,
+        trim_scale(last)::text as last,
+        trim_scale(vol)::text as vol,
+        trim_scale(bid)::text as bid,
+        trim_scale(ask)::text as ask
+      from dex_market
+      where base = 'DAI'`,
     );
-    await register({ base: "A", quote: "BC" });
-    await expect(register({ base: "AB", quote: "C" })).rejects.toThrow(/dex_pair_market_key/);
+    // 2 ÷ 5; a volume of 5 DAI; who sold WETH at 8 ÷ 2 buys DAI at 2 ÷ 8, and who bought at 10 ÷ 5
+    // sells DAI at 5 ÷ 10.
+    expect(rows).toEqual([{ pair: "DAI/WETH", last: "0.4", vol: "5", bid: "0.25", ask: "0.5" }]);
+    const trades = await database.reader.query("select market, act from dex_trade");
+    expect(trades.rows).toEqual([{ market: "DAIWETH", act: "buy" }]);
+    expect(await epoch()).toBe(before + 1);
   });
 });
 
-it("a token that is renamed takes its pairs, trades and offers along", async () => {
-  await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", aTrade({ base: "2", quote: "5" }));
+describe("a token", () => {
+  it.each([
+    ["no address", [null, "X", 1, null], "address is null: it must be 0x and 40 hex digits"],
+    ["a bad address", ["0x12", "X", 1, null], "address is 0x12: it must be 0x and 40 hex digits"],
+    [
+      "another spelling of one that is registered",
+      [WETH.toUpperCase().replace("0X", "0x"), "X", 1, null],
+      `address is ${WETH.toUpperCase().replace("0X", "0x")}: the token is registered as ${WETH}`,
+    ],
+    [
+      "an empty symbol",
+      [addressOf("X"), "", 1, null],
+      `symbol of ${addressOf("X")} is '': it must be a text of 1 to 100 characters, or null`,
+    ],
+    [
+      "a symbol of 1 MB",
+      [addressOf("X"), "x".repeat(1_000_000), 1, null],
+      `symbol of ${addressOf("X")} is '${"x".repeat(90)}': it must be a text of 1 to 100 characters, or null`,
+    ],
+    [
+      "no decimals",
+      [addressOf("X"), "X", null, null],
+      `decimals of ${addressOf("X")} is null: it must be an integer from 0 to 255`,
+    ],
+    [
+      "256 decimals",
+      [addressOf("X"), "X", 256, null],
+      `decimals of ${addressOf("X")} is 256: it must be an integer from 0 to 255`,
+    ],
+    [
+      "a name of 1 MB",
+      [addressOf("X"), "X", 1, "x".repeat(1_000_000)],
+      `name of ${addressOf("X")} has 1000000 characters: it may have 1000`,
+    ],
+    [
+      "no symbol, where a pair has it",
+      [WETH, null, 18, null],
+      `symbol of ${WETH} is null: the token is of a registered pair`,
+    ],
+  ])("with %s is refused", async (_name, values, message) => {
+    await registerMarkets(database.writer);
+    const before = await registered();
+    await expect(
+      database.writer.query("select ingest.register_token($1, $2, $3, $4)", values),
+    ).rejects.toMatchObject({ message, code: "22023" });
+    expect(await registered()).toEqual(before);
+  });
 
-  await database.writer.query("update dex_token set symbol = 'SAI' where address = $1", [DAI]);
+  it("that is renamed takes its pairs, trades and offers along", async () => {
+    await registerMarkets(database.writer);
+    await write(database.writer, {
+      offers: [anOffer({ id: 1, base: "2", quote: "5" })],
+      trades: [aTrade({ offer_id: 9, base: "2", quote: "5" })],
+    });
+    const before = await epoch();
 
-  const { rows } = await database.reader.query(
-    "select market, bid_tkn, price, (select quote from dex_pair where base = 'WETH') from dex_trade",
-  );
-  expect(rows).toEqual([
-    { market: "WETHSAI", bid_tkn: "SAI", price: "2.500000000000000000", quote: "SAI" },
-  ]);
-  const figures = await database.reader.query(
-    "select pair, last from dex_market where base = 'WETH'",
-  );
-  expect(figures.rows).toEqual([{ pair: "WETH/SAI", last: "2.500000000000000000" }]);
+    await registerTokens(database.writer, { address: DAI, symbol: "sai", name: "Dai Stablecoin" });
+
+    for (const table of ["dex_trade", "dex_offer"]) {
+      const { rows } = await database.reader.query(
+        `select market, bid_tkn, price, (select quote from dex_pair where base = 'WETH') from ${table}`,
+      );
+      expect(rows).toEqual([
+        { market: "WETHSAI", bid_tkn: "sai", price: "2.500000000000000000", quote: "SAI" },
+      ]);
+    }
+    const figures = await database.reader.query(
+      "select pair, last, ask from dex_market where base = 'WETH'",
+    );
+    expect(figures.rows).toEqual([
+      { pair: "WETH/SAI", last: "2.500000000000000000", ask: "2.500000000000000000" },
+    ]);
+    expect(await epoch()).toBe(before + 1);
+  });
+
+  it("is not renamed where two pairs would have one name", async () => {
+    const { writer } = database;
+    await registerTokens(writer, ...["A", "BC", "AB", "X"].map((symbol) => token(symbol)));
+    await registerPair(writer, addressOf("A"), addressOf("BC"));
+    await registerPair(writer, addressOf("AB"), addressOf("X"));
+    await expect(registerTokens(writer, token("X", { symbol: "C" }))).rejects.toMatchObject({
+      message:
+        "the pair AB and C would have the name of the pair A and BC: a market is named by its two symbols together",
+      code: "23505",
+    });
+    const { rows } = await database.reader.query("select market from dex_pair order by market");
+    expect(rows).toEqual([{ market: "ABC" }, { market: "ABX" }]);
+  });
+
+  it("has its decimals corrected, which touches its pairs and no trade", async () => {
+    await registerMarkets(database.writer);
+    await write(database.writer, { trades: [aTrade({ base: "2", quote: "5" })] });
+    const rowsOf = async (): Promise<unknown[]> =>
+      (await owner.query("select xmin, * from dex_trade")).rows;
+    const before = [await rowsOf(), await epoch()];
+
+    await registerTokens(database.writer, { address: DAI, symbol: "DAI", decimals: 17 });
+
+    expect([await rowsOf(), await epoch()]).toEqual(before);
+    const { rows } = await database.reader.query(
+      "select quote_precision from dex_pair where quote = 'DAI'",
+    );
+    expect(rows).toEqual([{ quote_precision: 17 }]);
+  });
+
+  it("changes nothing where it is registered again", async () => {
+    await registerMarkets(database.writer);
+    const before = [await registered(), await epoch()];
+    await registerTokens(database.writer, {
+      address: DAI,
+      symbol: "DAI",
+      name: "Dai Stablecoin",
+    });
+    expect([await registered(), await epoch()]).toEqual(before);
+  });
 });
 
 it("a trade of unregistered tokens has neither market, act nor price", async () => {
-  await insert(database.writer, "dex_trade", aTrade());
+  await write(database.writer, { trades: [aTrade()] });
   const { rows } = await database.reader.query(
     "select lot_tkn, bid_tkn, market, act, price from dex_trade",
   );
   expect(rows).toEqual([{ lot_tkn: null, bid_tkn: null, market: null, act: null, price: null }]);
 });
 
-describe("the two directions of each pair", () => {
-  // As the triggers keep them, and as they follow from the registry.
-  const directions = async (): Promise<unknown[]> => {
-    const { rows } = await database.owner.query(
-      `select row(kept.*)::text as kept, row(given.*)::text as given
+it("the two directions of each pair follow what is registered, renamed and turned", async () => {
+  const { writer } = database;
+  const directions = async (): Promise<number> => {
+    // As kept, and as they follow from the registry.
+    const { rows } = await owner.query<{ kept: string; derived: string }>(
+      `select row(kept.*)::text as kept, row(derived.*)::text as derived
       from dex_private.market_direction as kept
-      full join dex_private.registered_direction as given using (lot_gem, bid_gem)`,
+      full join dex_private.derived_market_direction as derived using (lot_gem, bid_gem)`,
     );
-    for (const { kept, given } of rows as { kept: string; given: string }[]) {
-      expect(kept).toBe(given);
-    }
-    return rows;
+    for (const { kept, derived } of rows) expect(kept).toBe(derived);
+    return rows.length;
   };
-
-  it("follow what is registered, renamed, given other tokens, swapped, and removed", async () => {
-    await registerMarkets(database.writer);
-    const { rows: pairs } = await database.reader.query("select from dex_pair");
-    expect(await directions()).toHaveLength(2 * pairs.length);
-
-    await database.writer.query("update dex_token set symbol = 'SAI' where address = $1", [DAI]);
-    expect(await directions()).toHaveLength(2 * pairs.length);
-
-    await insert(database.writer, "dex_token", [token("ONE"), token("TWO")]);
-    await register({ base: "ONE", quote: "TWO" });
-    await database.owner.query(
-      "update dex_pair set base_gem = quote_gem, quote_gem = base_gem where base = 'ONE'",
-    );
-    expect(await directions()).toHaveLength(2 * pairs.length + 2);
-    await database.owner.query("update dex_pair set quote_gem = $1 where base = 'TWO'", [WETH]);
-    expect(await directions()).toHaveLength(2 * pairs.length + 2);
-
-    await database.owner.query("delete from dex_pair where base = 'TWO'");
-    expect(await directions()).toHaveLength(2 * pairs.length);
-    await database.owner.query("truncate dex_pair");
-    expect(await directions()).toEqual([]);
-  });
-});
-
-it("a pair that is registered while its trade is being written labels it all the same", async () => {
-  await registerMarkets(database.writer);
-  await database.owner.query("delete from dex_pair where base = 'WETH'");
-  const client = await database.writer.connect();
-  await client.query("begin");
-  await insert(client, "dex_trade", aTrade());
-  const registered = register({ base: "WETH", quote: "DAI" });
-  // It waits for its turn, which is when the trade is there.
-  for (;;) {
-    const { rows } = await database.reader.query<{ waiting: boolean }>(
-      "select exists (select from pg_locks where locktype = 'advisory' and not granted) as waiting",
-    );
-    if (rows[0]!.waiting) break;
-  }
-  await client.query("commit");
-  client.release();
-  await registered;
-
-  const { rows } = await database.reader.query("select market from dex_trade");
-  expect(rows).toEqual([{ market: "WETHDAI" }]);
+  expect(await directions()).toBe(0);
+  // Two pairs, each in two directions.
+  await registerMarkets(writer);
+  expect(await directions()).toBe(4);
+  await registerTokens(writer, { address: DAI, symbol: "SAI" });
+  expect(await directions()).toBe(4);
+  await registerTokens(writer, token("ONE"), token("TWO"));
+  await registerPair(writer, addressOf("ONE"), addressOf("TWO"));
+  expect(await directions()).toBe(6);
+  await registerPair(writer, addressOf("TWO"), addressOf("ONE"));
+  expect(await directions()).toBe(6);
 });

@@ -1,6 +1,6 @@
-// What the database derives by itself, for anybody who inserts by plain SQL.
+// What the database derives by itself of the rows that it is given.
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, anOffer, DAI, insert, registerMarkets, WETH } from "../factories.ts";
+import { aTrade, anOffer, DAI, registerMarkets, WETH, write } from "../factories.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -13,13 +13,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("an inserted trade", () => {
+describe("a trade", () => {
   it("has its symbols, market, act and price from its tokens and amounts", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", [
-      aTrade({ side: "sell", base: "2", quote: "5" }),
-      aTrade({ side: "buy", base: "3", quote: "1" }),
-    ]);
+    await write(database.writer, {
+      trades: [
+        aTrade({ side: "sell", base: "2", quote: "5" }),
+        aTrade({ side: "buy", base: "3", quote: "1" }),
+      ],
+    });
 
     const { rows } = await database.reader.query(
       "select lot_tkn, bid_tkn, market, act, price from dex_trade order by id",
@@ -44,40 +46,60 @@ describe("an inserted trade", () => {
     ]);
   });
 
-  it("is relabelled when its tokens and pair are registered later", async () => {
-    await insert(database.writer, "dex_trade", aTrade());
-    await insert(database.writer, "dex_offer", anOffer());
-    await registerMarkets(database.writer);
+  it("has its block, its time and an ordinal in the block where it is given none of them", async () => {
+    const rows = [aTrade(), aTrade()].map((trade) => {
+      const { block: _block, time: _time, idx: _idx, ...row } = trade;
+      return row;
+    });
+    await database.writer.query(
+      "select ingest.write_block(7, '2026-01-02T03:04:05Z', trades => $1)",
+      [JSON.stringify(rows)],
+    );
+    const found = await database.reader.query(
+      "select id, block, time, idx from dex_trade order by id",
+    );
+    const time = new Date("2026-01-02T03:04:05Z");
+    expect(found.rows).toEqual([
+      { id: "1", block: 7, time, idx: 0 },
+      { id: "2", block: 7, time, idx: 1 },
+    ]);
+  });
+});
 
+it("a trade and an offer are labelled when their tokens and pair are registered later", async () => {
+  await write(database.writer, { trades: [aTrade()], offers: [anOffer()] });
+  const labels = async (): Promise<unknown[]> => {
     const { rows } = await database.reader.query(
       `select lot_tkn, market, act, price from dex_trade
       union all
       select lot_tkn, market, act, price from dex_offer`,
     );
+    return rows;
+  };
+  const unlabelled = { lot_tkn: null, market: null, act: null, price: null };
+  expect(await labels()).toEqual([unlabelled, unlabelled]);
 
-    const labelled = {
-      lot_tkn: "WETH",
-      market: "WETHDAI",
-      act: "sell",
-      price: "100.000000000000000000",
-    };
-    expect(rows).toEqual([labelled, labelled]);
-  });
+  await registerMarkets(database.writer);
+
+  const labelled = {
+    lot_tkn: "WETH",
+    market: "WETHDAI",
+    act: "sell",
+    price: "100.000000000000000000",
+  };
+  expect(await labels()).toEqual([labelled, labelled]);
 });
 
 it("reproduces the documented price of an offer to the last digit", async () => {
   await registerMarkets(database.writer);
-  await insert(
-    database.writer,
-    "dex_offer",
-    anOffer({
-      side: "buy",
-      base: "11.456411758931667",
-      quote: "6243.744408617758",
-      baseGem: WETH,
-      quoteGem: DAI,
-    }),
-  );
+  const offer = anOffer({
+    side: "buy",
+    base: "11.456411758931667",
+    quote: "6243.744408617758",
+    baseGem: WETH,
+    quoteGem: DAI,
+  });
+  await write(database.writer, { offers: [offer] });
 
   const { rows } = await database.reader.query(
     "select market, act, lot_amt, bid_amt, price from dex_offer",

@@ -16,7 +16,7 @@ import { catchUp, holdingsOf, simulateHistory } from "../../db/simulate/history.
 import { startLive, type LiveBlock } from "../../db/simulate/live.ts";
 import { readOptions } from "../../db/simulate/options.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -422,7 +422,7 @@ describe("a history in a database", () => {
 
     await database.empty();
     const client = await connect(database.url, { role: "dex_writer" });
-    await loadRows(client, await readFolder(await writeFiles(options)), { moveHead: true });
+    await loadRows(client, await readFolder(await writeFiles(options)));
     await client.end();
     expect(await tables()).toEqual(simulated);
   });
@@ -476,7 +476,9 @@ describe("a history in a database", () => {
 
   it("does not trade what a hand has made inactive, nor make it active again", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 300, until: END });
-    await database.writer.query("update dex_pair set active = false where base = 'MKR'");
+    await database.writer.query(
+      "select ingest.register_pair(base_gem, quote_gem, false) from dex_pair where base = 'MKR'",
+    );
     const { last } = await counts();
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 300, until: daysLater(1) });
     const { rows } = await database.reader.query(
@@ -526,8 +528,7 @@ describe("a history in a database", () => {
   it("does not mix with data that is not simulated", async () => {
     expect(await holdingsOf(database.url)).toBe("empty");
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", aTrade());
-    await setHead(database.writer, 1);
+    await write(database.writer, { trades: [aTrade()] });
     expect(await holdingsOf(database.url)).toBe("other");
     await expect(
       simulateHistory(database.url, { seed: 1, days: 1, trades: 10, until: END }),
@@ -615,7 +616,9 @@ describe("a history in a database", () => {
 
   it("waits while the head lies in the future", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
-    await database.writer.query("update dex_head set time = now() + interval '1 hour'");
+    await database.writer.query(
+      "select ingest.write_block(block + 1, now() + interval '1 hour') from dex_head",
+    );
     const { promise, resolve } = Promise.withResolvers<string>();
     const live = startLive(database.url, {
       seed: 1,
@@ -633,11 +636,11 @@ describe("a history in a database", () => {
       `create table written (block integer);
       create function note_head() returns trigger language plpgsql security definer as $$
       begin
-        insert into public.written (block) values (new.block);
+        insert into public.written (block) values (new.number);
         return null;
       end
       $$;
-      create trigger note_head after insert or update on dex_head
+      create trigger note_head after insert on dex_block
       for each row execute function note_head()`,
     );
     const errors: string[] = [];

@@ -1,8 +1,13 @@
-// What writes ask of tables that were never analyzed, in a session that may have begun when they were
-// empty: its plans are made then, and kept while the tables grow.
+// Each write looks at pages in proportion to its block, whatever the history: in a session that began when
+// the tables were empty and keeps the plans of then, never analyzed and analyzed.
 import { connect, type Client } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { anOffer, aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aHash, anOffer, aTrade, DAI, registerMarkets, WETH, type TradeRow } from "../factories.ts";
+
+const FEW = 5_000;
+const MANY = 200_000;
+/** Trades to a block of a minute, so that the shorter history is longer than a day; an offer for four. */
+const A_BLOCK = 2;
 
 let database: TestDatabase;
 let client: Client;
@@ -10,131 +15,145 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   client = await connect(database.url, { role: "dex_writer" });
+  // Its plans are made while the tables are empty.
+  await writeBlock(1, "2025-12-31T00:00:00Z", 1, 1);
 });
 afterAll(async () => {
   await client.end();
   await database.drop();
 });
 
-const OFFERS = 500;
-const TRADES = 2 * OFFERS;
-
-/** How many rows this transaction has read by going through whole tables, for each of them. */
-async function readWhole(): Promise<Record<string, number>> {
-  const { rows } = await client.query<{ name: string; rows: number }>(
-    `select
-      relname as name,
-      seq_tup_read::integer as rows
-    from pg_stat_xact_user_tables
-    where relname in ('dex_trade', 'dex_offer', 'minute_figure', 'hour_figure', 'offer_taken')`,
+/** The pages looked at by a statement and by all that it calls. */
+async function pagesOf(text: string, values: unknown[]): Promise<number> {
+  const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+    `explain (analyze, buffers, format json) ${text}`,
+    values,
   );
-  return Object.fromEntries(rows.map(({ name, rows: count }) => [name, count]));
+  const { Plan: plan } = rows[0]!["QUERY PLAN"][0];
+  return plan["Shared Hit Blocks"]! + plan["Shared Read Blocks"]!;
 }
 
-it("reads no table whole", async () => {
-  await client.query("begin");
-  for (let id = 1; id <= 7; id += 1) {
-    await insert(client, "dex_offer", anOffer({ id }));
-    await insert(client, "dex_trade", aTrade({ offer_id: id, base: "10", hour: id }));
-    await setHead(client, id);
-  }
-  const before = await readWhole();
+let made = 1_000_000;
 
-  const ids = Array.from({ length: OFFERS }, (_, n) => 100 + n);
-  await insert(
-    client,
-    "dex_offer",
-    ids.map((id) => anOffer({ id })),
-  );
-  // Two trades take each offer whole.
-  await insert(
-    client,
-    "dex_trade",
-    Array.from({ length: TRADES }, (_, n) =>
-      aTrade({ offer_id: ids[n % OFFERS]!, base: "5", hour: 8 + n / TRADES }),
-    ),
-  );
-  await setHead(client, 9);
-  const { rows } = await client.query("select from dex_offer where id >= 100 and filled");
-  expect(rows).toHaveLength(OFFERS);
-
-  const after = await readWhole();
-  for (const [table, count] of Object.entries(after)) {
-    // The statement above may read dex_offer whole, once.
-    const once = table === "dex_offer" ? OFFERS + 7 : 0;
-    expect([table, count - before[table]! <= once]).toEqual([table, true]);
-  }
-  await client.query("rollback");
-});
-
-describe.each([
-  // Each offer has a lot of 10 base, and two trades.
-  ["exactly its lot", "5"],
-  ["more than its lot", "6"],
-])("where trades took %s, an offer that comes after them", (_name, base) => {
-  it("reads its own trades alone, however many the planner takes there to be", async () => {
-    const superuser = await connect(database.url);
-    try {
-      await superuser.query("begin");
-      await insert(
-        superuser,
-        "dex_trade",
-        Array.from({ length: TRADES }, (_, n) =>
-          aTrade({ offer_id: 1 + (n % OFFERS), base, hour: 1 + n / TRADES }),
-        ),
-      );
-      // As a first load leaves the table: large, and never analyzed. Of a column that it knows nothing
-      // of, the planner takes every 200th row to be of any value.
-      await superuser.query(
-        `update pg_class
-        set reltuples = 1e9, relpages = pg_relation_size(oid) / 8192
-        where oid = 'public.dex_trade'::regclass`,
-      );
-      const fetched = async (): Promise<number> => {
-        const { rows } = await superuser.query<{ count: number }>(
-          `select idx_tup_fetch::integer as count
-          from pg_stat_xact_user_tables
-          where relname = 'dex_trade'`,
-        );
-        return rows[0]!.count;
-      };
-      const before = await fetched();
-      await insert(
-        superuser,
-        "dex_offer",
-        Array.from({ length: OFFERS }, (_, n) => anOffer({ id: n + 1, base: "10" })),
-      );
-      expect((await fetched()) - before).toBeLessThanOrEqual(TRADES);
-      const { rows } = await superuser.query("select from dex_offer where filled");
-      expect(rows).toHaveLength(OFFERS);
-    } finally {
-      await superuser.query("rollback");
-      await superuser.end();
-    }
+/** Writes a block with trades of earlier offers, offers, and cancellations of those before; its pages. */
+async function writeBlock(
+  block: number,
+  time: string,
+  trades: number,
+  offers: number,
+  killed: number[] = [],
+): Promise<number> {
+  const tradeOf = (n: number): TradeRow => ({
+    ...aTrade({ offer_id: 1 + ((n * 37) % 100), idx: n, block, time }),
+    tx: aHash(`${block} ${n}`),
   });
-});
+  return pagesOf("select ingest.write_block($1, $2, null, null, $3, $4, $5)", [
+    block,
+    time,
+    JSON.stringify(
+      Array.from({ length: offers }, () => {
+        const { killed: _killed, ...offer } = anOffer({ id: (made += 1), block, time });
+        return offer;
+      }),
+    ),
+    JSON.stringify(Array.from({ length: trades }, (_, n) => tradeOf(n))),
+    killed,
+  ]);
+}
 
-it("computes figures from the hours of a market at most where nothing was ever analyzed", async () => {
+/** Writes so many trades from one id on, three in four of them in the market, and their offers. */
+async function fill(from: number, to: number): Promise<void> {
   await client.query("begin");
-  // A trade each 10 minutes for 200 days.
-  const MINUTES = 200 * 24 * 6;
-  await insert(
-    client,
-    "dex_trade",
-    Array.from({ length: MINUTES }, (_, n) => aTrade({ hour: n / 6 })),
+  await client.query(
+    `insert into ingest.staged_trade (
+      line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx
+    )
+    select
+      n,
+      n / 4,
+      '0x' || lpad('1', 64, '0'),
+      '0x' || lpad(to_hex(n * 7919 % 100), 40, '0'),
+      '0x' || lpad(to_hex(n::bigint * 104729 % 500), 40, '0'),
+      $4,
+      1 + n % 10,
+      case when n % 4 = 0 then '0x' || lpad(to_hex(n % 20), 40, '0') else $5 end,
+      100 + n % 7,
+      100 + n / $3::integer,
+      timestamptz '2026-01-01 00:00:00+00' + n / $3::integer * interval '1 minute',
+      '0xa' || lpad(to_hex(n), 63, '0'),
+      n % $3::integer
+    from generate_series($1::integer, $2::integer) as n`,
+    [from, to, A_BLOCK, WETH, DAI],
   );
-  const fetched = async (): Promise<number> => {
-    const { rows } = await client.query<{ count: number }>(
-      `select sum(seq_tup_read + idx_tup_fetch)::integer as count
-      from pg_stat_xact_user_tables
-      where relname in ('minute_figure', 'hour_figure', 'dex_trade')`,
-    );
-    return rows[0]!.count;
+  await client.query(
+    `insert into ingest.staged_offer (
+      line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx
+    )
+    select
+      n,
+      n,
+      '0x' || lpad('1', 64, '0'),
+      '0x' || lpad(to_hex(n * 7919 % 100), 40, '0'),
+      $4,
+      1000,
+      $5,
+      100000 + n % 500,
+      100 + 4 * n / $3::integer,
+      timestamptz '2026-01-01 00:00:00+00' + 4 * n / $3::integer * interval '1 minute',
+      '0xb' || lpad(to_hex(n), 63, '0')
+    from generate_series(($1::integer + 3) / 4, $2::integer / 4) as n`,
+    [from, to, A_BLOCK, WETH, DAI],
+  );
+  await client.query("select ingest.write_blocks()");
+  await client.query("commit");
+}
+
+interface Pages {
+  block: number;
+  empty: number;
+  takenBack: number;
+  registered: number;
+}
+
+/** What the writes behind this history look at; all of it is taken back. */
+async function measure(): Promise<Pages> {
+  const { rows } = await client.query<{ block: number; time: Date }>("select * from dex_head");
+  const { block, time } = rows[0]!;
+  const at = (blocks: number): string => new Date(time.getTime() + blocks * 60_000).toISOString();
+  // Warm: the first write finds pages that the load has left to be pruned.
+  await writeBlock(block + 1, at(1), 20, 15);
+  const pages = {
+    block: await writeBlock(block + 2, at(2), 20, 15, [made - 1, made - 2, made - 3, made - 4]),
+    empty: await writeBlock(block + 3, at(3), 0, 0),
+    takenBack: await pagesOf("select ingest.take_back($1)", [block + 1]),
+    registered: await pagesOf("select ingest.register_token($1, 'QUIET', 18)", [
+      `0x${block.toString(16).padStart(40, "c")}`,
+    ]),
   };
-  const before = await fetched();
-  await setHead(client, 200 * 24);
-  // Once through its 4,800 hours, as the planner may choose who knows of few; and of a day at most the
-  // 24 hours with 6 minutes each, some of them looked at for more than one window.
-  expect((await fetched()) - before).toBeLessThan(4800 + 1000);
-  await client.query("rollback");
+  await client.query("select ingest.take_back($1)", [block]);
+  return pages;
+}
+
+/** A level more of each index, for a history 40 times as long: a whole table would be thousands of pages. */
+function expectAlike(few: Pages, many: Pages): void {
+  for (const [write, pages] of Object.entries(many)) {
+    const most = 2 * few[write as keyof Pages] + 20;
+    expect({ write, pages, isWithin: pages <= most }).toEqual({ write, pages, isWithin: true });
+  }
+}
+
+it("a write looks at no more pages behind 200,000 trades than behind 5,000", async () => {
+  await fill(4, FEW);
+  const few = await measure();
+  await fill(FEW + 2 * A_BLOCK, MANY);
+  const neverAnalyzed = await measure();
+  expectAlike(few, neverAnalyzed);
+
+  await database.owner.query("analyze");
+  expectAlike(few, await measure());
+
+  // A session that begins now plans anew.
+  await client.end();
+  client = await connect(database.url, { role: "dex_writer" });
+  expectAlike(few, await measure());
 });

@@ -1,6 +1,15 @@
-// What may be written, by whom, and how it is taken back.
+// What writing leaves in the rows: amounts, offers that trades end, blocks taken back.
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { anOffer, aTrade, blockAt, hours, insert, registerMarkets, setHead } from "../factories.ts";
+import {
+  anOffer,
+  aTrade,
+  blockAt,
+  hours,
+  registerMarkets,
+  setHead,
+  write,
+  type TradeRow,
+} from "../factories.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,58 +23,51 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("an amount", () => {
-  it.each(["-1", "NaN", "Infinity", "1e78", "0.0000000000000000001"])(
-    "of %s is refused",
-    async (base) => {
-      await expect(insert(database.writer, "dex_trade", aTrade({ base }))).rejects.toThrow(
-        /^lot_amt is .*: an amount is a decimal from 0 to below 10\^78 with at most 18 fractional digits$/,
-      );
-    },
+const takeBack = async (block: number): Promise<string> => {
+  const { rows } = await database.writer.query<{ trades: string }>(
+    "select ingest.take_back($1) as trades",
+    [block],
   );
+  return rows[0]!.trades;
+};
 
+describe("an amount", () => {
   it("keeps every digit of a 256-bit integer with 18 fractional digits", async () => {
     const base = `${2n ** 256n - 1n}.123456789012345678`;
-    await insert(database.writer, "dex_trade", aTrade({ base }));
+    await write(database.writer, { trades: [aTrade({ base })] });
     const { rows } = await database.reader.query("select lot_amt from dex_trade");
     expect(rows).toEqual([{ lot_amt: base }]);
   });
-});
-
-describe("a trade", () => {
-  it("is immutable", async () => {
-    await insert(database.writer, "dex_trade", aTrade());
-    await expect(database.owner.query("update dex_trade set lot_amt = 2")).rejects.toThrow(
-      "a trade is an immutable record",
-    );
-    await expect(database.writer.query("update dex_trade set market = 'X'")).rejects.toThrow(
-      "permission denied for table dex_trade",
-    );
-  });
-
-  it("is known by its transaction and log index", async () => {
-    const trade = aTrade();
-    await insert(database.writer, "dex_trade", [trade, { ...trade, idx: 1 }]);
-    await expect(insert(database.writer, "dex_trade", trade)).rejects.toThrow(
-      /dex_trade_tx_idx_key/,
-    );
-  });
 
   it.each([
-    ["maker", "0x12"],
-    ["taker", `1x${"0".repeat(40)}`],
-    ["tx", `0x${"A".repeat(64)}`],
-    ["pair", "x"],
-    ["block", -1],
-    ["idx", -1],
-  ])("with a %s of %s is refused", async (column, value) => {
-    await expect(
-      insert(database.writer, "dex_trade", { ...aTrade(), [column]: value }),
-    ).rejects.toThrow(`dex_trade_${column}_check`);
+    ["0", "0.000000000000000000"],
+    ["007.5", "7.500000000000000000"],
+    ["1.5000000000000000000000", "1.500000000000000000"],
+    ["9".repeat(78), `${"9".repeat(78)}.000000000000000000`],
+  ])("of %s has 18 fractional digits", async (lot_amt, expected) => {
+    await write(database.writer, { trades: [aTrade({ lot_amt })], offers: [anOffer({ lot_amt })] });
+    const { rows } = await database.reader.query(
+      "select lot_amt from dex_trade union all select lot_amt from dex_offer",
+    );
+    expect(rows).toEqual([{ lot_amt: expected }, { lot_amt: expected }]);
   });
 });
 
-describe("an offer is spent by the trade that reaches the whole lot", () => {
+it("two trades of one transaction are told apart by their log index", async () => {
+  const trade = aTrade();
+  await write(database.writer, { trades: [trade, { ...trade, idx: 1 }] });
+  const { rows } = await database.reader.query("select idx from dex_trade order by id");
+  expect(rows).toEqual([{ idx: 0 }, { idx: 1 }]);
+});
+
+describe("an offer is filled by the trade that reaches the whole lot", () => {
+  const isFilled = async (): Promise<boolean | undefined> => {
+    const { rows } = await database.reader.query<{ filled: boolean }>(
+      "select filled from dex_offer",
+    );
+    return rows[0]?.filled;
+  };
+
   // The trades of an offer of 10 WETH: how much each took, an hour after the one before, from hour 2.
   it.each([
     { taken: ["10"], spentAt: 2 },
@@ -78,55 +80,45 @@ describe("an offer is spent by the trade that reaches the whole lot", () => {
     { taken: ["4", "5.999999999999999999"], spentAt: undefined },
     { taken: ["0"], spentAt: undefined },
     { taken: [], spentAt: undefined },
-  ])("$taken of 10: at hour $spentAt", async ({ taken, spentAt }) => {
+  ])("$taken of 10: at hour $spentAt", async ({ taken, spentAt = Infinity }) => {
     const trades = taken.map((base, at) => aTrade({ offer_id: 1, hour: 2 + at, base }));
     const offer = anOffer({ id: 1, hour: 1, base: "10", quote: "1000" });
-    const states = async (): Promise<unknown[]> => {
-      const { rows } = await database.owner.query("select filled, spent_block from dex_offer");
-      return rows;
-    };
-    const expected = {
-      filled: spentAt !== undefined,
-      spent_block: spentAt === undefined ? null : blockAt(spentAt),
-    };
+    const hourOf = (at: number): number => 2 + at;
 
-    await insert(database.writer, "dex_offer", offer);
-    for (const trade of trades) await insert(database.writer, "dex_trade", trade);
-    expect(await states()).toEqual([expected]);
+    await write(database.writer, { offers: [offer] });
+    expect(await isFilled()).toBe(false);
+    for (const [at, trade] of trades.entries()) {
+      await write(database.writer, { trades: [trade] });
+      expect([at, await isFilled()]).toEqual([at, hourOf(at) >= spentAt]);
+    }
+    // And back: as each is taken back, what it took is there again.
+    for (const at of trades.keys().toArray().reverse()) {
+      expect(await takeBack(trades[at]!.block - 1)).toBe("1");
+      expect([at, await isFilled()]).toEqual([at, hourOf(at - 1) >= spentAt]);
+    }
+    expect(await takeBack(0)).toBe("0");
 
     // The same where its trades are recorded before it.
-    await database.owner.query("delete from dex_offer");
-    await insert(database.writer, "dex_offer", offer);
-    expect(await states()).toEqual([expected]);
+    await write(database.writer, {
+      trades,
+      offers: [{ ...offer, block: 99_999, time: hours(99) }],
+    });
+    expect(await isFilled()).toBe(spentAt !== Infinity);
   });
 
   it("and one of nothing as it is made", async () => {
-    await insert(database.writer, "dex_offer", anOffer({ id: 1, hour: 1, base: "0" }));
-    const { rows } = await database.owner.query("select filled, spent_block from dex_offer");
-    expect(rows).toEqual([{ filled: true, spent_block: blockAt(1) }]);
+    await write(database.writer, { offers: [anOffer({ id: 1, hour: 1, base: "0" })] });
+    expect(await isFilled()).toBe(true);
   });
-});
 
-describe("the reader", () => {
-  it.each([
-    "insert into dex_head values (1, now())",
-    "update dex_pair set active = false",
-    "delete from dex_trade",
-    "truncate dex_offer",
-    "create table public.mine ()",
-    "create temporary table mine ()",
-    "select dex_private.relabel()",
-    "select dex_private.take_back(0)",
-    "select nextval('dex_trade_id_seq')",
-    "select * from dex_private.offer_taken",
-    "set default_transaction_read_only = off; insert into dex_head values (1, now())",
-    "begin read write; delete from dex_trade",
-  ])("cannot %s", async (statement) => {
-    const client = await database.reader.connect();
-    await expect(client.query(statement)).rejects.toThrow(
-      /permission denied|read-only transaction/,
-    );
-    client.release(true);
+  it("and one that is closed as it is made, which no trade taken back opens", async () => {
+    await write(database.writer, {
+      offers: [anOffer({ id: 1, hour: 1, filled: true })],
+      trades: [aTrade({ offer_id: 1, hour: 2, base: "3" })],
+    });
+    expect(await isFilled()).toBe(true);
+    await takeBack(blockAt(1));
+    expect(await isFilled()).toBe(true);
   });
 });
 
@@ -139,16 +131,14 @@ describe("taking blocks back", () => {
     ).rows[0];
 
   it("leaves the exchange as it was at the block that stands", async () => {
-    await insert(database.writer, "dex_offer", [
-      anOffer({ id: 1, hour: 1, base: "10", quote: "1000" }),
-      anOffer({ id: 2, hour: 1, side: "buy", base: "10", quote: "900" }),
-    ]);
-    await insert(
-      database.writer,
-      "dex_trade",
-      aTrade({ hour: 2, offer_id: 1, base: "4", quote: "400" }),
-    );
-    await setHead(database.writer, 3);
+    await write(database.writer, {
+      offers: [
+        anOffer({ id: 1, hour: 1, base: "10", quote: "1000" }),
+        anOffer({ id: 2, hour: 1, side: "buy", base: "10", quote: "900" }),
+      ],
+      trades: [aTrade({ hour: 2, offer_id: 1, base: "4", quote: "400" })],
+      head: 3,
+    });
     const before = await bookAndLast();
     expect(before).toEqual({
       last: "100.000000000000000000",
@@ -157,15 +147,19 @@ describe("taking blocks back", () => {
       ask: "100.000000000000000000",
     });
 
-    // Offer 1 is taken whole, 2 is cancelled, 3 is made.
-    await insert(
-      database.writer,
-      "dex_trade",
-      aTrade({ hour: 4, offer_id: 1, base: "6", quote: "600" }),
+    // Offer 1 is taken whole, 2 is cancelled, 3 is made; a quarter of an hour later, which is less than
+    // the 1,000 blocks after which a block without rows goes.
+    const later = 3.25;
+    const { killed: _, ...made } = anOffer({ id: 3, hour: later, base: "1", quote: "50" });
+    await database.writer.query(
+      "select ingest.write_block($1, $2, trades => $3, killed => '{2}', offers => $4)",
+      [
+        blockAt(later),
+        hours(later),
+        JSON.stringify([aTrade({ hour: later, offer_id: 1, base: "6", quote: "600" })]),
+        JSON.stringify([made]),
+      ],
     );
-    await database.writer.query("update dex_offer set killed = $1 where id = 2", [blockAt(4)]);
-    await insert(database.writer, "dex_offer", anOffer({ id: 3, hour: 4, base: "1", quote: "50" }));
-    await setHead(database.writer, 4);
     expect(await bookAndLast()).toEqual({
       last: "100.000000000000000000",
       vol: "10.000000000000000000",
@@ -173,12 +167,8 @@ describe("taking blocks back", () => {
       ask: "50.000000000000000000",
     });
 
-    const { rows } = await database.writer.query("select dex_private.take_back($1, $2) as trades", [
-      blockAt(3),
-      hours(3),
-    ]);
+    expect(await takeBack(blockAt(3))).toBe("1");
 
-    expect(rows).toEqual([{ trades: "1" }]);
     expect(await bookAndLast()).toEqual(before);
     const head = await database.reader.query("select block, time from dex_head");
     expect(head.rows).toEqual([{ block: blockAt(3), time: new Date(hours(3)) }]);
@@ -191,15 +181,24 @@ describe("taking blocks back", () => {
     ]);
   });
 
-  it("gives the replacing trades new, higher ids, and does not move an earlier head", async () => {
-    await insert(database.writer, "dex_trade", [aTrade({ hour: 1 }), aTrade({ hour: 2 })]);
-    await setHead(database.writer, 1);
-    await database.writer.query("select dex_private.take_back($1)", [blockAt(1.5)]);
-    await insert(database.writer, "dex_trade", aTrade({ hour: 2 }));
-
-    const { rows } = await database.reader.query("select id from dex_trade order by id");
-    expect(rows).toEqual([{ id: "1" }, { id: "3" }]);
+  it("gives the replacing trades new, higher ids, and has the head on the last block there is", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
+    await takeBack(blockAt(1.5));
     const head = await database.reader.query("select block from dex_head");
     expect(head.rows).toEqual([{ block: blockAt(1) }]);
+
+    await write(database.writer, { trades: [aTrade({ hour: 2 })] });
+    const { rows } = await database.reader.query("select id from dex_trade order by id");
+    expect(rows).toEqual([{ id: "1" }, { id: "3" }]);
+  });
+
+  it("writes the same trade again, of the block that replaces its own", async () => {
+    const trade: TradeRow = aTrade({ hour: 2 });
+    await setHead(database.writer, 1);
+    await write(database.writer, { trades: [trade] });
+    await takeBack(blockAt(1));
+    await write(database.writer, { trades: [{ ...trade, block: blockAt(2) - 1, time: hours(2) }] });
+    const { rows } = await database.reader.query("select id, block, tx from dex_trade");
+    expect(rows).toEqual([{ id: "2", block: blockAt(2) - 1, tx: trade.tx }]);
   });
 });

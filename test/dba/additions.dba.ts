@@ -6,7 +6,7 @@ import { connect, type Client } from "../../db/connect.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { makeTestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, hours, insert, registerMarkets, setHead, WETH } from "../factories.ts";
+import { aTrade, registerMarkets, WETH, write } from "../factories.ts";
 import { ask, dataOf } from "../graphql.ts";
 import { commitLater } from "../later-migration.ts";
 import { runFile, startService, type Ended } from "../service.ts";
@@ -26,10 +26,9 @@ beforeEach(async () => {
   database = await makeDatabase();
   await makeRoles(database.url);
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", aTrade({ id: 1, hour: 23 }));
-  await setHead(database.writer, 24);
+  await write(database.writer, { trades: [aTrade({ id: 1, hour: 23 })], head: 24 });
   const admin = await connect(database.url);
-  // As db/README.md has it.
+  // As db/additions.md has it.
   await admin.query(`
     create role ${login} login password 'site';
     grant connect on database ${new URL(database.url).pathname.slice(1)} to ${login};
@@ -149,10 +148,10 @@ describe("refuses to start, and says why", () => {
     expect(code).toBe(1);
   });
 
-  it("for one of the service's own", async () => {
-    const { code, stderr } = await startOn("site,dex_private");
+  it.each(["dex_private", "ingest"])("for one of the service's own, %s", async (own) => {
+    const { code, stderr } = await startOn(`site,${own}`);
     expect(stderr.trim()).toBe(
-      'EXPOSED_SCHEMAS: "site,dex_private" is not names of schemas of your own, separated by commas.',
+      `EXPOSED_SCHEMAS: "site,${own}" is not names of schemas of your own, separated by commas.`,
     );
     expect(code).toBe(1);
   });
@@ -196,7 +195,7 @@ describe("an upgrade of ours under additions of theirs", () => {
 
     expect(await upgrade()).toMatchObject({ code: 0, stderr: "" });
 
-    await insert(database.writer, "dex_trade", aTrade({ id: 2, time: hours(23), idx: 2 }));
+    await write(database.writer, { trades: [aTrade({ id: 2, hour: 25 })] });
     const app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
     const data = await dataOf<Record<string, unknown>>(
       app,

@@ -1,4 +1,4 @@
-// Goes through the tutorial of db/README.md as it stands there, in a fresh copy of the repository:
+// Goes through the tutorial of db/tutorial.md as it stands there, in a fresh copy of the repository:
 // its commands, its SQL, its queries, and each must give what stands below it. `npm run
 // tutorial:print` writes the answers anew. The database is the embedded one, as on the page, or where the
 // tests are given another PostgreSQL, one of that.
@@ -14,8 +14,7 @@ import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { DataDirs, runShell, type Service } from "../service.ts";
 import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
-const PAGE = fileURLToPath(new URL("../../db/README.md", import.meta.url));
-const TUTORIAL = /### Step by step\n[\s\S]*?(?=\n##)/;
+const PAGE = fileURLToPath(new URL("../../db/tutorial.md", import.meta.url));
 const isWriting = process.env["WRITE_TUTORIAL"] !== undefined;
 
 /** Within so long a saved change must be seen; where answers are written, it is waited for. */
@@ -154,15 +153,13 @@ async function answerTo(query: string, onPage: string): Promise<unknown> {
 }
 
 it("gives what stands on the page", async () => {
-  const text = await readFile(PAGE, "utf8");
-  const [tutorial] = TUTORIAL.exec(text)!;
-  const answered = await answeredPage(tutorial, {
+  const tutorial = await readFile(PAGE, "utf8");
+  const current = await answeredPage(tutorial, {
     run: outputOf,
     ask: answerTo,
     shell: runShellBlock,
     sql: save,
   });
-  const current = text.replace(tutorial, () => answered);
   if (isWriting) await writeFile(PAGE, current);
   expect(tutorial.match(/^```graphql$/gm)?.length).toBeGreaterThanOrEqual(6);
   expect(await readFile(PAGE, "utf8")).toBe(current);

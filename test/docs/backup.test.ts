@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { connect } from "../../db/connect.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { DataDirs, embeddedUrl, startService, type Service } from "../service.ts";
 
 const dataDirs = new DataDirs();
@@ -35,8 +35,7 @@ it("answers from the copy as before, once the database itself is destroyed", asy
   await service.url;
   const writer = await connect(await embeddedUrl(dataDir));
   await registerMarkets(writer);
-  await insert(writer, "dex_trade", [aTrade({ id: 1 }), aTrade({ id: 2 })]);
-  await setHead(writer, 24);
+  await write(writer, { trades: [aTrade({ id: 1 }), aTrade({ id: 2 })], head: 24 });
   await writer.end();
   const before = await answers(await service.url);
   service.signal("SIGTERM");

@@ -34,6 +34,7 @@ export async function drawSchema(db: Database): Promise<string> {
   const relations = await findRelations(db);
   const published = relations.filter(({ schema }) => schema === "public");
   const kept = relations.filter(({ schema, kind }) => schema !== "public" && kind === "r");
+  const routines = await findRoutines(db);
   const links = [...(await findForeignKeys(db)), ...published.flatMap(declaredLinks)].sort(byEnds);
   return `# The schema as a picture
 
@@ -52,7 +53,7 @@ ${published.map((relation) => `- \`${relation.name}\`, a ${KINDS[relation.kind]}
 
 ## What is kept beside it
 
-The tables of \`dex_private\`, which triggers keep.
+The tables of \`dex_private\`, which the functions below keep.
 
 ${fenced(["erDiagram", ...kept.flatMap((relation) => entity(relation, []))])}
 
@@ -64,11 +65,17 @@ From a table or a view to the views that read it. Those of \`public\` are drawn 
 
 ${fenced(flowchart(relations, await findSources(db)))}
 
-## What a write sets off
+## What writes
 
-| written | when | function | what it does |
-| --- | --- | --- | --- |
-${(await findTriggers(db)).map(triggerRow).join("\n")}
+Nothing writes but these functions of \`ingest\`: each by itself, or by what it calls. No table has a
+trigger.
+
+| function | what it does | what it writes |
+| --- | --- | --- |
+${routines
+  .filter((routine) => routine.isDoor && writtenBy(routine, routines).size > 0)
+  .map((routine) => doorRow(routine, routines))
+  .join("\n")}
 `;
 }
 
@@ -286,63 +293,47 @@ function flowchart(relations: Relation[], sources: Source[]): string[] {
   ];
 }
 
-interface Trigger {
-  table: string;
-  moment: "before" | "after";
-  /** `insert`, `update of block, time`, … */
-  events: string[];
-  perRow: boolean;
+interface Routine {
   name: string;
+  isDoor: boolean;
+  source: string;
   comment: string | null;
 }
 
-/** By table, in the order in which they run; what calls one function is one. */
-async function findTriggers(db: Database): Promise<Trigger[]> {
-  const { rows } = await db.query<Trigger>(
+/** The functions that writers may call are those that run as their owner. */
+async function findRoutines(db: Database): Promise<Routine[]> {
+  const { rows } = await db.query<Routine>(
     `select
-      class.relname as table,
-      case when trigger.tgtype & 2 > 0 then 'before' else 'after' end as moment,
-      trigger.tgtype & 1 > 0 as "perRow",
-      function.proname as name,
-      obj_description(function.oid, 'pg_proc') as comment,
-      json_agg(distinct event.place || event.name || coalesce(' of ' || watched.columns, '')) as events
-    from pg_trigger as trigger
-    join pg_class as class on class.oid = trigger.tgrelid
-    join pg_proc as function on function.oid = trigger.tgfoid
-    join (
-      values (1, 4, 'insert'), (2, 16, 'update'), (3, 8, 'delete'), (4, 32, 'truncate')
-    ) as event (place, bit, name)
-      on trigger.tgtype & event.bit > 0
-    left join lateral (
-      select string_agg('\`' || attribute.attname || '\`', ', ' order by attribute.attnum) as columns
-      from pg_attribute as attribute
-      where attribute.attrelid = class.oid
-        and attribute.attnum = any (trigger.tgattr)
-        and event.name = 'update'
-    ) as watched on true
-    where not trigger.tgisinternal
-      and class.relnamespace in ('public'::regnamespace, 'dex_private'::regnamespace)
-    group by
-      class.relname,
-      trigger.tgtype & 3,
-      trigger.tgtype & 2,
-      trigger.tgtype & 1,
-      function.oid,
-      function.proname
-    order by
-      class.relname collate "C",
-      trigger.tgtype & 2 desc,
-      trigger.tgtype & 1,
-      min(trigger.tgname collate "C")`,
+      proname as name,
+      prosecdef as "isDoor",
+      prosrc as source,
+      obj_description(oid, 'pg_proc') as comment
+    from pg_proc
+    where pronamespace in ('ingest'::regnamespace, 'dex_private'::regnamespace)
+    order by proname collate "C"`,
   );
-  // What sorted the events is the first character of each.
-  return rows.map((row) => ({ ...row, events: row.events.map((event) => event.slice(1)) }));
+  return rows;
 }
 
-const triggerRow = ({ table, moment, events, perRow, name, comment }: Trigger): string =>
-  `| \`${table}\` | ${moment} ${events.join(", ")}, once a ${perRow ? "row" : "statement"} | \`${name}\` | ` +
-  `${described(comment)
-    .replace(/^Trigger: /, "")
-    .replaceAll("|", "\\|")} |`;
+const WRITTEN = /\b(?:insert into|update|delete from)\s+(?:public|dex_private|ingest)\.(\w+)/g;
+const CALLED = /\b(?:ingest|dex_private)\.(\w+)\(/g;
+
+/** The tables that a function writes, by itself or by those that it calls. */
+function writtenBy(routine: Routine, all: Routine[], seen = new Set([routine])): Set<string> {
+  const written = new Set([...routine.source.matchAll(WRITTEN)].map(([, table = ""]) => table));
+  for (const [, name] of routine.source.matchAll(CALLED)) {
+    for (const called of all.filter((one) => one.name === name && !seen.has(one))) {
+      seen.add(called);
+      for (const table of writtenBy(called, all, seen)) written.add(table);
+    }
+  }
+  return written;
+}
+
+function doorRow(routine: Routine, all: Routine[]): string {
+  const tables = [...writtenBy(routine, all)].sort().map((table) => `\`${table}\``);
+  const what = described(routine.comment).replaceAll("|", "\\|");
+  return `| \`${routine.name}\` | ${what} | ${tables.join(", ")} |`;
+}
 
 const fenced = (lines: string[]): string => ["```mermaid", ...lines, "```"].join("\n");

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { runFile } from "../service.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,12 +13,11 @@ let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 230 }, (_, n) => aTrade({ id: 3 * n + 1, base: "2", quote: "250" })),
-  );
-  await setHead(database.writer, 1);
+  await write(database.writer, {
+    trades: Array.from({ length: 230 }, (_, n) =>
+      aTrade({ id: 3 * n + 1, base: "2", quote: "250" }),
+    ),
+  });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {

@@ -63,7 +63,7 @@ export async function readWritten(client: Client): Promise<Written> {
   );
   await client.query("commit");
   const [head] = rows;
-  if (head === undefined) throw new Error("no head is declared");
+  if (head === undefined) throw new Error("no block is written");
   return { recording, head: { block: head.block, time: head.time.getTime() } };
 }
 

@@ -117,7 +117,7 @@ describe("the database", () => {
       ready: `${reasons?.[0] ?? ""}, …`,
     });
 
-    expect(reasons).toContain("The database lacks the migration 000001-registry.sql");
+    expect(reasons).toContain("The database lacks the migration 000001-baseline.sql");
     expect(counts.right).toBe(laterCases.length);
     expectGood(counts);
   });

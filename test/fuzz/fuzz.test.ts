@@ -1,19 +1,17 @@
 // Inputs at random, a few of those that `npm run fuzz` gives: no fault, no hang, no insides.
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { insert, anOffer, aTrade, registerMarkets, setHead } from "../factories.ts";
+import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { fuzz } from "./run.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_offer", [anOffer({ id: 1 })]);
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 50 }, () => aTrade()),
-  );
-  await setHead(database.writer, 2);
+  await write(database.writer, {
+    offers: [anOffer({ id: 1 })],
+    trades: Array.from({ length: 50 }, () => aTrade()),
+    head: 2,
+  });
 });
 afterAll(() => database.drop());
 

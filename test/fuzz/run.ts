@@ -12,7 +12,7 @@ import { LoadError } from "../../db/load/load-error.ts";
 import { loadRows } from "../../db/load/write.ts";
 import { HTTP_BOUNDS } from "../../server/http-server.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
-import type { TestDatabase } from "../database.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
 import { graphql, type Asked } from "../exchange-http.ts";
 import { answerTo } from "./answer-to.ts";
 import { graphqlBody } from "./documents.ts";
@@ -38,7 +38,8 @@ export interface Fuzzed {
 
 interface Target {
   app: TestApp;
-  database: TestDatabase;
+  /** What folders are loaded into, and nobody asks. */
+  loaded: TestDatabase;
   outcomes: Map<string, number>;
 }
 
@@ -81,12 +82,20 @@ function giveBytes(bytes: Uint8Array, { app }: Target): Promise<string> {
   });
 }
 
-async function giveFolder(files: Record<string, string>, { database }: Target): Promise<string> {
+/** So many folders are loaded one after another: the first is of new blocks, the last hardly ever. */
+const FOLDERS_IN_A_ROW = 5;
+
+async function giveFolder(
+  files: Record<string, string>,
+  { loaded, outcomes }: Target,
+): Promise<string> {
+  const before = [...outcomes.values()].reduce((sum, times) => sum + times, 0);
+  if (before % FOLDERS_IN_A_ROW === 0) await loaded.empty();
   const path = await mkdtemp(join(tmpdir(), "dex-fuzz-"));
-  const client = await connect(database.url, { role: "dex_writer", waitMs: WAIT_MS });
+  const client = await connect(loaded.url, { role: "dex_writer", waitMs: WAIT_MS });
   try {
     for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
-    await loadRows(client, await readFolder(path), { moveHead: true });
+    await loadRows(client, await readFolder(path));
     return "loaded";
   } catch (error) {
     if (error instanceof LoadError) return "refused, and told why";
@@ -123,6 +132,7 @@ export async function fuzz(
   database: TestDatabase,
   { inputs, seed, onProgress }: { inputs: number; seed: number; onProgress?: (n: number) => void },
 ): Promise<Fuzzed[]> {
+  const loaded = await makeDatabase();
   const pool = makePool(database.url, { role: "dex_reader", waitMs: WAIT_MS });
   const app = await makeTestApp(pool, {
     cache: { bytes: 10_000_000, checkMs: 50 },
@@ -141,7 +151,7 @@ export async function fuzz(
       const work = (n: number): Promise<void> =>
         fc.assert(
           fc.asyncProperty(input, async (one) => {
-            const outcome = await give(one, { app, database, outcomes });
+            const outcome = await give(one, { app, loaded, outcomes });
             outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
             if (app.logged.length > 0) {
               throw new Error(`it was logged: ${String(app.logged.splice(0)[0])}`);
@@ -159,5 +169,6 @@ export async function fuzz(
     agent.destroy();
     await app.close();
     await pool.end();
+    await loaded.drop();
   }
 }

@@ -93,7 +93,7 @@ it("makes the databases and the roles, migrated, for commands to find", async ()
   );
   expect(rows).toEqual([{ datname: "dex" }, { datname: "dex_shadow" }]);
   expect((await reader.query("select from dex_market")).rows).toEqual([]);
-  await expect(reader.query("delete from dex_head")).rejects.toThrow();
+  await expect(reader.query("delete from dex_trade")).rejects.toThrow();
   await reader.end();
 });
 

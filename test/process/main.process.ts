@@ -7,7 +7,7 @@ import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
-import { aTrade, insert } from "../factories.ts";
+import { aTrade, write } from "../factories.ts";
 import {
   DataDirs,
   embeddedUrl,
@@ -100,7 +100,7 @@ describe("without DATABASE_URL", () => {
     const dataDir = await dataDirs.make();
     const unfilled = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
     expect((await get(unfilled, "/v1/markets/")).body.data).toEqual({});
-    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     await stop(unfilled);
 
     const again = start({ DATA_DIR: dataDir, SIMULATE_RATE: "20" });
@@ -134,7 +134,7 @@ describe("without DATABASE_URL", () => {
     const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
     await killed.url;
     const server = await serverPid(dataDir);
-    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     killed.signal("SIGKILL");
     await killed.ended;
 
@@ -151,7 +151,7 @@ describe("without DATABASE_URL", () => {
     const dataDir = await dataDirs.make();
     const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
     await killed.url;
-    await asSuperuser(dataDir, (client) => insert(client, "dex_trade", aTrade()));
+    await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     killed.signal("SIGKILL");
     process.kill((await serverPid(dataDir))!, "SIGKILL");
     await killed.ended;
@@ -249,6 +249,25 @@ describe("without DATABASE_URL", () => {
     expect(await serverPid(dataDir)).toBeUndefined();
   });
 
+  it("goes on where it was killed while it filled", async () => {
+    const dataDir = await dataDirs.make();
+    const killed = start({ DATA_DIR: dataDir, SEED_TRADES: "100000" });
+    await killed.printed(/Filling/);
+    while ((await countTrades(dataDir)) === 0) await sleep(20);
+    killed.signal("SIGKILL");
+    await killed.ended;
+    const filled = await countTrades(dataDir);
+    expect(filled).toBeLessThan(100_000);
+
+    const next = start({ DATA_DIR: dataDir });
+    const summary = await get(next, "/v2/summary/weth/dai");
+    const { stdout } = await stop(next);
+
+    expect(summary.body.data.trades).toBeGreaterThan(0);
+    expect(stdout).not.toContain("Filling");
+    expect(stdout).toMatch(/The simulated exchange has made \d+ trade\(s\) since/);
+  });
+
   it("can be stopped while it starts", async () => {
     const dataDir = await dataDirs.make();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "100000" });
@@ -298,7 +317,7 @@ describe("with DATABASE_URL", () => {
     expect(code).toBe(0);
     // The tests' own login is one.
     expect(stdout).toMatch(/The login \w+ is a superuser\. Give the service a DATABASE_URL whose/);
-    await expect(insert(database.reader, "dex_trade", aTrade())).rejects.toThrow(
+    await expect(write(database.reader, { trades: [aTrade()] })).rejects.toThrow(
       /permission denied|read-only transaction/,
     );
   });
@@ -308,7 +327,7 @@ describe("with DATABASE_URL", () => {
 
     const waiting = start({ DATABASE_URL: database.url });
     await waiting.printed(
-      /The database lacks \d+ migration\(s\): 000001-registry\.sql, .*npm start -- --migrate/,
+      /The database lacks \d+ migration\(s\): 000001-baseline\.sql[.,] .*npm start -- --migrate/,
     );
     const before = await get(waiting, "/v1/markets/");
     const ready = await get(waiting, "/ready");
@@ -319,7 +338,7 @@ describe("with DATABASE_URL", () => {
     expect(before.status).toBe(503);
     expect(before.body.message).toBe("The database is not ready to be served");
     expect(ready.status).toBe(503);
-    expect(ready.body.reasons).toContain("The database lacks the migration 000001-registry.sql");
+    expect(ready.body.reasons).toContain("The database lacks the migration 000001-baseline.sql");
     expect((await get(waiting, "/v1/markets/")).status).toBe(200);
     expect((await get(waiting, "/ready")).status).toBe(200);
     expect(await stop(waiting)).toMatchObject({ code: 0, stderr: "" });

@@ -2,7 +2,7 @@
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { rowsRead } from "../explain.ts";
-import { anOffer, aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { dataOf, type TradesPage } from "../graphql.ts";
 
 let database: TestDatabase;
@@ -14,22 +14,22 @@ beforeAll(async () => {
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_offer", [
-    // Two at 110, one of them taken by a quarter: 10 + 20 × 3/4 = 25 base.
-    anOffer({ id: 1, side: "sell", base: "10", quote: "1100" }),
-    anOffer({ id: 2, side: "sell", base: "20", quote: "2200" }),
-    anOffer({ id: 3, side: "sell", base: "1", quote: "120" }),
-    // 7 base wanted for 100 quote, of which 1 was taken: 7 × 99/100 = 6.93.
-    anOffer({ id: 4, side: "buy", base: "7", quote: "100" }),
-    anOffer({ id: 5, side: "buy", base: "1", quote: "14" }),
-  ]);
-  await insert(database.writer, "dex_trade", [
-    aTrade({ offer_id: 2, hour: 1, side: "sell", base: "5", quote: "550" }),
-    aTrade({ offer_id: 4, hour: 1, side: "buy", base: "0.07", quote: "1" }),
-    // After the head: it takes nothing yet.
-    aTrade({ offer_id: 3, hour: 3, side: "sell", base: "1", quote: "120" }),
-  ]);
-  await setHead(database.writer, 2);
+  await write(database.writer, {
+    offers: [
+      // Two at 110, one of them taken by a quarter: 10 + 20 × 3/4 = 25 base.
+      anOffer({ id: 1, side: "sell", base: "10", quote: "1100" }),
+      anOffer({ id: 2, side: "sell", base: "20", quote: "2200" }),
+      anOffer({ id: 3, side: "sell", base: "1", quote: "120" }),
+      // 7 base wanted for 100 quote, of which 1 was taken: 7 × 99/100 = 6.93.
+      anOffer({ id: 4, side: "buy", base: "7", quote: "100" }),
+      anOffer({ id: 5, side: "buy", base: "1", quote: "14" }),
+    ],
+    trades: [
+      aTrade({ offer_id: 2, hour: 1, side: "sell", base: "5", quote: "550" }),
+      aTrade({ offer_id: 4, hour: 1, side: "buy", base: "0.07", quote: "1" }),
+    ],
+    head: 2,
+  });
 });
 afterAll(async () => {
   await app.close();
@@ -73,11 +73,13 @@ it("is empty where there is no offer", async () => {
 });
 
 it("is there again as it was when blocks are taken back", async () => {
-  await setHead(database.writer, 3);
+  await write(database.writer, {
+    trades: [aTrade({ offer_id: 3, hour: 3, side: "sell", base: "1", quote: "120" })],
+  });
   const later = await app.request.get("/v2/book/weth/dai");
   expect(later.body.data.asks).toEqual(ASKS.slice(0, 1));
 
-  await database.writer.query("select dex_private.take_back(7200, '2026-01-01T02:00:00Z')");
+  await database.writer.query("select ingest.take_back(7200)");
 
   const { body } = await app.request.get("/v2/book/weth/dai");
   expect(body.data).toEqual({ bids: BIDS, asks: ASKS });
@@ -113,15 +115,15 @@ it("is the same by GraphQL, by pages", async () => {
 });
 
 it("is read from the offers at its best prices, however many there are", async () => {
-  const { pair, maker, lot_gem, bid_gem, tx } = anOffer();
-  await database.writer.query(
-    `insert into dex_offer (id, block, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, time, tx)
-    select n, 0, $1, $2, $3, 1, $4, n, '2026-01-01T00:00:00Z', $5
-    from generate_series(1000, 3999) as n`,
-    [pair, maker, lot_gem, bid_gem, tx],
-  );
-  await database.owner.query("analyze dex_offer");
+  await write(database.writer, {
+    offers: Array.from({ length: 3000 }, (_, n) =>
+      anOffer({ id: 1000 + n, hour: 2.5, base: "1", quote: `${1000 + n}` }),
+    ),
+  });
+  await database.owner.query("analyze");
   const read = await rowsRead(database.owner, "select * from dex_book('WETH', 'DAI', 10)");
   // Ten levels of asks and the two of bids: each once for its price and once for what is left.
-  expect(read["dex_offer"]).toBeLessThanOrEqual(2 * (10 + 1 + 3) + 10);
+  for (const table of ["dex_offer", "offer_left", "standing_offer"]) {
+    expect(read[table]).toBeLessThanOrEqual(2 * (10 + 1 + 3) + 10);
+  }
 });

@@ -1,7 +1,7 @@
 // The candles of a market.
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { dataOf, errorsOf, type TradesPage } from "../graphql.ts";
 
 let database: TestDatabase;
@@ -10,19 +10,19 @@ beforeAll(async () => {
   database = await makeDatabase();
   app = await makeTestApp(database.reader);
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", [
-    // Of one block: idx tells which is the first.
-    aTrade({ hour: 1, idx: 2, base: "1", quote: "90" }),
-    aTrade({ hour: 1, idx: 1, base: "2", quote: "200" }),
-    aTrade({ hour: 1.5, base: "1", quote: "130" }),
-    // Of no base, so without a price: in no candle.
-    aTrade({ hour: 1.75, base: "0", quote: "5" }),
-    aTrade({ hour: 2.5, base: "0", quote: "5" }),
-    aTrade({ hour: 4.25, base: "3", quote: "330" }),
-    // After the head.
-    aTrade({ hour: 4.75, base: "1", quote: "999" }),
-  ]);
-  await setHead(database.writer, 4.5);
+  await write(database.writer, {
+    trades: [
+      // Of one block: idx tells which is the first.
+      aTrade({ hour: 1, idx: 2, base: "1", quote: "90" }),
+      aTrade({ hour: 1, idx: 1, base: "2", quote: "200" }),
+      aTrade({ hour: 1.5, base: "1", quote: "130" }),
+      // Of no base, so without a price: in no candle.
+      aTrade({ hour: 1.75, base: "0", quote: "5" }),
+      aTrade({ hour: 2.5, base: "0", quote: "5" }),
+      aTrade({ hour: 4.25, base: "3", quote: "330" }),
+    ],
+    head: 4.5,
+  });
 });
 afterAll(async () => {
   await app.close();
@@ -161,6 +161,16 @@ it("are the same by GraphQL, by pages", async () => {
     ],
     pageInfo: { hasNextPage: true },
   });
+});
+
+it("are by GraphQL as without an argument where it is null", async () => {
+  const ask = async (args: string) =>
+    dataOf(app, `{ dexCandles(base: "weth", quote: "dai"${args}) { nodes { time close } } }`);
+  const plain = await ask("");
+  expect(plain).toMatchObject({ dexCandles: { nodes: [{}, {}] } });
+  for (const argument of ["interval", "from", "to", "limit", "empty"]) {
+    expect(await ask(`, ${argument}: null`)).toEqual(plain);
+  }
 });
 
 it("are refused by GraphQL where an argument is not what it must be", async () => {

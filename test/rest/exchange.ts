@@ -1,6 +1,16 @@
 // The exchange that the REST tests read, with every figure worked by hand.
 import type { Database } from "../../db/connect.ts";
-import { anAddress, anOffer, aTrade, DAI, insert, registerMarkets, setHead } from "../factories.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  DAI,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  write,
+  type TradeRow,
+} from "../factories.ts";
 
 export const WSTETH = anAddress("wstETH");
 
@@ -9,29 +19,34 @@ export const HEAD = { seconds: 1_767_312_000, iso: "2026-01-02T00:00:00.000Z" };
 
 /**
  * MKR/WETH never traded; WETH/DAI has trades in every window and a book; WSTETH/DAI is inactive,
- * and its one trade is exactly 24 hours old at the head.
+ * and its one trade is exactly 24 hours old at the head. `more` are trades beside these.
  */
-export async function fillExchange(db: Database): Promise<void> {
+export async function fillExchange(db: Database, more: readonly TradeRow[] = []): Promise<void> {
   await registerMarkets(db);
-  await insert(db, "dex_token", { address: WSTETH, symbol: "wstETH", decimals: 6 });
-  await insert(db, "dex_pair", { base: "wstETH", quote: "DAI", active: false });
-  await insert(db, "dex_trade", [
-    aTrade({ id: 10, hour: 0, base: "3", quote: "7.5", baseGem: WSTETH, quoteGem: DAI }),
-    aTrade({ id: 20, hour: 1, base: "1", quote: "100" }),
-    aTrade({ id: 30, hour: 13, base: "2", quote: "300" }),
-    aTrade({ id: 40, hour: 19, base: "1", quote: "120" }),
-    aTrade({ id: 50, hour: 23.5, side: "buy", base: "4", quote: "500" }),
-    // After the head, so it is not there yet.
-    aTrade({ id: 60, hour: 25, base: "1", quote: "999" }),
-  ]);
-  await insert(db, "dex_offer", [
-    anOffer({ id: 101, side: "sell", base: "10", quote: "1300" }),
-    anOffer({ id: 102, side: "sell", base: "10", quote: "1400" }),
-    anOffer({ id: 103, side: "buy", base: "10", quote: "1200" }),
-    anOffer({ id: 104, side: "buy", base: "10", quote: "1100" }),
-  ]);
-  await setHead(db, 24);
+  await registerTokens(db, { address: WSTETH, symbol: "wstETH", decimals: 6 });
+  await registerPair(db, WSTETH, DAI, false);
+  await write(db, {
+    offers: [
+      anOffer({ id: 101, side: "sell", base: "10", quote: "1300" }),
+      anOffer({ id: 102, side: "sell", base: "10", quote: "1400" }),
+      anOffer({ id: 103, side: "buy", base: "10", quote: "1200" }),
+      anOffer({ id: 104, side: "buy", base: "10", quote: "1100" }),
+    ],
+    trades: [
+      aTrade({ id: 10, hour: 0, base: "3", quote: "7.5", baseGem: WSTETH, quoteGem: DAI }),
+      aTrade({ id: 20, hour: 1, base: "1", quote: "100" }),
+      aTrade({ id: 30, hour: 13, base: "2", quote: "300" }),
+      aTrade({ id: 40, hour: 19, base: "1", quote: "120" }),
+      aTrade({ id: 50, hour: 23.5, side: "buy", base: "4", quote: "500" }),
+      ...more,
+    ],
+    head: 24,
+  });
 }
+
+/** The next trade of WETH/DAI, an hour after the head, in the block that is then the head. */
+export const dealAnHourLater = (db: Database): Promise<void> =>
+  write(db, { trades: [aTrade({ id: 60, hour: 25, base: "1", quote: "999" })] });
 
 // Σ quote ÷ Σ base of WETH/DAI:
 // 24 h: (100 + 300 + 120 + 500) ÷ (1 + 2 + 1 + 4) = 1020 ÷ 8

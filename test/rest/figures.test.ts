@@ -5,13 +5,16 @@ import {
   anAddress,
   anOffer,
   aTrade,
+  DAI,
   GENESIS,
-  insert,
   registerMarkets,
+  registerPair,
+  registerTokens,
   setHead,
   WETH,
+  write,
 } from "../factories.ts";
-import { fillExchange, HEAD, MKR_WETH, WETH_DAI, WSTETH_DAI } from "./exchange.ts";
+import { dealAnHourLater, fillExchange, HEAD, MKR_WETH, WETH_DAI, WSTETH_DAI } from "./exchange.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -26,6 +29,12 @@ afterAll(async () => {
   await app.close();
   await database.drop();
 });
+
+/** Registers a token of this symbol, and its market in DAI. */
+async function registerInDai(symbol: string): Promise<void> {
+  await registerTokens(database.writer, { address: anAddress(symbol), symbol });
+  await registerPair(database.writer, anAddress(symbol), DAI);
+}
 
 const v1 = (data: unknown) => ({ data, time: HEAD.seconds, message: "success" });
 const v2 = (data: unknown) => ({ data, time: HEAD.iso, message: "success" });
@@ -89,16 +98,7 @@ describe("a list", () => {
     // In the order of symbols A would come before A-B; '-' and '.' come before '/', and É after Z.
     const symbols = ["É", "Z", "A", "A.B", "A-B", "A2"];
     await registerMarkets(database.writer);
-    await insert(
-      database.writer,
-      "dex_token",
-      symbols.map((symbol) => ({ address: anAddress(symbol), symbol, decimals: 18 })),
-    );
-    await insert(
-      database.writer,
-      "dex_pair",
-      symbols.map((symbol) => ({ base: symbol, quote: "DAI", active: true })),
-    );
+    for (const symbol of symbols) await registerInDai(symbol);
 
     const { body } = await app.request.get(path);
 
@@ -116,12 +116,7 @@ describe("a list", () => {
 
   it("has a key for a symbol that JavaScript would take for something else", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_token", {
-      address: anAddress("__proto__"),
-      symbol: "__proto__",
-      decimals: 18,
-    });
-    await insert(database.writer, "dex_pair", { base: "__proto__", quote: "DAI", active: true });
+    await registerInDai("__proto__");
 
     const list = await app.request.get("/v2/volumes");
     const single = await app.request.get("/v2/volumes/__proto__/dai");
@@ -172,12 +167,7 @@ describe("a single pair", () => {
     "is found by the symbol %s, percent-encoded",
     async (symbol) => {
       await registerMarkets(database.writer);
-      await insert(database.writer, "dex_token", {
-        address: anAddress(symbol),
-        symbol,
-        decimals: 18,
-      });
-      await insert(database.writer, "dex_pair", { base: symbol, quote: "DAI", active: true });
+      await registerInDai(symbol);
 
       const { body } = await app.request.get(`/v1/pairs/${encodeURIComponent(symbol)}/dai`);
 
@@ -222,6 +212,7 @@ describe("a single pair", () => {
 describe("the summary", () => {
   it("tells how far the price has come from where it stood 24 hours ago", async () => {
     await fillExchange(database.writer);
+    await dealAnHourLater(database.writer);
     // 30 hours after genesis: at hour 6 the trade of hour 1 stood, 100; the last is that of hour 25.
     await setHead(database.writer, 30);
 
@@ -246,11 +237,12 @@ describe("the summary", () => {
 
   it("rounds a fall in percent as a rise, once and away from zero", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", [
-      aTrade({ hour: 1, base: "1", quote: "200" }),
-      aTrade({ hour: 26, base: "1", quote: "199.999999999999999999" }),
-    ]);
-    await setHead(database.writer, 26);
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 1, base: "1", quote: "200" }),
+        aTrade({ hour: 26, base: "1", quote: "199.999999999999999999" }),
+      ],
+    });
 
     const { body } = await app.request.get("/v2/summary/weth/dai");
 
@@ -263,11 +255,12 @@ describe("the summary", () => {
 
   it("has no percent of a price of nothing", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", [
-      aTrade({ hour: 1, base: "1", quote: "0" }),
-      aTrade({ hour: 26, base: "1", quote: "5" }),
-    ]);
-    await setHead(database.writer, 26);
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 1, base: "1", quote: "0" }),
+        aTrade({ hour: 26, base: "1", quote: "5" }),
+      ],
+    });
 
     const { body } = await app.request.get("/v2/summary/weth/dai");
 
@@ -276,11 +269,12 @@ describe("the summary", () => {
 
   it("counts a trade of no base, which has no price", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", [
-      aTrade({ hour: 1, base: "2", quote: "10" }),
-      aTrade({ hour: 2, base: "0", quote: "4" }),
-    ]);
-    await setHead(database.writer, 2);
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 1, base: "2", quote: "10" }),
+        aTrade({ hour: 2, base: "0", quote: "4" }),
+      ],
+    });
 
     const { body } = await app.request.get("/v2/summary/weth/dai");
 
@@ -296,11 +290,12 @@ describe("the summary", () => {
 
   it("has a spread below zero where bid and ask overlap", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_offer", [
-      anOffer({ side: "sell", base: "1", quote: "100" }),
-      anOffer({ side: "buy", base: "1", quote: "101.5" }),
-    ]);
-    await setHead(database.writer, 2);
+    await write(database.writer, {
+      offers: [
+        anOffer({ side: "sell", base: "1", quote: "100" }),
+        anOffer({ side: "buy", base: "1", quote: "101.5" }),
+      ],
+    });
 
     const { body } = await app.request.get("/v2/summary/weth/dai");
 
@@ -313,12 +308,11 @@ describe("a decimal", () => {
     await registerMarkets(database.writer);
     // 1e20 and 18 digits of quote for the least amount of base there is:
     // 100000000000000000000.123456789012345678 ÷ 10^-18
-    await insert(
-      database.writer,
-      "dex_trade",
-      aTrade({ base: "0.000000000000000001", quote: "100000000000000000000.123456789012345678" }),
-    );
-    await setHead(database.writer, 1);
+    await write(database.writer, {
+      trades: [
+        aTrade({ base: "0.000000000000000001", quote: "100000000000000000000.123456789012345678" }),
+      ],
+    });
 
     const prices = await app.request.get("/v2/prices/weth/dai");
     const volumes = await app.request.get("/v2/volumes/weth/dai");
@@ -336,12 +330,11 @@ describe("a decimal", () => {
 
   it("keeps all 18 digits of an amount above 2^53", async () => {
     await registerMarkets(database.writer);
-    await insert(
-      database.writer,
-      "dex_trade",
-      aTrade({ base: "100000000000000000000.123456789012345678", quote: "0.000000000000000001" }),
-    );
-    await setHead(database.writer, 1);
+    await write(database.writer, {
+      trades: [
+        aTrade({ base: "100000000000000000000.123456789012345678", quote: "0.000000000000000001" }),
+      ],
+    });
 
     const { body } = await app.request.get("/v1/markets/weth/dai");
 
@@ -355,8 +348,7 @@ describe("a decimal", () => {
 
   it("keeps the zeros of a whole number", async () => {
     await registerMarkets(database.writer);
-    await insert(database.writer, "dex_trade", aTrade({ base: "10", quote: "6000" }));
-    await setHead(database.writer, 1);
+    await write(database.writer, { trades: [aTrade({ base: "10", quote: "6000" })] });
 
     const { body } = await app.request.get("/v1/markets/weth/dai");
 
@@ -366,7 +358,7 @@ describe("a decimal", () => {
 
 describe("time", () => {
   it("is that of the head, truncated to seconds in v1 and to milliseconds in v2", async () => {
-    await insert(database.writer, "dex_head", { block: 1, time: "2026-01-01T00:00:00.999999Z" });
+    await database.writer.query("select ingest.write_block(1, '2026-01-01T00:00:00.999999Z')");
 
     const seconds = await app.request.get("/v1/markets/");
     const milliseconds = await app.request.get("/v2/prices");
@@ -375,7 +367,7 @@ describe("time", () => {
     expect(milliseconds.body.time).toBe("2026-01-01T00:00:00.999Z");
   });
 
-  it("is that of the database's clock while no head is declared", async () => {
+  it("is that of the database's clock while no block was ever written", async () => {
     const before = await database.reader.query("select now() as time");
     const { body } = await app.request.get("/v2/prices");
     const after = await database.reader.query("select now() as time");
@@ -387,7 +379,7 @@ describe("time", () => {
 
   it("moves with the head, and the figures with it", async () => {
     await fillExchange(database.writer);
-    await setHead(database.writer, 25);
+    await dealAnHourLater(database.writer);
 
     const { body } = await app.request.get("/v1/markets/weth/dai");
 
@@ -402,14 +394,11 @@ describe("time", () => {
 });
 
 it("keeps a trade of another token with the same symbol out of the market", async () => {
-  await fillExchange(database.writer);
   const falseDai = anAddress("false DAI");
-  await insert(database.writer, "dex_token", { address: falseDai, symbol: "DAI", decimals: 18 });
-  await insert(
-    database.writer,
-    "dex_trade",
-    aTrade({ hour: 23, quote: "1", baseGem: WETH, quoteGem: falseDai }),
-  );
+  await registerTokens(database.writer, { address: falseDai, symbol: "DAI" });
+  await fillExchange(database.writer, [
+    aTrade({ id: 45, hour: 23, quote: "1", baseGem: WETH, quoteGem: falseDai }),
+  ]);
 
   const { body } = await app.request.get("/v1/markets/weth/dai");
 

@@ -131,7 +131,7 @@ describe("/ready", () => {
     expect(answer.status).toBe(503);
     expect(answer.headers["retry-after"]).toBe("5");
     expect(answer.body.status).toBe("not ready");
-    expect(answer.body.reasons).toContain("The database lacks the migration 000001-registry.sql");
+    expect(answer.body.reasons).toContain("The database lacks the migration 000001-baseline.sql");
     expect(behind.logged).toEqual([]);
   });
 
@@ -148,12 +148,10 @@ describe("/ready", () => {
 });
 
 describe("/ready with MAX_HEAD_AGE", () => {
-  const ageHead = (seconds: number) =>
+  const writeBlock = (number: number, { secondsAgo }: { secondsAgo: number }) =>
     database.writer.query(
-      `insert into dex_head (block, time)
-      values (5, clock_timestamp() - make_interval(secs => $1))
-      on conflict ((true)) do update set block = excluded.block, time = excluded.time`,
-      [seconds],
+      "select ingest.write_block($1, clock_timestamp() - make_interval(secs => $2))",
+      [number, secondsAgo],
     );
 
   it("is 503 while the head is older, and says by how much", async () => {
@@ -163,13 +161,13 @@ describe("/ready with MAX_HEAD_AGE", () => {
       return [status, body.reasons];
     };
     const without = await ask();
-    await ageHead(4000);
+    await writeBlock(5, { secondsAgo: 4000 });
     const old = await ask();
     const other = await app.request.get("/ready");
-    await ageHead(100);
+    await writeBlock(6, { secondsAgo: 100 });
     const young = await ask();
 
-    expect(without).toEqual([503, ["No head is declared"]]);
+    expect(without).toEqual([503, ["No block is written"]]);
     expect(old).toEqual([
       503,
       [
@@ -303,6 +301,7 @@ describe("a fault of the service's own", () => {
       alter view dex_volume rename to dex_volume_away;
       create function fail_inside() returns boolean language plpgsql as
         $$ begin raise 'the insides of dex_volume'; end $$;
+      grant execute on function fail_inside to dex_reader;
       create view dex_volume as
       select *
       from dex_volume_away

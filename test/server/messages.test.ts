@@ -97,6 +97,7 @@ it.each(MODES.map((mode) => [nameOf(mode), mode] as const))(
     await database.owner.query(`
       create function fail_inside() returns boolean language plpgsql as
         $$ begin raise 'the insides of dex_volume'; end $$;
+      grant execute on function fail_inside to dex_reader;
       create view dex_volume as
       select *
       from dex_volume_away

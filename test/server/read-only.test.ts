@@ -23,7 +23,7 @@ import { makeRoles } from "../../db/roles.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../factories.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
 import { dataOf } from "../graphql.ts";
 
 let database: TestDatabase;
@@ -41,8 +41,7 @@ beforeAll(async () => {
   await admin.query(`create role ${login} login password '${login}'`);
   await makeRoles(database.url, login);
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", aTrade({ hour: 1 }));
-  await setHead(database.writer, 24);
+  await write(database.writer, { trades: [aTrade({ hour: 1 })], head: 24 });
 
   const url = new URL(database.url);
   url.username = login;
@@ -78,7 +77,7 @@ async function everything(): Promise<unknown> {
       and relnamespace in (
         select oid
         from pg_namespace
-        where nspname in ('public', 'dex_private', 'graphile_migrate')
+        where nspname in ('public', 'dex_private', 'ingest', 'graphile_migrate')
       )
     order by 1
   `);
@@ -127,17 +126,18 @@ async function writesNothing(attack: () => Promise<void>): Promise<void> {
 
 describe("by SQL of one's own on a connection of the service", () => {
   const TRADE_ROW =
-    "(offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx)";
+    "(id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx)";
 
   // What reads what no reader should, or reaches out of the database, stands here too.
   const ATTACKS = [
     "insert into dex_token values ('0x0000000000000000000000000000000000000001', 'X', 18, null)",
-    `insert into dex_trade ${TRADE_ROW} select 1, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, 99 from dex_trade`,
-    "update dex_head set block = 1",
+    `insert into dex_trade ${TRADE_ROW} select id + 1, 1, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, 99 from dex_trade`,
+    "insert into dex_block select number + 1, hash, parent, time, first_trade, has_rows from dex_block",
+    "update dex_block set number = number + 1",
     "update dex_token set symbol = 'X'",
     "delete from dex_trade",
     "truncate dex_trade cascade",
-    "merge into dex_head using (values (1)) as v (one) on true when matched then delete",
+    "merge into dex_block using (values (1)) as v (one) on true when matched then delete",
     "with gone as (delete from dex_trade returning 1) select count(*) from gone",
     "explain analyze delete from dex_trade",
     "prepare attack as delete from dex_trade; execute attack",
@@ -146,11 +146,22 @@ describe("by SQL of one's own on a connection of the service", () => {
     "select * from dex_trade for update",
     "select * from dex_trade for share",
     "begin; lock table dex_trade in access exclusive mode",
-    "insert into dex_private.trade_epoch select * from dex_private.trade_epoch",
+    "update dex_private.write_state set epoch = epoch + 1",
+    "insert into dex_private.write_state select * from dex_private.write_state",
+    "select * from dex_private.write_state for update",
     "delete from dex_private.minute_figure",
     "delete from graphile_migrate.migrations",
-    "select dex_private.take_back(0)",
-    "select dex_private.recompute_figures('{}', '{}')",
+    "begin; lock table ingest.staged_block in share update exclusive mode",
+    "insert into ingest.staged_block values (1, now())",
+    "select ingest.write_block(86401, '2026-01-02T00:00:01Z')",
+    "select ingest.write_blocks()",
+    "select ingest.take_turn()",
+    "select ingest.take_back(0)",
+    "select ingest.register_token('0x0000000000000000000000000000000000000001', 'X', 18)",
+    "select ingest.register_pair(base_gem, quote_gem, false) from dex_pair",
+    "select ingest.rebuild()",
+    "select dex_private.keep_figures(1)",
+    "select dex_private.derive_market_figures('{}')",
     "create table attack ()",
     "create temporary table attack ()",
     "select 1 as one into attack",
@@ -163,13 +174,13 @@ describe("by SQL of one's own on a connection of the service", () => {
     "create function attack() returns integer language sql as 'select 1'",
     "create function pg_temp.attack() returns integer language sql as 'select 1'",
     "create index on dex_trade (price)",
-    "create trigger attack before insert on dex_trade for each row execute function dex_private.take_turn()",
+    "create trigger attack before update on dex_trade for each row execute function suppress_redundant_updates_trigger()",
     "create rule attack as on select to dex_trade do instead nothing",
     "create extension dblink",
     "create extension file_fdw",
     "create foreign data wrapper attack",
     "create publication attack",
-    "create event trigger attack on ddl_command_start execute function dex_private.take_turn()",
+    "create event trigger attack on ddl_command_start execute function suppress_redundant_updates_trigger()",
     "create language attack handler plpgsql_call_handler",
     "create role attack",
     "create database attack",
@@ -213,8 +224,8 @@ describe("by SQL of one's own on a connection of the service", () => {
     "select set_config('session_replication_role', 'replica', false)",
     "set session_replication_role = replica",
     "load 'auto_explain'",
-    "select nextval('dex_trade_id_seq')",
-    "select setval('dex_trade_id_seq', 1)",
+    "select nextval('dex_pair_id_seq')",
+    "select setval('dex_pair_id_seq', 1)",
     "select lo_create(0)",
     "select lo_creat(-1)",
     "select lo_from_bytea(0, 'attack')",
@@ -380,7 +391,13 @@ describe("through GraphQL", () => {
     const { rows } = await admin.query(`
       select function.oid::regprocedure::text as function
       from pg_proc as function
-      where function.pronamespace = 'public'::regnamespace
+      where (
+          function.pronamespace = 'public'::regnamespace
+          or (
+            function.pronamespace in ('dex_private'::regnamespace, 'ingest'::regnamespace)
+            and has_function_privilege('dex_reader', function.oid, 'execute')
+          )
+        )
         and (function.provolatile = 'v' or function.prosecdef)
     `);
     expect(rows).toEqual([]);
@@ -538,18 +555,20 @@ describe("through REST", () => {
 });
 
 describe("what is not published", () => {
+  const PRIVATE = "('dex_private', 'ingest', 'graphile_migrate')";
+
   /** The names of what is private, as SQL, fields and types have them. */
   async function privateNames(): Promise<string[]> {
     const { rows } = await admin.query<{ name: string }>(`
       select relname as name
       from pg_class
-      where relnamespace in ('dex_private'::regnamespace, 'graphile_migrate'::regnamespace)
+      where relnamespace::regnamespace::text in ${PRIVATE}
       union
       select proname
       from pg_proc
-      where pronamespace in ('dex_private'::regnamespace, 'graphile_migrate'::regnamespace)
+      where pronamespace::regnamespace::text in ${PRIVATE}
     `);
-    const names = [...rows.map(({ name }) => name), "dex_private", "graphile_migrate"];
+    const names = [...rows.map(({ name }) => name), "dex_private", "ingest", "graphile_migrate"];
     return names.flatMap((name) => {
       const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
       return [name, camel, camel.replace(/^\w/, (letter) => letter.toUpperCase())];

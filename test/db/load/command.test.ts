@@ -1,8 +1,9 @@
 // `npm run load` as a program: what it prints, and how it exits.
-import { execFile } from "node:child_process";
+import { execFile, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "../../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { aHash, anAddress, DAI, WETH } from "../../factories.ts";
 
@@ -28,7 +29,11 @@ interface Outcome {
   stderr: string;
 }
 
-function load(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+function load(
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  onStart: (child: ChildProcess) => void = () => undefined,
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
@@ -36,6 +41,7 @@ function load(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
       { env: { ...process.env, DATABASE_OWNER_URL: database.url, ...env } },
       (_error, stdout, stderr) => resolve({ exitCode: child.exitCode ?? -1, stdout, stderr }),
     );
+    onStart(child);
   });
 }
 
@@ -69,14 +75,50 @@ it("loads a folder and says what came of it", async () => {
   expect(rows).toEqual([{ market: "WETHDAI", price: "200.000000000000000000" }]);
 });
 
-it("leaves the head where it is with --no-head", async () => {
+it("says that nothing is new where it loads the same folder again", async () => {
   await writeFiles();
+  await load([folder]);
 
-  expect(await load(["--no-head", folder])).toMatchObject({
+  expect(await load([folder])).toEqual({
     exitCode: 0,
-    stdout: expect.stringMatching(/The head is where it was\.\n$/),
+    stdout:
+      "tokens: 0 added, 0 changed, 2 as they were\n" +
+      "pairs: 0 added, 0 changed, 1 as they were\n" +
+      "trades: 0 added, 0 changed, 1 as they were\n" +
+      "The head is where it was.\n",
+    stderr: "",
   });
-  expect((await database.reader.query("select from dex_head")).rowCount).toBe(0);
+});
+
+it("leaves nothing behind where it is killed while it writes", async () => {
+  await writeFiles();
+  const admin = await connect(database.url);
+  const isThere = async (query: string): Promise<boolean> =>
+    (await admin.query(query)).rowCount !== 0;
+  const until = async (condition: () => Promise<boolean>): Promise<void> => {
+    while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  // What is written last has to wait.
+  await admin.query("begin");
+  await admin.query("lock table dex_private.market_figure in share mode");
+  await load([folder], {}, (child) => {
+    void until(() => isThere("select from pg_locks where not granted")).then(() =>
+      child.kill("SIGKILL"),
+    );
+  });
+  await admin.query("commit");
+  await until(
+    async () =>
+      !(await isThere(
+        "select from pg_stat_activity where application_name = 'dex-market-data load' and datname = current_database()",
+      )),
+  );
+  await admin.end();
+
+  for (const table of ["dex_token", "dex_trade", "dex_block", "ingest.staged_trade"]) {
+    expect((await database.writer.query(`select from ${table}`)).rowCount).toBe(0);
+  }
+  expect(await load([folder])).toMatchObject({ exitCode: 0 });
 });
 
 it("stops at a bad row with one line, and leaves the database as it was", async () => {
@@ -96,7 +138,7 @@ it("stops at a bad row with one line, and leaves the database as it was", async 
 it("shows its usage with --help", async () => {
   expect(await load(["--help"])).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringContaining("Usage: npm run load -- DIR [--no-head]"),
+    stdout: expect.stringContaining("Usage: npm run load -- DIR\n"),
     stderr: "",
   });
 });
@@ -105,6 +147,7 @@ it.each([
   ["no folder", [], "One folder is loaded at a time, and 0 are given."],
   ["two folders", ["a", "b"], "One folder is loaded at a time, and 2 are given."],
   ["an option not known", ["--nohead", "a"], "Unknown option '--nohead'"],
+  ["--no-head", ["--no-head", "a"], "the head is the last block that is written"],
 ])("refuses %s as wrong usage", async (_name, args, message) => {
   expect(await load(args)).toMatchObject({
     exitCode: 2,

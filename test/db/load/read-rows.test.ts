@@ -123,12 +123,12 @@ describe("a file", () => {
     [
       "with a quote left open",
       'base,quote\nA,B\nA,"B\n',
-      "pairs.csv: the row after line 2 has a quote that is not closed",
+      "pairs.csv line 3: the row has a quote that is not closed",
     ],
     [
       "with a quote left open before a long rest",
       `base,quote\nA,"B\n${"A,B\n".repeat(50_000)}`,
-      "pairs.csv: the row after line 1 has a quote that is not closed, or more than 100000 bytes",
+      "pairs.csv line 2: the row has a quote that is not closed, or more than 100000 characters",
     ],
     ["without a symbol", "base,quote\nA,\n", 'pairs.csv line 2, column quote: "" is not accepted'],
   ])("%s is refused", async (_name, content, message) => {

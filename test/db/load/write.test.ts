@@ -1,9 +1,15 @@
 // Taking checked rows over into the database.
 import { connect, type Client } from "../../../db/connect.ts";
 import { checksumAddress } from "../../../db/load/checksum.ts";
-import { loadRows, type OfferRow, type TradeRow } from "../../../db/load/write.ts";
+import {
+  loadRows,
+  type LoadProgress,
+  type LoadSource,
+  type OfferRow,
+  type TradeRow,
+} from "../../../db/load/write.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { aHash, anAddress, blockAt, hours } from "../../factories.ts";
+import { aHash, anAddress, blockAt, hours, registerTokens } from "../../factories.ts";
 
 const WETH = checksumAddress(anAddress("WETH"));
 const DAI = checksumAddress(anAddress("DAI"));
@@ -50,15 +56,41 @@ function offer(id: number, columns: Partial<OfferRow> = {}): OfferRow {
   return { ...facts, id, lot_amt: "10", bid_amt: "1000", ...columns };
 }
 
-const load = (source: Parameters<typeof loadRows>[1], moveHead = true) =>
-  loadRows(client, source, { moveHead });
+const load = (source: LoadSource) => loadRows(client, source);
+
+/** Columns of a row so many hours after genesis. */
+const at = (hour: number) => ({ block: blockAt(hour), time: hours(hour) });
 
 async function all(sql: string, values: unknown[] = []): Promise<unknown[]> {
-  const { rows } = await database.reader.query({ text: sql, values, rowMode: "array" });
+  const { rows } = await database.writer.query({ text: sql, values, rowMode: "array" });
   return rows;
 }
 
-it("loads tokens, pairs, offers and trades, and moves the head to the last block", async () => {
+/** Every row of every table, each with the transaction that wrote it. */
+async function everyRow(): Promise<Record<string, unknown>> {
+  const tables = (await all(
+    `select oid::regclass::text
+    from pg_class
+    where relkind = 'r'
+      and relnamespace in ('public'::regnamespace, 'dex_private'::regnamespace, 'ingest'::regnamespace)
+    order by oid`,
+  )) as [string][];
+  const found: Record<string, unknown> = {};
+  for (const [table] of tables)
+    found[table] = await all(`select xmin, * from ${table} order by ctid`);
+  return found;
+}
+
+/** Waits until somebody waits for a lock. */
+async function waits(): Promise<void> {
+  for (;;) {
+    const { rowCount } = await database.owner.query("select from pg_locks where not granted");
+    if (rowCount !== 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+it("loads tokens, pairs, offers and trades, and the head is the last block", async () => {
   const summary = await load({
     tokens: TOKENS,
     pairs: PAIRS,
@@ -76,46 +108,115 @@ it("loads tokens, pairs, offers and trades, and moves the head to the last block
 });
 
 it("changes nothing the second time", async () => {
-  const source = () => ({
+  const source = (): LoadSource => ({
     tokens: TOKENS,
     pairs: PAIRS,
-    offers: [offer(1, { killed: 9 }), offer(2, { filled: true })],
+    offers: [offer(1, { killed: 9000 }), offer(2, { filled: true })],
     trades: [trade(1), trade(2)],
   });
-  const contents = async () => [
-    await all("select xmin, * from dex_token order by address"),
-    await all("select xmin, * from dex_pair order by id"),
-    await all("select xmin, * from dex_offer order by id"),
-    await all("select xmin, * from dex_trade order by id"),
-    await all("select xmin, * from dex_head"),
-  ];
   await load(source());
-  const before = await contents();
+  const before = await everyRow();
 
   const summary = await load(source());
 
-  expect(await contents()).toEqual(before);
+  expect(await everyRow()).toEqual(before);
   expect(summary).toMatchObject({
     tokens: { added: 0, changed: 0, unchanged: 2 },
     pairs: { added: 0, changed: 0, unchanged: 1 },
     offers: { added: 0, changed: 0, unchanged: 2 },
     trades: { added: 0, changed: 0, unchanged: 2 },
-    headMoved: false,
+    head: undefined,
   });
+});
+
+it("adds the new blocks of a source that has grown, with the cancellations in them", async () => {
+  await load({ tokens: TOKENS, pairs: PAIRS, offers: [offer(1), offer(2)], trades: [trade(1)] });
+
+  const { offers, trades, head } = await load({
+    tokens: TOKENS,
+    pairs: PAIRS,
+    offers: [offer(1), offer(2, { killed: blockAt(2) }), offer(3, at(3))],
+    trades: [trade(1), trade(2)],
+  });
+
+  expect(offers).toEqual({ rows: 3, added: 1, changed: 1, unchanged: 1 });
+  expect(trades).toEqual({ rows: 2, added: 1, changed: 0, unchanged: 1 });
+  expect(head).toEqual({ block: blockAt(3), time: new Date(hours(3)) });
+  expect(await all("select id, block, killed from dex_offer order by id")).toEqual([
+    [1, 0, 0],
+    [2, 0, blockAt(2)],
+    [3, blockAt(3), 0],
+  ]);
+  expect(await all("select id, block from dex_trade order by id")).toEqual([
+    ["1", blockAt(1)],
+    ["2", blockAt(2)],
+  ]);
 });
 
 it("takes its turn: two loads of the same rows at once are one", async () => {
   const other = await connect(database.url, { role: "dex_writer" });
-  const source = () => ({ tokens: TOKENS, pairs: PAIRS, offers: [offer(1)], trades: [trade(1)] });
+  const source = (): LoadSource => ({
+    tokens: TOKENS,
+    pairs: PAIRS,
+    offers: [offer(1)],
+    trades: [trade(1)],
+  });
 
-  const summaries = await Promise.all([
-    load(source()),
-    loadRows(other, source(), { moveHead: true }),
-  ]);
+  const summaries = await Promise.all([load(source()), loadRows(other, source())]);
   await other.end();
 
   expect(summaries.map(({ trades }) => trades?.added).sort()).toEqual([0, 1]);
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
+});
+
+it("waits for a writer, and then refuses what that one has made older", async () => {
+  const other = await connect(database.url, { role: "dex_writer" });
+  await other.query("begin");
+  await other.query("select ingest.write_block($1, $2)", [blockAt(5), hours(5)]);
+
+  const loading = load({ trades: [trade(1, { line: 2 })] });
+  const refused = expect(loading).rejects.toThrow(
+    `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 of block 3600 is not in the database, ` +
+      "whose head is block 18000",
+  );
+  await waits();
+  await other.query("commit");
+
+  await refused;
+  await other.end();
+});
+
+it("holds up nobody who reads, and is held up by nobody", async () => {
+  await load({ trades: [trade(1)] });
+  const reader = await connect(database.url, { role: "dex_reader" });
+  await reader.query("begin isolation level repeatable read");
+  const count = async () =>
+    (await reader.query<{ count: string }>("select count(*) from dex_trade")).rows[0]?.count;
+  expect(await count()).toBe("1");
+
+  await load({
+    tokens: TOKENS,
+    pairs: PAIRS,
+    offers: [offer(2, at(2))],
+    trades: [trade(1), trade(2)],
+  });
+
+  // It still sees what was there when it began.
+  expect(await count()).toBe("1");
+  await reader.query("commit");
+  expect(await count()).toBe("2");
+  await reader.end();
+});
+
+it("loads nothing of what somebody copied and never had written", async () => {
+  await client.query("insert into ingest.staged_cancellation (block, offer_id) values (5, 5)");
+  await client.query(
+    "insert into ingest.staged_block (number, time) values (99999, '2030-01-01T00:00:00Z')",
+  );
+
+  await load({ trades: [trade(1)] });
+
+  expect(await all("select number from dex_block")).toEqual([[3600]]);
 });
 
 it("leaves nothing behind when a source fails half way", async () => {
@@ -172,17 +273,17 @@ describe("tokens", () => {
     ];
 
     await expect(load({ tokens: twice })).rejects.toThrow(
-      `tokens.csv line 5: token ${WETH} stands there twice with other values: ` +
-        "decimals is 18 on line 2, 8 here",
+      `tokens.csv line 5: token ${WETH} stands in tokens.csv line 2 with other values: ` +
+        "decimals is 18 there, 8 here",
     );
   });
 
   it("are refused when the database has one without its checksum", async () => {
-    await database.writer.query("insert into dex_token (address, decimals) values ($1, 18)", [
-      WETH.toLowerCase(),
-    ]);
+    await registerTokens(database.writer, { address: WETH.toLowerCase(), symbol: "WETH" });
 
-    await expect(load({ tokens: TOKENS })).rejects.toThrow("in the database without its checksum");
+    await expect(load({ tokens: TOKENS })).rejects.toThrow(
+      `tokens, row 1: token ${WETH}: address is ${WETH}: the token is registered as ${WETH.toLowerCase()}`,
+    );
   });
 });
 
@@ -204,50 +305,147 @@ describe("pairs", () => {
     await load({ tokens: [{ address: another, symbol: "DAI", decimals: 18 }] });
 
     await expect(load({ pairs: [{ line: 2, base: "WETH", quote: "dai" }] })).rejects.toThrow(
-      /^pairs\.csv line 2: pair WETH\/dai cannot be registered: the symbol 'dai' names 2 tokens: 0x\w+ and 0x\w+\. Say which is meant by base_gem and quote_gem\.$/,
+      /^pairs\.csv line 2: pair WETH\/dai cannot be registered: the symbol 'dai' names 2 tokens: 0x\w+, 0x\w+\. Say by base_gem and quote_gem which is meant$/,
     );
 
     await load({ pairs: [{ base: "WETH", quote: "dai", quote_gem: another }] });
     expect(await all("select quote, quote_gem from dex_pair")).toEqual([["DAI", another]]);
   });
 
+  it("stay what they are when another token takes a symbol of theirs", async () => {
+    await load({ pairs: PAIRS });
+    await load({ tokens: [{ address: another, symbol: "DAI", decimals: 18 }] });
+
+    expect((await load({ pairs: PAIRS })).pairs).toMatchObject({ unchanged: 1 });
+  });
+
   it.each([
     ["a symbol of no token", { base: "NONE", quote: "DAI" }, "no token has the symbol 'NONE'"],
-    ["the same token twice", { base: "DAI", quote: "DAI" }, "base and quote are the same token"],
-    ["the other direction", { base: "DAI", quote: "WETH" }, "perhaps the other way round"],
+    [
+      "a token of another symbol",
+      { base: "WETH", quote: "SAI", quote_gem: DAI },
+      `no token has the symbol 'SAI' and the address ${DAI}`,
+    ],
+    ["the same token twice", { base: "DAI", quote: "DAI" }, "a pair is of two tokens"],
+    [
+      "the other direction",
+      { base: "DAI", quote: "WETH" },
+      "cannot be registered beside WETH/DAI in the database: two tokens are a pair in one direction",
+    ],
     [
       "other tokens than before",
       { base: "WETH", quote: "DAI", base_gem: another },
-      `base_gem is ${WETH} in the database, ${another} here`,
+      `stands in the database with other values: base_gem is ${WETH} there, ${another} here`,
     ],
   ])("are refused with %s", async (_name, pair, message) => {
     await load({ pairs: PAIRS });
 
     await expect(load({ pairs: [{ line: 3, ...pair }] })).rejects.toThrow(message);
   });
+
+  it.each([
+    [
+      "active and not",
+      { base: "weth", quote: "dai", active: false },
+      "pairs.csv line 4: pair weth/dai stands in pairs.csv line 2 with other values: active is true there, false here",
+    ],
+    [
+      "in both directions",
+      { base: "DAI", quote: "WETH" },
+      "pairs.csv line 4: pair DAI/WETH cannot be registered beside WETH/DAI in pairs.csv line 2",
+    ],
+    [
+      "of one name",
+      { base: "WETHD", quote: "AI" },
+      "pairs.csv line 4: pair WETHD/AI cannot be registered beside WETH/DAI in pairs.csv line 2",
+    ],
+  ])("are refused when two of them are %s, and both are named", async (_name, pair, message) => {
+    await load({
+      tokens: [
+        { address: another, symbol: "WETHD", decimals: 18 },
+        { address: checksumAddress(anAddress("AI")), symbol: "AI", decimals: 18 },
+      ],
+    });
+    const twice = [
+      { line: 2, base: "WETH", quote: "DAI", active: true },
+      { line: 4, ...pair },
+    ];
+
+    await expect(load({ pairs: twice })).rejects.toThrow(message);
+  });
 });
 
 describe("offers", () => {
-  it("take a cancellation and a fill, which no later load takes back", async () => {
-    await load({ offers: [offer(1), offer(2)] });
+  it("take a cancellation, which an older file does not take back", async () => {
+    await load({ offers: [offer(1)], trades: [trade(1)] });
 
-    const { offers } = await load({
-      offers: [offer(1, { killed: 700 }), offer(2, { filled: true })],
+    const { offers, head } = await load({ offers: [offer(1, { killed: 7200 })] });
+    await load({ offers: [offer(1, { killed: 0 })] });
+
+    expect(offers).toMatchObject({ added: 0, changed: 1 });
+    expect(await all("select id, killed from dex_offer")).toEqual([[1, 7200]]);
+    // Nothing tells the time of that block: it has the time of the one before it.
+    expect(head).toEqual({ block: 7200, time: new Date(hours(1)) });
+  });
+
+  it("give a block that only cancels the time of the block before it", async () => {
+    await load({
+      offers: [offer(1, { killed: 5000 }), offer(2, { killed: 9000 })],
+      trades: [trade(1), trade(2)],
     });
-    await load({ offers: [offer(1), offer(2, { killed: 0, filled: false })] });
 
-    expect(offers).toMatchObject({ added: 0, changed: 2 });
-    expect(await all("select id, killed, filled from dex_offer order by id")).toEqual([
-      [1, 700, false],
-      [2, 0, true],
+    expect(await all("select number, time from dex_block order by number")).toEqual([
+      [0, new Date(hours(0))],
+      [3600, new Date(hours(1))],
+      [5000, new Date(hours(1))],
+      [7200, new Date(hours(2))],
+      [9000, new Date(hours(2))],
     ]);
   });
 
-  it("may be given at their making and at their end", async () => {
+  it("are filled by their trades, or when they are made", async () => {
     await load({
+      offers: [offer(1), offer(2), offer(3, { filled: true })],
+      trades: [trade(1, { lot_amt: "10" }), trade(2, { offer_id: 2 })],
+    });
+
+    expect(await all("select id, filled from dex_offer order by id")).toEqual([
+      [1, true],
+      [2, false],
+      [3, true],
+    ]);
+  });
+
+  it("may be said to be filled later by a file whose new trades fill them", async () => {
+    await load({ offers: [offer(1)], trades: [trade(1, { lot_amt: "4" })] });
+
+    const { offers } = await load({
+      offers: [offer(1, { filled: true })],
+      trades: [trade(1, { lot_amt: "4" }), trade(2, { lot_amt: "6" })],
+    });
+
+    expect(offers).toMatchObject({ added: 0, changed: 0, unchanged: 1 });
+    expect(await all("select filled from dex_offer")).toEqual([[true]]);
+  });
+
+  it("are refused as filled when something is left of them in the database", async () => {
+    await load({ offers: [offer(1)], trades: [trade(1, { lot_amt: "4" })] });
+
+    // Of the lot of 10, 4 were taken before, and 1.5 are taken now.
+    await expect(
+      load({
+        offers: [offer(1, { filled: true, line: 2 })],
+        trades: [trade(2, { lot_amt: "1.5" })],
+      }),
+    ).rejects.toThrow("offers.csv line 2: offer 1 is filled here, but 4.5 of its lot are left");
+  });
+
+  it("may be given at their making and at their end", async () => {
+    const { offers } = await load({
       offers: [offer(1, { killed: 700 }), offer(1), offer(2), offer(2, { filled: true })],
     });
 
+    expect(offers).toEqual({ rows: 4, added: 2, changed: 0, unchanged: 2 });
     expect(await all("select id, killed, filled from dex_offer order by id")).toEqual([
       [1, 700, false],
       [2, 0, true],
@@ -258,8 +456,7 @@ describe("offers", () => {
     await load({ offers: [offer(1)] });
 
     await expect(load({ offers: [offer(1, { line: 4, lot_amt: "11" })] })).rejects.toThrow(
-      "offers.csv line 4: offer 1 is there already with other values: lot_amt is " +
-        "10.000000000000000000 in the database, 11.000000000000000000 here",
+      "offers.csv line 4: offer 1 stands in the database with other values: lot_amt is 10 there, 11 here",
     );
     expect(await all("select lot_amt from dex_offer")).toEqual([["10.000000000000000000"]]);
   });
@@ -268,8 +465,36 @@ describe("offers", () => {
     const twice = [offer(1, { line: 2 }), offer(1, { line: 3, bid_amt: "1" })];
 
     await expect(load({ offers: twice })).rejects.toThrow(
-      "offers.csv line 3: offer 1 stands there twice with other values: bid_amt is " +
-        "1000.000000000000000000 on line 2, 1.000000000000000000 here",
+      "offers.csv line 3: offer 1 stands in offers.csv line 2 with other values: bid_amt is 1000 there, 1 here",
+    );
+  });
+
+  it("are refused when they are cancelled in two blocks", async () => {
+    const twice = [offer(1, { line: 2, killed: 700 }), offer(1, { line: 3, killed: 701 })];
+
+    await expect(load({ offers: twice })).rejects.toThrow(
+      "offers.csv line 3: offer 1 stands in offers.csv line 2 with other values: killed is 700 there, 701 here",
+    );
+    await load({ offers: twice.slice(0, 1) });
+    await expect(load({ offers: twice.slice(1) })).rejects.toThrow(
+      "offers.csv line 3: offer 1 stands in the database with other values: killed is 700 there, 701 here",
+    );
+  });
+
+  it("are refused when they are cancelled in a block that the database has without that", async () => {
+    await load({ offers: [offer(1)], trades: [trade(1)] });
+
+    await expect(load({ offers: [offer(1, { line: 2, killed: 700 })] })).rejects.toThrow(
+      "offers.csv line 2: offer 1 stands in the database with other values: killed is 0 there, 700 here",
+    );
+  });
+
+  it("older than the head are refused", async () => {
+    await load({ trades: [trade(1)] });
+
+    await expect(load({ offers: [offer(7, { line: 2 })] })).rejects.toThrow(
+      "offers.csv line 2: offer 7 of block 0 is not in the database, whose head is block 3600: blocks " +
+        "are written whole and in their order. What is older is loaded whole into a new database",
     );
   });
 });
@@ -314,13 +539,12 @@ describe("trades", () => {
     await load({ trades: [trade(1, none)] });
 
     await expect(load({ trades: [trade(1, { ...none, tx, line: 2 })] })).rejects.toThrow(
-      "trades.csv line 2: block 3600 has trades in the database that are not in this file",
+      `trades.csv line 2: trade ${tx}, idx 0 of block 3600 is not in the database`,
     );
-    await load({ trades: [trade(1, none), trade(1, { ...none, tx })] });
-    expect(await ids()).toEqual([
-      ["1", 3600, 0],
-      ["2", 3600, 1],
-    ]);
+    expect((await load({ trades: [trade(1, none), trade(2, none)] })).trades).toMatchObject({
+      added: 1,
+      unchanged: 1,
+    });
   });
 
   it("are refused when one is there with other values, and both are named", async () => {
@@ -329,9 +553,8 @@ describe("trades", () => {
     await expect(
       load({ trades: [trade(2), trade(1, { tx, line: 9, lot_amt: "2", offer_id: 3 })] }),
     ).rejects.toThrow(
-      `trades.csv line 9: trade ${tx}, idx 0 is there already with other values: ` +
-        "offer_id is 1 in the database, 3 here; lot_amt is 1.000000000000000000 in the database, " +
-        "2.000000000000000000 here",
+      `trades.csv line 9: trade ${tx}, idx 0 stands in the database with other values: ` +
+        "offer_id is 1 there, 3 here; lot_amt is 1 there, 2 here",
     );
     expect(await ids()).toHaveLength(1);
   });
@@ -343,23 +566,18 @@ describe("trades", () => {
     await expect(
       load({ trades: [trade(2, { tx, line: 2 }), trade(2, { tx, line: 7, bid_amt: "5" })] }),
     ).rejects.toThrow(
-      `trades.csv line 7: trade ${tx}, idx 0 stands there twice with other values: bid_amt is ` +
-        "100.000000000000000000 on line 2, 5.000000000000000000 here",
+      `trades.csv line 7: trade ${tx}, idx 0 stands in trades.csv line 2 with other values: ` +
+        "bid_amt is 100 there, 5 here",
     );
   });
 
-  it("older than the newest are refused, unless they bring ids", async () => {
+  it("older than the head are refused, also with ids", async () => {
     await load({ trades: [trade(2)] });
 
-    await expect(load({ trades: [trade(1, { line: 2 })] })).rejects.toThrow(
-      "trades.csv line 2: a new trade of block 3600, idx 0 is older than the newest in the " +
-        "database, block 7200, idx 0: ids grow with recency, so it needs an id in the file",
+    await expect(load({ trades: [trade(1, { line: 2, id: 77 })] })).rejects.toThrow(
+      `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 of block 3600 is not in the database, ` +
+        "whose head is block 7200",
     );
-    await load({ trades: [trade(1, { id: 77 })] });
-    expect(await ids()).toEqual([
-      ["1", 7200, 0],
-      ["77", 3600, 0],
-    ]);
   });
 
   it("continue the series after ids that were given", async () => {
@@ -372,64 +590,71 @@ describe("trades", () => {
     ]);
   });
 
-  it("are refused with the id of another trade", async () => {
-    await load({ trades: [trade(1, { id: 5, tx })] });
-
-    await expect(load({ trades: [trade(2, { id: 5, line: 3 })] })).rejects.toThrow(
-      `trades.csv line 3: id 5 is in the database that of another trade: ${tx}, idx 0`,
+  it("are refused with ids that do not grow with block and idx, and both are named", async () => {
+    await expect(
+      load({
+        trades: [trade(2, { id: 6, line: 2 }), trade(3, { id: 6, line: 4 })],
+      }),
+    ).rejects.toThrow(
+      "trades.csv line 4: id 6 does not follow on 6 in trades.csv line 2; ids grow with block and idx",
     );
     await expect(
-      load({ trades: [trade(2, { id: 6, line: 2 }), trade(3, { id: 6, line: 3 })] }),
-    ).rejects.toThrow("trades.csv line 3: id 6 is also that of another trade, on line 2");
+      load({ trades: [trade(2, { id: 6, line: 2 }), trade(1, { id: 7, line: 3 })] }),
+    ).rejects.toThrow("trades.csv line 2: id 6 does not follow on 7 in trades.csv line 3");
+  });
+
+  it("are refused with an id that was given before, also to a trade that was taken back", async () => {
+    await load({ trades: [trade(1, { id: 5, tx }), trade(2, { id: 8 })] });
+    await client.query("select ingest.take_back(3600)");
+
+    await expect(load({ trades: [trade(3, { id: 8, line: 3 })] })).rejects.toThrow(
+      "trades.csv line 3: id 8 does not follow on 8, the highest that was ever given in the database",
+    );
     await expect(load({ trades: [trade(1, { id: 6, tx, line: 2 })] })).rejects.toThrow(
-      "id is 5 in the database, 6 here",
+      `trades.csv line 2: trade ${tx}, idx 0 stands in the database with other values: id is 5 there, 6 here`,
     );
   });
 
-  it("are refused when only some of them have an id", async () => {
-    await expect(
-      load({ trades: [trade(1, { id: 5, line: 2 }), trade(2, { line: 3 })] }),
-    ).rejects.toThrow("trades.csv line 3, column id: it is empty, and 1 of 2 trades have one");
-  });
+  it.each(["id", "idx"] as const)(
+    "are refused when only some of them have an %s",
+    async (column) => {
+      await expect(
+        load({
+          trades: [
+            trade(1, { idx: undefined, [column]: 5, line: 2 }),
+            trade(2, { idx: undefined, line: 3 }),
+          ],
+        }),
+      ).rejects.toThrow(
+        `trades.csv line 3, column ${column}: it is empty, and 1 of 2 rows have one`,
+      );
+    },
+  );
 
-  it("go in in order when there are more than one statement takes", async () => {
-    const count = 20_500;
-    function* backwards(): Generator<TradeRow> {
-      for (let at = count; at > 0; at -= 1) {
-        yield trade(1, {
-          block: at,
-          time: hours(at / 3600),
-          tx: `0x${at.toString(16).padStart(64, "0")}`,
-        });
-      }
-    }
-    const heard: number[] = [];
+  it("tell how many are read, and then that they are written", async () => {
+    const heard: LoadProgress[] = [];
 
-    const { trades } = await loadRows(
+    await loadRows(
       client,
-      { trades: backwards() },
-      {
-        moveHead: true,
-        onProgress: ({ step, rows }) => {
-          if (step === "writing") heard.push(rows);
-        },
-      },
+      { offers: [offer(1)], trades: [trade(1), trade(2)] },
+      { onProgress: (progress) => heard.push(progress) },
     );
 
-    expect(trades).toMatchObject({ added: count });
-    expect(heard).toEqual([20_000, 20_500]);
-    expect(
-      await all(
-        "select count(*)::integer, count(*) filter (where id = block)::integer from dex_trade",
-      ),
-    ).toEqual([[count, count]]);
+    expect(heard).toEqual([
+      { step: "reading", table: "offers", rows: 1 },
+      { step: "reading", table: "trades", rows: 2 },
+      { step: "writing", rows: 3 },
+    ]);
   });
 });
 
 describe("a block", () => {
-  it("has one time in the rows of a load", async () => {
-    await expect(load({ offers: [offer(1)], trades: [trade(1, { block: 0 })] })).rejects.toThrow(
-      "block 0 is given two times, 2026-01-01 00:00:00+00 and 2026-01-01 01:00:00+00",
+  it("has one time in the rows of a load, and both places are named", async () => {
+    await expect(
+      load({ offers: [offer(1, { line: 40 })], trades: [trade(1, { block: 0, line: 812 })] }),
+    ).rejects.toThrow(
+      "trades.csv line 812: block 0 is at 2026-01-01T01:00:00+00:00 here, but at " +
+        "2026-01-01T00:00:00+00:00 in offers.csv line 40; a block has one time",
     );
   });
 
@@ -437,9 +662,29 @@ describe("a block", () => {
     await load({ trades: [trade(1)] });
 
     await expect(
-      load({ offers: [offer(1, { block: blockAt(1), time: hours(2) })] }),
+      load({ offers: [offer(1, { block: blockAt(1), time: hours(2), line: 3 })] }),
     ).rejects.toThrow(
-      "block 3600 is given two times, 2026-01-01 01:00:00+00 and 2026-01-01 02:00:00+00",
+      "offers.csv line 3: block 3600 is at 2026-01-01T02:00:00+00:00 here, but at " +
+        "2026-01-01T01:00:00+00:00 in the database; a block has one time",
+    );
+  });
+
+  it("has no time before an earlier block's, of the load or of the database", async () => {
+    await expect(
+      load({ trades: [trade(3, { line: 2 }), trade(2, { block: blockAt(4), line: 3 })] }),
+    ).rejects.toThrow(
+      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, before block 10800 at " +
+        "2026-01-01T03:00:00+00:00 in trades.csv line 2; a later block has no earlier time",
+    );
+
+    await load({ trades: [trade(3)] });
+    await expect(load({ trades: [trade(2, { block: blockAt(4), line: 3 })] })).rejects.toThrow(
+      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, before block 10800 at " +
+        "2026-01-01T03:00:00+00:00 in the database; a later block has no earlier time",
+    );
+    await expect(load({ trades: [trade(5, { block: 7, line: 3 })] })).rejects.toThrow(
+      "trades.csv line 3: block 7 is at 2026-01-01T05:00:00+00:00 here, after block 10800 at " +
+        "2026-01-01T03:00:00+00:00 in the database; a later block has no earlier time",
     );
   });
 });
@@ -447,19 +692,15 @@ describe("a block", () => {
 describe("the head", () => {
   const head = () => all("select block, time from dex_head");
 
-  it("stays where it is when told so, and where the load is older", async () => {
-    await load({ trades: [trade(1)] }, false);
-    expect(await head()).toEqual([]);
-
+  it("stays where it is where a load has no new block", async () => {
     await load({ trades: [trade(1), trade(5)] });
-    const { headMoved } = await load({ offers: [offer(1)] });
 
-    expect(headMoved).toBe(false);
+    expect((await load({ tokens: TOKENS, trades: [trade(1)] })).head).toBeUndefined();
     expect(await head()).toEqual([[blockAt(5), new Date(hours(5))]]);
   });
 
   it("moves to the block of an offer that is later than every trade", async () => {
-    await load({ offers: [offer(1, { block: blockAt(3), time: hours(3) })], trades: [trade(2)] });
+    await load({ offers: [offer(1, at(3))], trades: [trade(2)] });
 
     expect(await head()).toEqual([[blockAt(3), new Date(hours(3))]]);
   });

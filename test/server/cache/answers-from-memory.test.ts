@@ -6,7 +6,16 @@ import type { CacheOptions } from "../../../server/cache/answers-from-memory.ts"
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { exchange, graphql, type Asked, type Received } from "../../exchange-http.ts";
-import { aTrade, blockAt, hours, insert, setHead } from "../../factories.ts";
+import {
+  aTrade,
+  blockAt,
+  DAI,
+  hours,
+  MKR,
+  registerMarkets,
+  registerPair,
+  setHead,
+} from "../../factories.ts";
 import { fillExchange } from "../../rest/exchange.ts";
 
 let database: TestDatabase;
@@ -27,11 +36,9 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.empty();
-  await fillExchange(database.writer);
-  await insert(
+  await fillExchange(
     database.writer,
-    "dex_trade",
-    Array.from({ length: 40 }, (_, n) => aTrade({ id: 100 + n, hour: 23 })),
+    Array.from({ length: 40 }, (_, n) => aTrade({ id: 100 + n, hour: 23.75 })),
   );
 });
 afterAll(async () => {
@@ -297,7 +304,7 @@ describe("what is not kept", () => {
   it("is an unknown pair: once registered, it is known", async () => {
     const path = "/v1/pairs/mkr/dai";
     const unknown = await exchange(app.url, get(path));
-    await insert(database.writer, "dex_pair", { base: "MKR", quote: "DAI", active: true });
+    await registerPair(database.writer, MKR, DAI);
     const known = await exchange(app.url, get(path));
     expect([unknown.status, known.status]).toEqual([400, 200]);
   });
@@ -441,8 +448,9 @@ describe("an answer is never older than it may be", () => {
     expect(questions).toBe(2);
   });
 
-  it("is a second old at most where no head is declared", async () => {
-    await database.writer.query("delete from dex_head");
+  it("is a second old at most where no block was ever written", async () => {
+    await database.empty();
+    await registerMarkets(database.writer);
     version.hasHead = false;
     const app = await anApp({ checkMs: 10_000 });
     const start = clock;
@@ -492,12 +500,9 @@ describe("an answer is never older than it may be", () => {
     // When each head was surely committed, by the number of seconds after the first.
     const committed: number[] = [];
     let writing = true;
-    const write = async (): Promise<void> => {
-      for (let n = 0; n < 300; n += 1) {
-        await database.writer.query("update dex_head set block = $1, time = $2", [
-          blockAt(24) + n,
-          hours(24 + n / 3600),
-        ]);
+    const writeHeads = async (): Promise<void> => {
+      for (let n = 1; n <= 300; n += 1) {
+        await setHead(database.writer, 24 + n / 3600);
         committed[n] = performance.now();
         await new Promise((resolve) => setTimeout(resolve, n % 7));
       }
@@ -518,7 +523,7 @@ describe("an answer is never older than it may be", () => {
     const ofGraphql = (received: Received): number =>
       (json(received) as { data: { dexHead: { block: number } } }).data.dexHead.block - blockAt(24);
     await Promise.all([
-      write(),
+      writeHeads(),
       read(get(HEAD_TIME), ofRest),
       read(get(HEAD_TIME), ofRest),
       read(GRAPHQL_HEAD, ofGraphql),

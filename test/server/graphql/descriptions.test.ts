@@ -1,7 +1,7 @@
 // What the schema says of nulls, of orders and of comparisons, held to what the service does.
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { anAddress, aTrade, insert, registerMarkets } from "../../factories.ts";
+import { anAddress, aTrade, registerMarkets, write } from "../../factories.ts";
 import { dataOf } from "../../graphql.ts";
 
 let database: TestDatabase;
@@ -10,10 +10,12 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   // WETH/DAI has a price and MKR/WETH none; the second trade is in no market, and so without a price.
-  await insert(database.writer, "dex_trade", [
-    aTrade({ hour: 1, block: 1 }),
-    aTrade({ hour: 2, block: 2, baseGem: anAddress("unknown") }),
-  ]);
+  await write(database.writer, {
+    trades: [
+      aTrade({ hour: 1, block: 1 }),
+      aTrade({ hour: 2, block: 2, baseGem: anAddress("unknown") }),
+    ],
+  });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 // Both tokens either way: the rows are SQL's own, whichever way the question is read.
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
-import { anAddress, aTrade, DAI, insert, MKR, registerMarkets, WETH } from "../../factories.ts";
+import { anAddress, aTrade, DAI, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { dataOf } from "../../graphql.ts";
 
 let database: TestDatabase;
@@ -15,10 +15,8 @@ beforeAll(async () => {
   // Every two of four tokens, each with itself as well, either way: two tokens that are the same have
   // one key whatever they are.
   const tokens = [WETH, DAI, MKR, SHRIMP];
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 64 }, (_, n) =>
+  await write(database.writer, {
+    trades: Array.from({ length: 64 }, (_, n) =>
       aTrade({
         hour: n % 5,
         side: "sell",
@@ -28,7 +26,7 @@ beforeAll(async () => {
         quote: "1",
       }),
     ),
-  );
+  });
   app = await makeTestApp(database.reader, { cache: "off" });
 });
 afterAll(async () => {

@@ -4,14 +4,14 @@ import { EXAMPLE_QUERIES } from "../../../server/graphql/example-queries.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { describeInChromium, TestBrowser } from "../../browser.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { aTrade, insert, registerMarkets } from "../../factories.ts";
+import { aTrade, registerMarkets, write } from "../../factories.ts";
 
 let database: TestDatabase;
 let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", aTrade({ hour: 1 }));
+  await write(database.writer, { trades: [aTrade({ hour: 1 })] });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {

@@ -2,7 +2,7 @@
 import { makePool } from "../../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { aTrade, insert, registerMarkets, setHead } from "../../factories.ts";
+import { aTrade, registerMarkets, setHead, write } from "../../factories.ts";
 import { ask, dataOf } from "../../graphql.ts";
 
 let database: TestDatabase;
@@ -10,7 +10,7 @@ let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", aTrade({ hour: 1 }));
+  await write(database.writer, { trades: [aTrade({ hour: 1 })] });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {
@@ -25,11 +25,15 @@ const post = (body: object | string, headers: Record<string, string> = {}) =>
     .send(body);
 
 describe("the head", () => {
-  it("is null where none was declared", async () => {
-    expect(await dataOf(app, "{ dexHead { block time } }")).toEqual({ dexHead: null });
+  it("is null where no block was ever written", async () => {
+    const empty = await makeDatabase();
+    const ofEmpty = await makeTestApp(empty.reader);
+    expect(await dataOf(ofEmpty, "{ dexHead { block time } }")).toEqual({ dexHead: null });
+    await ofEmpty.close();
+    await empty.drop();
   });
 
-  it("is the block that was declared", async () => {
+  it("is the last block written", async () => {
     await setHead(database.writer, 2);
     expect(await dataOf(app, "{ dexHead { block time } }")).toEqual({
       dexHead: { block: 7200, time: "2026-01-01T02:00:00.000000+00:00" },
@@ -140,21 +144,22 @@ it("serves GraphiQL with files of its own", async () => {
 
 describe("a fault of the service's own", () => {
   it("is told without its insides, and logged with them", async () => {
+    const { rows } = await database.owner.query<{ definition: string }>(
+      "select pg_get_viewdef('dex_head'::regclass) as definition",
+    );
     await database.owner.query(`
-      alter table dex_head rename to dex_head_away;
       create function fail_inside() returns boolean language plpgsql as
         $$ begin raise 'the insides of dex_head'; end $$;
-      create view dex_head as
-      select *
-      from dex_head_away
-      where fail_inside();
-      grant select on dex_head to dex_reader;
+      grant execute on function fail_inside() to dex_reader;
+      create or replace view dex_head as
+      select number as block, time
+      from dex_block
+      where fail_inside()
     `);
     const { errors } = await ask(app, "{ dexHead { time block } }");
     await database.owner.query(`
-      drop view dex_head;
-      drop function fail_inside;
-      alter table dex_head_away rename to dex_head;
+      create or replace view dex_head as ${rows[0]!.definition};
+      drop function fail_inside
     `);
     expect(errors).toEqual([
       {

@@ -1,7 +1,8 @@
 // What is kept of counts: how much of it, and under which keys.
-import { KeptCounts, keyOf } from "../../../server/graphql/kept-counts.ts";
+import { KeptCounts, keyOf, marksWith, type Mark } from "../../../server/graphql/kept-counts.ts";
 
-const kept = (count: number) => ({ count, upTo: 7n, epoch: "0" });
+const mark = (upTo: bigint, count = 0) => ({ upTo, count });
+const kept = (count: number) => ({ epoch: "0", marks: [mark(7n, count)] });
 
 it("keeps the counts last asked for, and no more than so many", () => {
   const counts = new KeptCounts(2);
@@ -21,6 +22,25 @@ it("keeps the newer count of the same rows", () => {
   counts.keep("a", kept(2));
   expect(counts.recall("a")).toEqual(kept(2));
   expect(counts.size).toBe(1);
+});
+
+const marksOf = (...ids: bigint[]) =>
+  ids
+    .reduce<Mark[]>((standing, upTo) => marksWith(mark(upTo), standing), [])
+    .map(({ upTo }) => upTo);
+
+it("keeps the newest mark, and behind it the oldest one of a span of ids", () => {
+  expect(marksOf(7n)).toEqual([7n]);
+  expect(marksOf(7n, 8n)).toEqual([8n, 7n]);
+  expect(marksOf(7n, 8n, 9n)).toEqual([9n, 7n]);
+  expect(marksOf(7n, 8n, 9n, 10_005n)).toEqual([10_005n, 7n]);
+  expect(marksOf(7n, 8n, 9n, 10_005n, 10_006n, 19_999n)).toEqual([19_999n, 10_005n, 7n]);
+  expect(marksOf(7n, 10_005n, 19_999n, 20_000n, 20_001n)).toEqual([20_001n, 20_000n, 10_005n]);
+});
+
+it("keeps one mark of an id that was counted up to twice", () => {
+  expect(marksOf(7n, 8n, 8n)).toEqual([8n, 7n]);
+  expect(marksOf(7n, 7n)).toEqual([7n]);
 });
 
 it("keys the same arguments alike, in whatever order their fields come", () => {

@@ -3,14 +3,14 @@ import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import {
   anAddress,
+  anOffer,
   aTrade,
-  blockAt,
   DAI,
   hours,
-  insert,
   MKR,
   registerMarkets,
   WETH,
+  write,
 } from "../../factories.ts";
 import { dataOf, errorsOf, type TradesPage } from "../../graphql.ts";
 
@@ -48,7 +48,7 @@ const history = Array.from({ length: 60 }, (_, i) => {
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_trade", history);
+  await write(database.writer, { offers: [anOffer({ id: 1 })], trades: history });
   app = await makeTestApp(database.reader);
 });
 afterAll(async () => {
@@ -65,6 +65,16 @@ async function page(args: string): Promise<TradesPage> {
 }
 
 const ids = ({ nodes }: Pick<TradesPage, "nodes">): number[] => nodes.map(({ id }) => Number(id));
+
+type Value = string | number | null;
+
+/** BigInt's text is a number too; no text is before any other. */
+function compare(a: Value, b: Value): number {
+  const [one, other] = [String(a ?? ""), String(b ?? "")];
+  if (/^\d+$/.test(one)) return Number(one) - Number(other);
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
 
 describe("first, last and offset", () => {
@@ -130,12 +140,6 @@ describe("first, last and offset", () => {
         n: -2,
       }),
     ).toEqual(['Argument "last" must be an integer from 0, not -2.']);
-    await insert(database.writer, "dex_offer", {
-      ...Object.fromEntries(
-        Object.entries(history[0]!).filter(([key]) => !["offer_id", "taker", "idx"].includes(key)),
-      ),
-      id: 1,
-    });
     expect(
       await errorsOf(app, "{ dexOffer(id: 1) { trades(first: -1) { nodes { id } } } }"),
     ).toEqual(['Argument "first" must be an integer from 0, not -1.']);
@@ -149,8 +153,8 @@ describe("orderBy", () => {
 
   it("takes one value or a list", async () => {
     expect(ids(await page("orderBy: [TIME_DESC, IDX_DESC], first: 6"))).toEqual([
-      // Blocks 18 and 19 share a second: idx 2 of both, then idx 1, then 0.
-      60, 57, 59, 56, 58, 55,
+      // Blocks 18 and 19 share a second: the one, and then the other.
+      60, 59, 58, 57, 56, 55,
     ]);
   });
 
@@ -203,6 +207,28 @@ describe("orderBy", () => {
       byOffset.push(...ids(await page(`orderBy: [${orderBy}], first: 7, offset: ${offset}`)));
     }
     expect(byOffset).toEqual(all);
+  });
+
+  it.each(WALKS)("[%s] is in that order, ties by id", async (orderBy) => {
+    const columns = orderBy
+      .replace("PRIMARY_KEY", "ID")
+      .split(", ")
+      .map((name) => name.replace(/_(ASC|DESC)$/, "").toLowerCase());
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(orderBy: [${orderBy}]) {
+        nodes { id block time idx offer_id: offerId market maker taker }
+      } }`,
+    );
+    const sorted = [...allDexTrades.nodes].sort((a, b) => {
+      // Two blocks may share a second, and idx is of rows of one block.
+      for (const column of [...columns.filter((name) => name !== "idx"), "id"]) {
+        const order = compare(a[column] as Value, b[column] as Value);
+        if (order !== 0) return orderBy.includes("DESC") ? -order : order;
+      }
+      return 0;
+    });
+    expect(ids(allDexTrades)).toEqual(ids({ nodes: sorted }));
   });
 
   it("orders small tables by any column, with no row lost among those that tie", async () => {
@@ -270,6 +296,73 @@ describe("orderBy", () => {
   });
 });
 
+describe("offers, whose ids need not be in the order of their blocks", () => {
+  interface Offers {
+    allDexOffers: TradesPage;
+  }
+  /** Ids 1 to 24, three to a block, the later ones in the earlier blocks. */
+  const offers = upTo(24).map((id) =>
+    anOffer({
+      id: 100 + id,
+      block: 200 - Math.floor(id / 3),
+      time: hours(200),
+      maker: anAddress(`maker ${id % 2}`),
+      baseGem: id % 4 === 0 ? SHRIMP : WETH,
+    }),
+  );
+  beforeAll(async () => {
+    await write(database.writer, { offers });
+  });
+  afterAll(async () => {
+    await database.writer.query("select ingest.take_back(19)");
+  });
+
+  it.each(
+    ["MAKER", "MARKET", "BLOCK", "TIME", "MAKER BLOCK", "MAKER TIME", "MARKET BLOCK", "MARKET TIME"]
+      .flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`])
+      .map((order) => {
+        const [columns, direction] = order.split("|");
+        return columns!
+          .split(" ")
+          .map((column) => `${column}_${direction!}`)
+          .join(", ");
+      }),
+  )("[%s] is in that order, ties by block and id, and is walked by cursor", async (orderBy) => {
+    const pageOf = async (args: string): Promise<TradesPage> =>
+      (
+        await dataOf<Offers>(
+          app,
+          `{ allDexOffers(filter: { id: { greaterThan: 100 } }, orderBy: [${orderBy}]${args}) {
+            nodes { id block maker market } pageInfo { endCursor hasNextPage }
+          } }`,
+        )
+      ).allDexOffers;
+    const all = await pageOf("");
+    const [first = ""] = orderBy.toLowerCase().split(/_|, /);
+    const sorted = [...all.nodes].sort((a, b) => {
+      for (const column of [first, "block", "id"]) {
+        const order = compare(a[column] as Value, b[column] as Value);
+        if (order !== 0) return orderBy.includes("DESC") ? -order : order;
+      }
+      return 0;
+    });
+    expect(ids(all)).toEqual(ids({ nodes: sorted }));
+    expect(all.nodes).toHaveLength(24);
+
+    const walked: number[] = [];
+    let cursor: string | null = null;
+    for (let more = true; more;) {
+      const { nodes, pageInfo } = await pageOf(
+        `, first: 5${cursor === null ? "" : `, after: "${cursor}"`}`,
+      );
+      walked.push(...ids({ nodes }));
+      cursor = pageInfo.endCursor;
+      more = pageInfo.hasNextPage;
+    }
+    expect(walked).toEqual(ids(all));
+  });
+});
+
 describe("a cursor", () => {
   const misuse =
     /^Invalid '(after|before)' cursor - a cursor is only valid within a specific ordering/;
@@ -279,6 +372,10 @@ describe("a cursor", () => {
     ["BLOCK_ASC", "BLOCK_DESC"],
     ["PRIMARY_KEY_ASC", "PRIMARY_KEY_DESC"],
     ["BLOCK_DESC", "TIME_DESC"],
+    ["BLOCK_DESC", "ID_DESC"],
+    ["MARKET_DESC", "[MARKET_DESC, TIME_DESC]"],
+    ["[MARKET_DESC, BLOCK_DESC]", "[MARKET_DESC, TIME_DESC]"],
+    ["[MARKET_ASC, BLOCK_ASC]", "BLOCK_ASC"],
     ["BLOCK_DESC", "[BLOCK_DESC, IDX_DESC]"],
     ["[TIME_DESC, IDX_DESC]", "[TIME_ASC, IDX_ASC]"],
   ])("of %s is refused under %s", async (made, used) => {
@@ -290,6 +387,18 @@ describe("a cursor", () => {
       );
       expect(message).toMatch(misuse);
     }
+  });
+
+  it.each([
+    ["NATURAL", "PRIMARY_KEY_ASC"],
+    ["PRIMARY_KEY_ASC", "NATURAL"],
+    ["ID_ASC", "PRIMARY_KEY_ASC"],
+    ["PRIMARY_KEY_DESC", "ID_DESC"],
+  ])("of %s is good under %s, which is the same order", async (made, used) => {
+    const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
+    const next = await page(`orderBy: ${used}, first: 5, after: "${pageInfo.endCursor}"`);
+    const both = await page(`orderBy: ${made}, first: 10`);
+    expect(next.nodes).toEqual(both.nodes.slice(5));
   });
 
   it("of another's making is refused", async () => {
@@ -305,13 +414,11 @@ describe("a cursor", () => {
     const other = await makeDatabase();
     const busyApp = await makeTestApp(other.reader);
     const add = (from: number, count: number): Promise<void> =>
-      insert(
-        other.writer,
-        "dex_trade",
-        Array.from({ length: count }, (_, i) =>
+      write(other.writer, {
+        trades: Array.from({ length: count }, (_, i) =>
           aTrade({ block: from + Math.floor(i / 2), idx: i }),
         ),
-      );
+      });
     await add(1, 40);
 
     const seen: number[] = [];
@@ -398,15 +505,13 @@ describe("condition and filter", () => {
   });
 
   it("loses no digit of an amount given as text", async () => {
-    await insert(
-      database.writer,
-      "dex_trade",
-      aTrade({ id: 61, block: blockAt(100), base: "6243.744408617758000001", quote: "1" }),
-    );
+    await write(database.writer, {
+      trades: [aTrade({ hour: 100, base: "6243.744408617758000001", quote: "1" })],
+    });
     expect(await count('condition: { lotAmt: "6243.744408617758000001" }')).toBe(1);
     expect(await count('condition: { lotAmt: "6243.744408617758" }')).toBe(0);
     expect(await count("condition: { lotAmt: 6243.744408617758000001 }")).toBe(1);
-    await database.owner.query("delete from dex_trade where id = 61");
+    await database.writer.query("select ingest.take_back(19)");
   });
 
   it.each([

@@ -1,6 +1,6 @@
 // totalCount of trades is SQL's count, for every shape of question and whatever a writer does.
 import fc from "fast-check";
-import { makePool } from "../../../db/connect.ts";
+import { makePool, type Database } from "../../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import {
@@ -10,10 +10,12 @@ import {
   blockAt,
   DAI,
   hours,
-  insert,
   MKR,
   registerMarkets,
+  registerPair,
+  registerTokens,
   WETH,
+  write,
   type TradeRow,
 } from "../../factories.ts";
 import { ask, dataOf, type TradesPage } from "../../graphql.ts";
@@ -97,10 +99,11 @@ async function expectAllRight(asked: TestApp): Promise<void> {
   expect(answered).toEqual(rows[0]);
 }
 
-/** Trades of every kind: two markets and none, both sides, three takers, two makers, hours 0 to 5. */
-const trade = (n: number, columns: Partial<TradeRow> & { hour?: number } = {}): TradeRow =>
+/** A trade of any kind: two markets and none, both sides, four takers, two makers. */
+const trade = (n: number, hour: number, id?: number): TradeRow =>
   aTrade({
-    hour: n % 6,
+    hour,
+    ...(id !== undefined && { id }),
     side: n % 2 === 0 ? "sell" : "buy",
     baseGem: [WETH, MKR, SHRIMP][n % 3] ?? WETH,
     quoteGem: n % 3 === 1 ? WETH : DAI,
@@ -109,93 +112,118 @@ const trade = (n: number, columns: Partial<TradeRow> & { hour?: number } = {}): 
     taker: anAddress(`taker ${n % 4}`),
     maker: anAddress(`maker ${n % 2}`),
     offer_id: (n % 5) + 1,
-    ...columns,
   });
-const trades = (count: number): TradeRow[] => Array.from({ length: count }, (_, n) => trade(n));
 
-async function registerShrimp(): Promise<void> {
-  await insert(database.writer, "dex_token", [
-    { address: SHRIMP, symbol: "SHRIMP", decimals: 18, name: "Shrimp" },
-  ]);
-  await insert(database.writer, "dex_pair", { base: "SHRIMP", quote: "DAI", active: true });
+/** The hour behind the head, 0 at first. */
+async function nextHour(db: Database): Promise<number> {
+  const { rows } = await db.query<{ hour: number }>(
+    "select coalesce((select block / 3600 + 1 from dex_head), 0) as hour",
+  );
+  return rows[0]!.hour;
 }
 
-const takeBack = (hour: number) =>
-  database.writer.query("select dex_private.take_back($1)", [blockAt(hour)]);
+/** Writes so many trades of every kind in the six hours behind the head. */
+async function add(count: number, db: Database = database.writer): Promise<void> {
+  const from = await nextHour(db);
+  const trades = Array.from({ length: count }, (_, n) => trade(n, from + (n % 6)));
+  await write(db, { trades });
+}
+
+/** Writes trades with ids so far behind the highest that was ever given, in one block. */
+async function addAhead(...ahead: number[]): Promise<void> {
+  const { rows } = await database.writer.query<{ last: string }>(
+    "select last_trade as last from dex_private.write_state",
+  );
+  const hour = await nextHour(database.writer);
+  const trades = ahead.map((by, n) => trade(n, hour, Number(rows[0]!.last) + by));
+  await write(database.writer, { trades });
+}
+
+const registerShrimp = async (symbol = "SHRIMP"): Promise<void> => {
+  await registerTokens(database.writer, { address: SHRIMP, symbol });
+  await registerPair(database.writer, SHRIMP, DAI);
+};
+
+/** To the end of so many hours, or to the head if that is before. */
+const takeBack = (hour: number, db: Database = database.writer) =>
+  db.query("select ingest.take_back(least($1, block)) from dex_head", [blockAt(hour)]);
 
 it("is right for every shape, of nothing and of something, asked twice", async () => {
   await expectAllRight(app);
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   await expectAllRight(app);
   await expectAllRight(app);
 });
 
 it.each<[string, () => Promise<unknown>]>([
-  ["trades were added", () => insert(database.writer, "dex_trade", trades(7))],
+  ["trades were added", () => add(7)],
+  ["a block without trades was added", async () => write(database.writer, { head: 7 })],
   ["blocks were taken back", () => takeBack(3)],
   [
     "blocks were taken back and others came in their place",
     async () => {
       await takeBack(3);
-      await insert(database.writer, "dex_trade", trades(40));
+      await add(40);
     },
   ],
-  ["one trade was deleted", () => database.writer.query("delete from dex_trade where id = 4")],
-  ["all trades were deleted", () => database.writer.query("delete from dex_trade")],
-  ["a pair was registered after its trades", registerShrimp],
-  ["a pair was removed", () => database.owner.query("delete from dex_pair where base = 'WETH'")],
   [
-    "trades with older ids were added",
+    "blocks were taken back twice",
     async () => {
-      // 101 to 103 come before 1,000, which a source gave.
-      await insert(database.writer, "dex_trade", trade(1, { id: 1000 }));
+      await takeBack(4);
+      await add(6);
       await expectAllRight(app);
-      await insert(
-        database.writer,
-        "dex_trade",
-        [101, 102, 103].map((id) => trade(id, { id })),
-      );
+      await takeBack(2);
+      await add(2);
     },
+  ],
+  ["the newest block was taken back and written again", () => takeBack(4).then(() => add(5))],
+  ["all but the first block were taken back", () => takeBack(0)],
+  ["a pair was registered after its trades", () => registerShrimp()],
+  ["a pair was turned round", () => registerPair(database.writer, DAI, WETH)],
+  [
+    "a token was named otherwise",
+    () => registerTokens(database.writer, { address: MKR, symbol: "MAKER" }),
   ],
   [
     "a transaction did several of these",
     async () => {
       const client = await database.writer.connect();
       await client.query("begin");
-      await insert(client, "dex_trade", trades(5));
-      await client.query("select dex_private.take_back($1)", [blockAt(4)]);
-      await insert(client, "dex_trade", trades(5));
+      await add(5, client);
+      await takeBack(4, client);
+      await add(5, client);
       await client.query("commit");
       client.release();
     },
   ],
   [
-    "a transaction was rolled back, and left a gap",
+    "a transaction was rolled back",
     async () => {
       const client = await database.writer.connect();
       await client.query("begin");
-      await insert(client, "dex_trade", trades(5));
+      await add(5, client);
       await client.query("rollback");
       client.release();
-      await insert(database.writer, "dex_trade", trades(3));
+      await add(3);
     },
   ],
+  ["everything that is kept was made anew", () => database.owner.query("select ingest.rebuild()")],
 ])("is right after %s", async (_name, change) => {
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   await expectAllRight(app);
   await change();
   await expectAllRight(app);
-  await insert(database.writer, "dex_trade", trades(3));
+  await add(3);
   await expectAllRight(app);
 });
 
 it("is right for one who has not asked for long", async () => {
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   await expectAllRight(idle);
-  await insert(database.writer, "dex_trade", trades(10));
+  await add(10);
   await takeBack(2);
   await expectAllRight(app);
-  await insert(database.writer, "dex_trade", trades(50));
+  await add(50);
   await expectAllRight(app);
   await expectAllRight(idle);
 });
@@ -217,25 +245,35 @@ async function expectSame(): Promise<void> {
 it.each([
   ["alone", expectAllRight],
   ["beside a page", expectSame],
-])("is right %s where the newer ids are many and far apart", async (_where, expectRight) => {
-  await insert(database.writer, "dex_trade", trades(30));
-  await expectRight(app);
-  // The 10,000th id behind what was counted, the one after it, and one far behind both.
-  for (const ahead of [10_000, 10_001, 1_000_000]) {
-    await database.writer.query(
-      "select setval('dex_trade_id_seq', (select max(id) + $1 - 6 from dex_trade))",
-      [ahead],
-    );
-    await insert(database.writer, "dex_trade", trades(6));
+])(
+  "is right %s where ids are far apart, also after they were taken back",
+  async (_where, expectRight) => {
+    await add(30);
     await expectRight(app);
-  }
-});
+    for (const ahead of [1, 9_999, 10_000, 10_001, 25_000, 1_000_000]) {
+      await addAhead(ahead, ahead + 1);
+      await expectRight(app);
+    }
+    // Each block with two trades, from which on the rest is taken back.
+    for (const depth of [1, 2, 4]) {
+      const { rows } = await database.writer.query<{ number: number }>(
+        "select number from dex_block order by number desc limit 1 offset $1",
+        [depth],
+      );
+      await database.writer.query("select ingest.take_back($1)", [rows[0]!.number]);
+      if (depth !== 2) await addAhead(1);
+      await expectRight(app);
+      await addAhead(2, 10_000);
+      await expectRight(app);
+    }
+  },
+);
 
 it("is the same beside a page, for every shape", async () => {
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   await expectSame();
   await expectSame();
-  await insert(database.writer, "dex_trade", trades(7));
+  await add(7);
   await expectSame();
   await takeBack(3);
   await expectSame();
@@ -245,7 +283,7 @@ it("is the same beside a page, for every shape", async () => {
 });
 
 it("takes the same question for the same, in a literal and in variables", async () => {
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   const query = `query ($condition: DexTradeCondition, $filter: DexTradeFilter) {
     allDexTrades(condition: $condition, filter: $filter) { totalCount }
   }`;
@@ -260,12 +298,12 @@ it("takes the same question for the same, in a literal and in variables", async 
     await countOf({ condition: { taker, market: "WETHDAI" } }),
   ];
   expect(await counts()).toEqual([30, 30, 10, 2, 2]);
-  await insert(database.writer, "dex_trade", trades(12));
+  await add(12);
   expect(await counts()).toEqual([42, 42, 14, 3, 3]);
 });
 
 it("does not depend on the page", async () => {
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   for (const page of ["first: 3", "last: 2", "offset: 29", "first: 0", "orderBy: [TIME_DESC]"]) {
     const { allDexTrades } = await dataOf(
       app,
@@ -276,7 +314,7 @@ it("does not depend on the page", async () => {
 });
 
 it("counts an offer's trades, alone and in a list", async () => {
-  await insert(database.writer, "dex_offer", [anOffer({ id: 1 }), anOffer({ id: 2 })]);
+  await write(database.writer, { offers: [anOffer({ id: 1 }), anOffer({ id: 2 })] });
   const query = `{
     dexOffer(id: 1) { trades { totalCount } }
     allDexOffers(orderBy: ID_ASC) {
@@ -307,11 +345,12 @@ it("counts an offer's trades, alone and in a list", async () => {
       allDexTrades: { totalCount: all },
     });
   };
-  await insert(database.writer, "dex_trade", trades(30));
+  await add(30);
   await expectRight(30);
-  await insert(database.writer, "dex_trade", trades(9));
+  await add(9);
   await expectRight(39);
-  await database.writer.query("delete from dex_trade where id > 20");
+  // The hours 1 to 6 have five trades each.
+  await takeBack(4);
   await expectRight(20);
 });
 
@@ -329,7 +368,7 @@ describe("a count that PostgreSQL ends", () => {
       "{ allDexTrades(first: 1) { totalCount nodes { id } } dexHead { block } }",
     ],
   ])("is told as such %s", async (_where, query) => {
-    await insert(database.writer, "dex_trade", trades(3));
+    await add(3);
     const pool = makePool(database.url, { role: "dex_reader" });
     failStatements(pool, "count(*)", { code: "57014", message: "canceling statement" });
     const failing = await makeTestApp(pool, { cache: "off" });
@@ -351,63 +390,40 @@ describe("a count that PostgreSQL ends", () => {
 });
 
 type Act =
-  | { do: "ask" | "ask the idle" | "register" | "remove" }
+  | { do: "ask" | "ask the idle" | "register" | "rename" | "turn" }
   | { do: "add"; trades: number[] }
-  | { do: "add with id"; id: number; n: number }
-  | { do: "delete"; id: number }
-  | { do: "take back"; hour: number };
+  | { do: "add ahead"; ahead: number }
+  | { do: "take back"; hours: number };
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.constantFrom<Act>({ do: "ask" }, { do: "ask" }, { do: "ask the idle" }),
-  fc.constantFrom<Act>({ do: "register" }, { do: "remove" }),
+  fc.constantFrom<Act>({ do: "register" }, { do: "rename" }, { do: "turn" }),
   fc.record({
     do: fc.constant("add" as const),
     trades: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 8 }),
   }),
   fc.record({
-    do: fc.constant("add with id" as const),
-    id: fc.integer({ min: 1, max: 60 }),
-    n: fc.nat({ max: 60 }),
+    do: fc.constant("add ahead" as const),
+    ahead: fc.constantFrom(1, 5, 9_999, 10_000, 12_345, 100_000),
   }),
-  fc.record({ do: fc.constant("delete" as const), id: fc.integer({ min: 1, max: 60 }) }),
-  fc.record({ do: fc.constant("take back" as const), hour: fc.nat({ max: 5 }) }),
+  fc.record({ do: fc.constant("take back" as const), hours: fc.nat({ max: 8 }) }),
 );
 
 async function perform(step: Act): Promise<void> {
-  const { writer, owner } = database;
+  const { writer } = database;
   if (step.do === "ask") await expectAllRight(app);
   if (step.do === "ask the idle") await expectAllRight(idle);
   if (step.do === "add") {
-    // After ids that were given, the series goes on behind them.
-    await writer.query(
-      "select setval('dex_trade_id_seq', greatest((select max(id) from dex_trade), 1))",
-    );
-    await insert(
-      writer,
-      "dex_trade",
-      step.trades.map((n) => trade(n)),
-    );
+    const from = await nextHour(writer);
+    await write(writer, { trades: step.trades.map((n) => trade(n, from + (n % 3))) });
   }
-  if (step.do === "add with id") {
-    await writer.query("delete from dex_trade where id = $1", [step.id]);
-    await insert(writer, "dex_trade", trade(step.n, { id: step.id }));
+  if (step.do === "add ahead") await addAhead(step.ahead);
+  if (step.do === "take back") {
+    await takeBack(Math.max(0, (await nextHour(writer)) - 1 - step.hours));
   }
-  if (step.do === "delete") await writer.query("delete from dex_trade where id = $1", [step.id]);
-  if (step.do === "take back") await takeBack(step.hour);
-  if (step.do === "remove") await owner.query("delete from dex_pair where base = 'SHRIMP'");
-  if (step.do === "register") {
-    await writer.query(
-      `insert into dex_token (address, symbol, decimals, name)
-      values ($1, 'SHRIMP', 18, 'Shrimp')
-      on conflict do nothing`,
-      [SHRIMP],
-    );
-    await writer.query(
-      `insert into dex_pair (base, quote, active)
-      select 'SHRIMP', 'DAI', true
-      where not exists (select from dex_pair where base = 'SHRIMP')`,
-    );
-  }
+  if (step.do === "register") await registerShrimp();
+  if (step.do === "rename") await registerTokens(writer, { address: MKR, symbol: "MAKER" });
+  if (step.do === "turn") await registerPair(writer, DAI, WETH);
 }
 
 it("is right all along random histories", async () => {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { anOffer, aTrade, insert, MKR, registerMarkets, WETH } from "../../factories.ts";
+import { anOffer, aTrade, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { ask } from "../../graphql.ts";
 
 let database: TestDatabase;
@@ -12,11 +12,9 @@ beforeAll(async () => {
   database = await makeDatabase();
   app = await makeTestApp(database.reader, { cache: "off" });
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_offer", [anOffer({ id: 1 }), anOffer({ id: 2 })]);
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 6 }, (_, n) =>
+  await write(database.writer, {
+    offers: [anOffer({ id: 1 }), anOffer({ id: 2 })],
+    trades: Array.from({ length: 6 }, (_, n) =>
       aTrade({
         hour: n,
         side: n % 2 === 0 ? "sell" : "buy",
@@ -27,7 +25,7 @@ beforeAll(async () => {
         ...(n === 5 ? { lot_gem: `0x${"ab".repeat(20)}` } : {}),
       }),
     ),
-  );
+  });
 });
 afterAll(async () => {
   await app.close();

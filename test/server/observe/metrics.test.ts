@@ -12,9 +12,12 @@ import { startService } from "../../service.ts";
 let database: TestDatabase;
 beforeAll(async () => {
   database = await makeDatabase();
-  await registerMarkets(database.writer);
 });
-beforeEach(() => setHead(database.writer, 24));
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+  await setHead(database.writer, 24);
+});
 afterAll(() => database.drop());
 
 const SHOWN = { metrics: { isPublic: true } };
@@ -244,18 +247,18 @@ it("tells how the pool is used, and who waits for it", async () => {
   await watch.end();
 });
 
-it("tells the head and its age, and neither where none is declared", () =>
+it("tells the head and its age, and neither where no block is written", () =>
   withApp(async (app) => {
     await database.writer.query(
-      "update dex_head set block = 77, time = clock_timestamp() - interval '90 seconds'",
+      "select ingest.write_block(100000, clock_timestamp() - interval '90 seconds')",
     );
     const values = await read(app);
     expect(values.get("dex_database_up")).toBe(1);
-    expect(values.get("dex_head_block")).toBe(77);
+    expect(values.get("dex_head_block")).toBe(100_000);
     expect(values.get("dex_head_age_seconds")).toBeGreaterThanOrEqual(90);
     expect(values.get("dex_head_age_seconds")).toBeLessThan(600);
 
-    await database.writer.query("delete from dex_head");
+    await database.writer.query("select ingest.take_back(0)");
     const without = await read(app);
     expect(without.get("dex_database_up")).toBe(1);
     expect(without.has("dex_head_block")).toBe(false);

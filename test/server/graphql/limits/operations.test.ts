@@ -2,7 +2,7 @@
 import { GRAPHQL_LIMITS } from "../../../../server/graphql/limits/limits.ts";
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
-import { anOffer, aTrade, insert, registerMarkets } from "../../../factories.ts";
+import { anOffer, aTrade, registerMarkets, write } from "../../../factories.ts";
 import { ask, dataOf } from "../../../graphql.ts";
 import { recordStatements, type Statement } from "../../../statements.ts";
 
@@ -12,14 +12,12 @@ let statements: Statement[];
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  await insert(database.writer, "dex_offer", anOffer({ id: 1 }));
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 1001 }, (_, idx) =>
+  await write(database.writer, {
+    offers: [anOffer({ id: 1 })],
+    trades: Array.from({ length: 1001 }, (_, idx) =>
       aTrade({ offer_id: 1, tx: `0x${"0".repeat(64)}`, idx }),
     ),
-  );
+  });
   statements = recordStatements(database.reader);
   app = await makeTestApp(database.reader, { cache: "off" });
   await dataOf(app, "{ __typename }");

@@ -3,7 +3,7 @@
 import { GRAPHQL_LIMITS } from "../../../../server/graphql/limits/limits.ts";
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
-import { anOffer, aTrade, insert, registerMarkets } from "../../../factories.ts";
+import { anOffer, aTrade, registerMarkets, write } from "../../../factories.ts";
 import { ask, dataOf, type TradesPage } from "../../../graphql.ts";
 import { recordStatements, type Statement } from "../../../statements.ts";
 
@@ -17,18 +17,12 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   // Offer 1 has 20 trades, offer 2 has 21, and offer 3 none.
-  await insert(
-    database.writer,
-    "dex_offer",
-    [1, 2, 3].map((id) => anOffer({ id })),
-  );
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 41 }, (_, n) =>
+  await write(database.writer, {
+    offers: [1, 2, 3].map((id) => anOffer({ id })),
+    trades: Array.from({ length: 41 }, (_, n) =>
       aTrade({ offer_id: n < 20 ? 1 : 2, tx: `0x${"0".repeat(64)}`, idx: n }),
     ),
-  );
+  });
   statements = recordStatements(database.reader);
   app = await makeTestApp(database.reader, {
     cache: "off",
@@ -221,13 +215,11 @@ it("the bound is as much as the cost of the query leaves", async () => {
 });
 
 it("is ten thousand by default, with the record that each row refers to", async () => {
-  await insert(
-    database.writer,
-    "dex_trade",
-    Array.from({ length: 10_000 }, (_, n) =>
-      aTrade({ offer_id: 3, tx: `0x${"1".repeat(64)}`, idx: n }),
+  await write(database.writer, {
+    trades: Array.from({ length: 10_000 }, (_, n) =>
+      aTrade({ hour: 2, offer_id: 3, tx: `0x${"1".repeat(64)}`, idx: n }),
     ),
-  );
+  });
   const standard = await makeTestApp(database.reader, { cache: "off" });
   const ofOffer3 = (extra: string): string =>
     `{ allDexTrades(filter: { offerId: { equalTo: 3 } ${extra} }) { nodes { id offer { id } } } }`;

@@ -1,0 +1,61 @@
+// npm run db:verify: tells where what the database keeps is not what its history says. Exits 0 where
+// nothing differs, 1 where something does, 2 where it could not look.
+import { parseArgs } from "node:util";
+import { connect } from "../connect.ts";
+import { errorText } from "../error-text.ts";
+import { ownerUrl } from "../locate.ts";
+import { shownUrl } from "../shown-url.ts";
+import { verify, type Difference } from "../verify/verify.ts";
+
+const USAGE = `Usage: npm run db:verify [-- --json]
+
+Compares everything that is kept (labels, sums, what is left of offers, the book, the figures) with the
+tokens, pairs, blocks, offers and trades that it follows from, in one snapshot. It reads the whole history,
+writes nothing, and keeps nobody from reading or writing. ingest.rebuild() mends what differs.
+
+  --json  print one object: database, differences (each with row, kept, right)
+  --help  show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
+
+try {
+  const { values } = parseArgs({
+    options: { json: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
+  });
+  if (values.help) console.log(USAGE);
+  else process.exitCode = await run(values.json);
+} catch (error) {
+  console.error(`The database could not be verified: ${errorText(error)}`);
+  process.exitCode = 2;
+}
+
+async function run(isJson: boolean): Promise<number> {
+  const url = await ownerUrl(process.env);
+  const client = await connect(url, {
+    role: "dex_owner",
+    applicationName: "dex-market-data verify",
+  });
+  try {
+    await client.query("begin isolation level repeatable read read only");
+    const differences = await verify(client);
+    const database = shownUrl(url);
+    console.log(
+      isJson
+        ? JSON.stringify({ database, differences }, null, 2)
+        : [`Verified ${database}.`, ...differences.map(lineOf), lastLine(differences)].join("\n"),
+    );
+    return differences.length === 0 ? 0 : 1;
+  } finally {
+    await client.end();
+  }
+}
+
+function lineOf({ row, kept, right }: Difference): string {
+  return `\n${row}\n  it is ${kept ?? "missing"}\n  it should ${right === null ? "not be there" : `be ${right}`}`;
+}
+
+function lastLine({ length }: Difference[]): string {
+  if (length === 0) return "Nothing differs.";
+  const rows = length === 1 ? "row differs" : "rows differ";
+  return `\n${length} ${rows}, of each table at most 100 told. As dex_owner, \`select ingest.rebuild()\` makes what is kept anew.`;
+}

@@ -1,0 +1,243 @@
+// Leaves of what is staged what the database has not got.
+import type { Client } from "../connect.ts";
+import { refuseDifference, refuseTimes } from "./contradictions.ts";
+import { LoadError } from "./load-error.ts";
+import { OFFER_FACTS, TRADE_FACTS, type Places, type TradeColumns } from "./staging.ts";
+
+/** What a file tells of, each known by a key. */
+interface Kind {
+  file: keyof Places;
+  staged: string;
+  kept: string;
+  key: readonly string[];
+  facts: readonly string[];
+  name: (key: readonly string[]) => string;
+}
+
+const OFFER: Kind = {
+  file: "offers",
+  staged: "ingest.staged_offer",
+  kept: "dex_offer",
+  key: ["id"],
+  facts: OFFER_FACTS,
+  name: ([id]) => `offer ${id}`,
+};
+
+const TRADE: Kind = {
+  file: "trades",
+  staged: "ingest.staged_trade",
+  kept: "dex_trade",
+  key: ["tx", "idx"],
+  facts: TRADE_FACTS,
+  name: ([tx, idx]) => `trade ${tx}, idx ${idx}`,
+};
+
+/** Before the first block: none is too old, and no cancellation too late. */
+const NO_HEAD = -1;
+
+export interface Fresh {
+  /** Rows that the database has already, or that stand twice. */
+  known: Record<keyof Places, number>;
+  /** Offers that the database has, and that are cancelled now. */
+  cancelled: number;
+}
+
+/**
+ * Takes what is known out of what is staged, and stages its cancellations. Throws a LoadError where
+ * rows contradict one another or the database, or are new and of a block that it has already.
+ */
+export async function keepFreshRows(
+  client: Client,
+  places: Places,
+  given: TradeColumns,
+  head: number | null,
+): Promise<Fresh> {
+  // In the first blocks nothing is compared by it, and who writes them counts.
+  if (!given.idx && head !== null) await countWithinBlocks(client);
+  const trade = given.id ? { ...TRADE, facts: ["id", ...TRADE.facts] } : TRADE;
+  const known = {
+    trades: given.idx ? await unite(client, trade, places) : 0,
+    offers: await unite(client, OFFER, places),
+  };
+  if (head === null) return { known, cancelled: 0 };
+
+  await refuseOtherwise(client, trade, places, keptAs(trade), head);
+  known.trades += await dropKnown(client, trade);
+  await refuseOtherwise(client, OFFER, places, keptAs(OFFER), head);
+  await refuseOpenOffers(client, places);
+  const cancelled = await cancelKnownOffers(client);
+  known.offers += await dropKnown(client, OFFER);
+  return { known, cancelled };
+}
+
+async function countWithinBlocks(client: Client): Promise<void> {
+  await client.query(
+    `update ingest.staged_trade as staged
+    set idx = counted.idx
+    from (
+      select line, row_number() over (partition by block order by line) - 1 as idx
+      from ingest.staged_trade
+    ) as counted
+    where staged.line = counted.line`,
+  );
+}
+
+const keyIn = ({ key }: Kind, table: string): string =>
+  key.map((column) => `${table}.${column}`).join(", ");
+
+const sameKey = (kind: Kind, other: string): string =>
+  `(${keyIn(kind, other)}) = (${keyIn(kind, "staged")})`;
+
+const keptAs = ({ kept }: Kind): string => `(select *, null::integer as line from ${kept})`;
+
+/**
+ * Makes one row of those of one thing: an offer may be told of at its making, and again with its end.
+ * How many went.
+ */
+async function unite(client: Client, kind: Kind, places: Places): Promise<number> {
+  const { staged } = kind;
+  const key = kind.key.join(", ");
+  const { rowCount: repeated } = await client.query(
+    `select from ${staged} group by ${key} having count(*) > 1 limit 1`,
+  );
+  if (repeated === 0) return 0;
+  const first = `(select distinct on (${key}) * from ${staged} order by ${key}, line)`;
+  await refuseOtherwise(client, kind, places, first, NO_HEAD);
+  if (kind === OFFER) {
+    await client.query(
+      `update ingest.staged_offer as staged
+      set
+        killed = united.killed,
+        filled = united.filled
+      from (
+        select id, max(killed) as killed, bool_or(filled) as filled
+        from ingest.staged_offer
+        group by id
+        having count(*) > 1
+      ) as united
+      where staged.id = united.id`,
+    );
+  }
+  const { rowCount: gone } = await client.query(
+    `delete from ${staged} as staged
+    using ${staged} as earlier
+    where ${sameKey(kind, "earlier")}
+      and earlier.line < staged.line`,
+  );
+  return gone ?? 0;
+}
+
+interface Compared {
+  line: number;
+  other_line: number | null;
+  block: number;
+  is_told: boolean;
+  key: string[];
+  here: (string | null)[];
+  there: (string | null)[];
+}
+
+/** Throws for the first row that others tell otherwise of, or not at all though they have its block. */
+async function refuseOtherwise(
+  client: Client,
+  kind: Kind,
+  places: Places,
+  others: string,
+  head: number,
+): Promise<void> {
+  const { file, facts, key, name } = kind;
+  const here = facts.map((column) => valueOf("staged", column));
+  const there = facts.map((column) => (column === "killed" ? KILLED : valueOf("other", column)));
+  const texts = (values: string[]): string => values.map((value) => `${value}::text`).join(", ");
+  const { rows } = await client.query<Compared>(
+    `select
+      staged.line,
+      other.line as other_line,
+      staged.block,
+      other.block is not null as is_told,
+      array[${texts(key.map((column) => `staged.${column}`))}] as key,
+      array[${texts(here)}] as here,
+      array[${texts(there)}] as there
+    from ${kind.staged} as staged
+    left join ${others} as other on ${sameKey(kind, "other")}
+    where case
+      when other.block is null then staged.block <= $1
+      else (${here.join(", ")}) is distinct from (${there.join(", ")})
+    end
+    order by staged.line
+    limit 1`,
+    [head],
+  );
+  const [found] = rows;
+  if (found === undefined) return;
+  await refuseTimes(client, places);
+  const what = `${places[file](found.line)}: ${name(found.key)}`;
+  if (!found.is_told) {
+    throw new LoadError(
+      `${what} of block ${found.block} is not in the database, whose head is block ${head}: blocks are ` +
+        "written whole and in their order. What is older is loaded whole into a new database",
+    );
+  }
+  const where = found.other_line === null ? "the database" : places[file](found.other_line);
+  refuseDifference(
+    what,
+    where,
+    facts.map((column, at) => [column, found.there[at], found.here[at]]),
+  );
+}
+
+const valueOf = (table: string, column: string): string =>
+  column.endsWith("_amt") ? `trim_scale(${table}.${column})` : `${table}.${column}`;
+
+/** As it is here where either says nothing of a cancellation, unless that would be in a block that is written. */
+const KILLED = `case
+  when staged.killed = 0 or (other.killed = 0 and staged.killed > $1) then staged.killed
+  else other.killed
+end`;
+
+/** Throws where an offer is said to be filled, and something is left after all its trades. */
+async function refuseOpenOffers(client: Client, { offers: place }: Places): Promise<void> {
+  const { rows } = await client.query<{ line: number; id: number; lot_amt: string }>(
+    `select staged.line, staged.id, trim_scale(rest.lot_amt - coalesce(taken.lot_amt, 0)) as lot_amt
+    from ingest.staged_offer as staged
+    join dex_offer as kept on kept.id = staged.id
+    join dex_private.offer_left as rest on rest.offer_id = staged.id
+    left join (
+      select offer_id, sum(lot_amt) as lot_amt
+      from ingest.staged_trade
+      group by offer_id
+    ) as taken on taken.offer_id = staged.id
+    where staged.filled
+      and not kept.filled
+      and rest.lot_amt > coalesce(taken.lot_amt, 0)
+    order by staged.line
+    limit 1`,
+  );
+  const [found] = rows;
+  if (found === undefined) return;
+  throw new LoadError(
+    `${place(found.line)}: offer ${found.id} is filled here, but ${found.lot_amt} of its lot are left in the ` +
+      "database: what closes an offer that was made is its trades or its cancellation",
+  );
+}
+
+async function cancelKnownOffers(client: Client): Promise<number> {
+  const { rowCount } = await client.query(
+    `insert into ingest.staged_cancellation (block, offer_id)
+    select staged.killed, staged.id
+    from ingest.staged_offer as staged
+    join dex_offer as kept on kept.id = staged.id
+    where staged.killed > 0
+      and kept.killed = 0`,
+  );
+  return rowCount ?? 0;
+}
+
+async function dropKnown(client: Client, kind: Kind): Promise<number> {
+  const { rowCount } = await client.query(
+    `delete from ${kind.staged} as staged
+    using ${kind.kept} as kept
+    where ${sameKey(kind, "kept")}`,
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,3273 @@
+--! Previous: -
+--! Hash: sha1:16b4da61a68a2fc94dc3975a66ae97f9ca2e8008
+--! Message: baseline
+
+-- The schemas, and what PUBLIC may do in them: nothing.
+
+create schema dex_private;
+comment on schema dex_private is 'What the service keeps and does not publish: sums, the standing book, and the views that others build on.';
+grant usage on schema dex_private to dex_reader, dex_writer;
+
+create schema ingest;
+comment on schema ingest is 'The one door: the only functions that write, and the tables that rows are copied into for them.';
+grant usage on schema ingest to dex_writer;
+
+-- PostgreSQL lets everybody execute a new function. Here a function is for whom it is granted to.
+alter default privileges revoke execute on functions from public;
+
+-- How addresses, hashes and amounts are written: the checks of every table of history.
+
+-- By decode() rather than a pattern, which takes five times as long: a trade has six of these.
+create function dex_private.is_address(candidate text) returns boolean
+language sql immutable parallel safe
+as $$
+  select length(candidate) = 42
+    and starts_with(candidate, '0x')
+    and octet_length(decode(substr(candidate, 3), 'hex')) = 20
+$$;
+comment on function dex_private.is_address(text) is 'Whether this is 0x and 20 bytes in hex, as an address is written. Raises where it is no hex.';
+
+create function dex_private.is_hash(candidate text) returns boolean
+language sql immutable parallel safe
+as $$
+  select length(candidate) = 66
+    and starts_with(candidate, '0x')
+    and octet_length(decode(substr(candidate, 3), 'hex')) = 32
+    and candidate = lower(candidate)
+$$;
+comment on function dex_private.is_hash(text) is 'Whether this is 0x and 32 bytes in hex, in lower case, as a hash is written. Raises where it is no hex.';
+
+-- NaN and infinity compare as greater than every number.
+create function dex_private.is_amount(candidate numeric) returns boolean
+language sql immutable parallel safe
+as $$
+  select candidate >= 0
+    and candidate < 1e78
+    and scale(candidate) = 18
+$$;
+comment on function dex_private.is_amount(numeric) is 'Whether this is an amount: from 0 to below 10^78, with 18 fractional digits.';
+
+create function dex_private.as_amount(given numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case
+    when scale(given) = 18 then given
+    else trim_scale(given) + 0.000000000000000000
+  end
+$$;
+comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits; with more where it has more, which is no amount.';
+
+-- Tokens, as registered.
+
+create table dex_token (
+  address text primary key
+    constraint dex_token_address_check check (dex_private.is_address(address)),
+  symbol text
+    constraint dex_token_symbol_check check (symbol <> '' and length(symbol) <= 100),
+  decimals integer not null
+    constraint dex_token_decimals_check check (decimals between 0 and 255),
+  name text
+    constraint dex_token_name_check check (length(name) <= 1000)
+);
+
+-- One token is one row, however its address is spelled.
+create unique index dex_token_lower_address_key on dex_token (lower(address));
+
+-- Serves the loader, which finds a pair's tokens by their symbols, in any case.
+create index dex_token_upper_symbol_idx on dex_token (upper(symbol));
+
+comment on table dex_token is 'A token that is traded on the exchange, and how its amounts are to be read.';
+comment on column dex_token.address is 'Address of the token contract, with EIP-55 checksum.';
+comment on column dex_token.symbol is 'Symbol as the token gives it on chain; anybody can name a token so. Null where it is not known.';
+comment on column dex_token.decimals is 'How many fractional digits the token has.';
+comment on column dex_token.name is 'Name as the token gives it on chain. Null where it is not known.';
+grant select on dex_token to dex_reader, dex_writer;
+
+-- Registered pairs of tokens: the markets.
+
+create table dex_pair (
+  id integer generated always as identity,
+  base text not null,
+  quote text not null,
+  base_gem text not null
+    constraint dex_pair_base_gem_fkey references dex_token (address),
+  quote_gem text not null
+    constraint dex_pair_quote_gem_fkey references dex_token (address),
+  base_precision integer not null,
+  quote_precision integer not null,
+  market text not null generated always as (base || quote) stored
+    constraint dex_pair_market_key unique,
+  active boolean not null default true,
+  constraint dex_pair_pkey primary key (base, quote),
+  constraint dex_pair_two_tokens_check check (base_gem <> quote_gem)
+);
+
+-- An index, not a constraint: the key is for joins, and no client asks by it.
+create unique index dex_pair_id_key on dex_pair (id);
+
+-- REST's key is unique too: A/B and C are not to be told as A and B/C.
+create unique index dex_pair_key_key on dex_pair ((base || '/' || quote));
+
+-- A market is registered in one direction only.
+create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), greatest(base_gem, quote_gem));
+
+-- Serve dexTokenByBaseGem and dexTokenByQuoteGem.
+create index dex_pair_base_gem_quote_gem_idx on dex_pair (base_gem, quote_gem);
+create index dex_pair_quote_gem_base_gem_idx on dex_pair (quote_gem, base_gem);
+
+comment on table dex_pair is 'A registered pair of tokens: a market of the exchange.';
+comment on constraint dex_pair_base_gem_fkey on dex_pair is E'@fieldName baseToken\n@foreignFieldName pairsAsBase\n@forwardDescription The base token, whose price the market gives. Never null.\n@backwardDescription The registered pairs that have this token as base, by pages.';
+comment on constraint dex_pair_quote_gem_fkey on dex_pair is E'@fieldName quoteToken\n@foreignFieldName pairsAsQuote\n@forwardDescription The quote token, in which prices are given. Never null.\n@backwardDescription The registered pairs that have this token as quote, by pages.';
+comment on column dex_pair.id is E'@behavior -*\nThe key that tables and views join by.';
+comment on column dex_pair.base is 'Symbol of the base token, in upper case. Prices are for one unit of it.';
+comment on column dex_pair.quote is 'Symbol of the quote token, in upper case. Prices are given in it.';
+comment on column dex_pair.base_gem is 'Address of the base token.';
+comment on column dex_pair.quote_gem is 'Address of the quote token.';
+comment on column dex_pair.base_precision is 'How many fractional digits an amount of the base token has.';
+comment on column dex_pair.quote_precision is 'How many fractional digits an amount of the quote token has.';
+comment on column dex_pair.market is 'Base and quote symbol together, for example WETHDAI: the `market` of its trades and offers.';
+comment on column dex_pair.active is 'Whether trading is enabled.';
+grant select on dex_pair to dex_reader, dex_writer;
+
+-- Blocks, as written: each whole, in order, the last of them the head.
+
+create table dex_block (
+  number integer primary key
+    constraint dex_block_number_check check (number >= 0),
+  hash text
+    constraint dex_block_hash_check check (dex_private.is_hash(hash)),
+  parent text
+    constraint dex_block_parent_check check (dex_private.is_hash(parent)),
+  time timestamptz not null
+    constraint dex_block_time_check check (isfinite(time)),
+  first_trade bigint not null,
+  has_rows boolean not null
+);
+
+-- Serves ranges of time: the blocks in them, and by first_trade their trades.
+create index dex_block_time_number_idx on dex_block (time, number);
+
+-- Serves thinning out: the few blocks without rows.
+create index dex_block_empty_idx on dex_block (number)
+where not has_rows;
+
+comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
+comment on column dex_block.number is 'Height of the block.';
+comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
+comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
+comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
+comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
+comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
+grant select on dex_block to dex_reader, dex_writer;
+
+create view dex_private.last_block as
+select *
+from public.dex_block as block
+order by block.number desc
+limit 1;
+comment on view dex_private.last_block is 'The last block written; no row where none was.';
+
+-- In plpgsql, which keeps their plans: they are asked for with each block.
+create function dex_private.first_trade_from(moment timestamptz) returns bigint
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.first_trade
+      from public.dex_block as block
+      where block.time >= moment
+      order by
+        block.time,
+        block.number
+      limit 1
+    ),
+    9223372036854775807
+  );
+end
+$$;
+comment on function dex_private.first_trade_from(timestamptz) is 'The lowest id that a trade at or after this moment can have.';
+grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
+
+create function dex_private.window_start(head timestamptz, hours integer) returns bigint
+language sql stable parallel safe
+as $$
+  select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
+$$;
+comment on function dex_private.window_start(timestamptz, integer) is 'The trades of the so many hours up to the head are those with this id or a higher one.';
+
+create function dex_private.first_trade_of(height integer) returns bigint
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.first_trade
+      from public.dex_block as block
+      where block.number >= height
+      order by block.number
+      limit 1
+    ),
+    9223372036854775807
+  );
+end
+$$;
+comment on function dex_private.first_trade_of(integer) is 'The lowest id that a trade of this block or a later one can have.';
+grant execute on function dex_private.first_trade_of(integer) to dex_reader, dex_writer;
+
+create function dex_private.first_block_from(moment timestamptz) returns integer
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.number
+      from public.dex_block as block
+      where block.time >= moment
+      order by
+        block.time,
+        block.number
+      limit 1
+    ),
+    2147483647
+  );
+end
+$$;
+comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this moment.';
+grant execute on function dex_private.first_block_from(timestamptz) to dex_reader, dex_writer;
+
+-- One key for two tokens, whichever is the lot.
+
+-- It is told to be dear, and not to be read into a query, so that the planner looks for it in an index:
+-- where pairs are few it would rather try it on all trades in their order, until a page of them has it.
+create function dex_private.either_way_key(lot_gem text, bid_gem text) returns bigint
+language plpgsql immutable parallel safe
+cost 10000
+as $$
+begin
+  return hashtextextended(lot_gem, 0) # hashtextextended(bid_gem, 0);
+end
+$$;
+comment on function dex_private.either_way_key(text, text) is 'One number for trades between two tokens, whichever is the lot. Other tokens may have it too: hold it together with the tokens themselves.';
+grant execute on function dex_private.either_way_key(text, text) to dex_reader, dex_writer;
+
+-- A value that rows are sought by.
+
+-- It is told to be dear, and not to be read into a query, so that the planner looks for it in an index
+-- and reads that in its order. Where it takes rows to be many it would rather compare it with all of them
+-- in their order, until a page has it, which of a market that trades no more is the whole history; where it
+-- takes them to be few, it would rather sort them all, which of a busy one are as many.
+create function dex_private.sought(value anyelement) returns anyelement
+language plpgsql stable parallel safe
+cost 10000
+as $$
+begin
+  return value;
+end
+$$;
+comment on function dex_private.sought(anyelement) is 'The same value, for the planner to look for in an index.';
+grant execute on function dex_private.sought(anyelement) to dex_reader, dex_writer;
+
+-- Offers, as made. The end of an offer is an update that no index has to follow, where its page has room:
+-- makers cancel several at once that were made together.
+
+create table dex_offer (
+  id integer primary key,
+  block integer not null,
+  killed integer not null default 0
+    constraint dex_offer_killed_check check (killed = 0 or killed >= block),
+  market_id integer,
+  market text,
+  act text,
+  pair text not null
+    constraint dex_offer_pair_check check (dex_private.is_hash(pair)),
+  maker text not null
+    constraint dex_offer_maker_check check (dex_private.is_address(maker)),
+  lot_gem text not null
+    constraint dex_offer_lot_gem_check check (dex_private.is_address(lot_gem)),
+  lot_tkn text,
+  lot_amt numeric not null
+    constraint dex_offer_lot_amt_check check (dex_private.is_amount(lot_amt)),
+  bid_gem text not null
+    constraint dex_offer_bid_gem_check check (dex_private.is_address(bid_gem)),
+  bid_tkn text,
+  bid_amt numeric not null
+    constraint dex_offer_bid_amt_check check (dex_private.is_amount(bid_amt)),
+  price numeric,
+  time timestamptz not null,
+  tx text not null
+    constraint dex_offer_tx_check check (dex_private.is_hash(tx)),
+  filled boolean not null default false,
+  closed boolean not null default false
+)
+with (fillfactor = 70);
+
+-- Serves allDexOffers by block or time, and what take_back removes.
+create index dex_offer_block_id_idx on dex_offer (block, id);
+-- Serves allDexOffers by maker.
+create index dex_offer_maker_block_id_idx on dex_offer (maker, block, id);
+-- Serves allDexOffers by market. Where none is known it is taken as '', as in dex_trade.
+create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, ''), block, id);
+-- Serves allDexOffers by both tokens, and the labels of a pair that is registered after its offers.
+create index dex_offer_either_way_block_id_idx
+on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
+-- Serve the labels of a token that is registered after its offers.
+create index dex_offer_lot_gem_unlabelled_idx on dex_offer (lot_gem)
+where lot_tkn is null;
+create index dex_offer_bid_gem_unlabelled_idx on dex_offer (bid_gem)
+where bid_tkn is null;
+
+comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
+comment on column dex_offer.id is 'Offer identifier, as the exchange gave it.';
+comment on column dex_offer.block is 'Height of the block the offer was made in.';
+comment on column dex_offer.killed is 'Height of the block the offer was cancelled in; 0 while it is not cancelled.';
+comment on column dex_offer.market_id is E'@behavior -*\nThe key that tables and views join by.';
+comment on column dex_offer.market is 'Base and quote symbol of the market, for example WETHDAI. Null where the two tokens are no registered pair.';
+comment on column dex_offer.act is 'The maker''s side of the base token: `sell` when the lot is base, `buy` when the bid is base. Null where the two tokens are no registered pair.';
+comment on column dex_offer.pair is 'Trading pair hash: keccak256 of lot token address and bid token address. A market has two, one for each direction.';
+comment on column dex_offer.maker is 'Address of the offer''s creator.';
+comment on column dex_offer.lot_gem is 'Address of the lot token, which the maker gives.';
+comment on column dex_offer.lot_tkn is 'Symbol of the lot token, as on chain. Null where it is not known.';
+comment on column dex_offer.lot_amt is 'Amount of the lot token offered, in whole tokens with up to 18 fractional digits.';
+comment on column dex_offer.bid_gem is 'Address of the bid token, which the maker wants.';
+comment on column dex_offer.bid_tkn is 'Symbol of the bid token, as on chain. Null where it is not known.';
+comment on column dex_offer.bid_amt is 'Amount of the bid token wanted for the whole lot, in whole tokens with up to 18 fractional digits.';
+comment on column dex_offer.price is 'Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base amount is 0.';
+comment on column dex_offer.time is 'Timestamp of the block the offer was made in.';
+comment on column dex_offer.tx is 'Hash of the transaction that made the offer.';
+comment on column dex_offer.filled is 'Whether nothing is left: all recorded trades together took the whole lot, or the source of the data says so.';
+comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
+grant select on dex_offer to dex_reader, dex_writer;
+
+-- Trades, written once. Ids, blocks, times and (block, idx) are one order.
+
+create table dex_trade (
+  id bigint primary key
+    constraint dex_trade_id_check check (id between 1 and 9007199254740991),
+  offer_id integer not null,
+  market_id integer,
+  market text,
+  act text,
+  pair text not null
+    constraint dex_trade_pair_check check (dex_private.is_hash(pair)),
+  maker text not null
+    constraint dex_trade_maker_check check (dex_private.is_address(maker)),
+  taker text not null
+    constraint dex_trade_taker_check check (dex_private.is_address(taker)),
+  lot_gem text not null
+    constraint dex_trade_lot_gem_check check (dex_private.is_address(lot_gem)),
+  lot_tkn text,
+  lot_amt numeric not null
+    constraint dex_trade_lot_amt_check check (dex_private.is_amount(lot_amt)),
+  bid_gem text not null
+    constraint dex_trade_bid_gem_check check (dex_private.is_address(bid_gem)),
+  bid_tkn text,
+  bid_amt numeric not null
+    constraint dex_trade_bid_amt_check check (dex_private.is_amount(bid_amt)),
+  price numeric,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null
+    constraint dex_trade_tx_check check (dex_private.is_hash(tx)),
+  idx integer not null
+    constraint dex_trade_idx_check check (idx >= 0),
+  constraint dex_trade_tx_idx_key unique (tx, idx)
+);
+
+-- The primary key serves every order by id, block, time or (block, idx), and every range of these.
+-- Serves REST's trades of a market, its last price, and the trades at the start of a window.
+create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
+-- Serves allDexTrades by market. Where none is known, orderBy: MARKET takes it as '', so that a cursor
+-- need not tell nulls apart and is one comparison of tuples.
+create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
+-- Serves allDexTrades by maker.
+create index dex_trade_maker_id_idx on dex_trade (maker, id);
+-- Serves allDexTrades by taker.
+create index dex_trade_taker_id_idx on dex_trade (taker, id);
+-- Serves condition: { market, taker }.
+create index dex_trade_market_taker_id_idx on dex_trade (market, taker, id);
+-- Serves the trades of an offer.
+create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
+-- Serves allDexTrades by both tokens, and the labels of a pair that is registered after its trades.
+create index dex_trade_either_way_id_idx
+on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
+-- Serve the labels of a token that is registered after its trades.
+create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
+where lot_tkn is null;
+create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)
+where bid_tkn is null;
+
+comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+comment on column dex_trade.id is 'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
+comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null.';
+comment on column dex_trade.market_id is E'@behavior -*\nThe key that tables and views join by.';
+comment on column dex_trade.market is 'Base and quote symbol of the market, for example WETHDAI. Null where the two tokens are no registered pair.';
+comment on column dex_trade.act is 'The maker''s side of the base token: `sell` when the lot is base, `buy` when the bid is base. Null where the two tokens are no registered pair.';
+comment on column dex_trade.pair is 'Trading pair hash: keccak256 of lot token address and bid token address. A market has two, one for each direction.';
+comment on column dex_trade.maker is 'Address of the offer''s creator.';
+comment on column dex_trade.taker is 'Address of the trade''s creator, the sender of the transaction.';
+comment on column dex_trade.lot_gem is 'Address of the lot token, which the maker gives.';
+comment on column dex_trade.lot_tkn is 'Symbol of the lot token, as on chain. Null where it is not known.';
+comment on column dex_trade.lot_amt is 'Amount of the lot token that moved to the taker, in whole tokens with up to 18 fractional digits.';
+comment on column dex_trade.bid_gem is 'Address of the bid token, which the taker gives.';
+comment on column dex_trade.bid_tkn is 'Symbol of the bid token, as on chain. Null where it is not known.';
+comment on column dex_trade.bid_amt is 'Amount of the bid token that moved to the maker, in whole tokens with up to 18 fractional digits.';
+comment on column dex_trade.price is 'Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base amount is 0.';
+comment on column dex_trade.idx is 'Log index within the block: orders the trades of one block. Where the source has none, the trade''s ordinal in its block.';
+comment on column dex_trade.block is 'Height of the block that the trade is in.';
+comment on column dex_trade.time is 'Timestamp of the block that the trade is in.';
+comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
+grant select on dex_trade to dex_reader, dex_writer;
+
+-- The moment that every figure is of: the head, the last block written.
+
+create view dex_head as
+select
+  head.number as block,
+  head.time
+from dex_private.last_block as head;
+comment on view dex_head is E'@behavior -query:resource:list -query:resource:connection -query:resource:single\nThe head: the last block written. The service describes the exchange as of it.';
+comment on column dex_head.block is E'@notNull\nHeight of the last block written.';
+comment on column dex_head.time is E'@notNull\nTimestamp of that block: every figure is as of it.';
+grant select on dex_head to dex_reader, dex_writer;
+
+create function dex_latest_head() returns dex_head
+language sql stable parallel safe
+as $$
+  select *
+  from public.dex_head
+$$;
+comment on function dex_latest_head() is E'@name dexHead\nThe last block written: market figures are as of it. Null where none was ever written.';
+grant execute on function dex_latest_head() to dex_reader, dex_writer;
+
+create view dex_private.as_of as
+select
+  head.block,
+  coalesce(head.time, now()) as time
+from (values (true)) as one (row)
+left join public.dex_head as head on true;
+comment on view dex_private.as_of is 'The moment that the service describes, in one row: the head, or by the clock, with a null block, where no block was ever written.';
+grant select on dex_private.as_of to dex_reader, dex_writer;
+
+-- The arithmetic of the exchange: exact division, base and quote, prices, minutes and hours.
+
+-- Half away from zero at 18 fractional digits, decided on the exact quotient. round(a / b, 18) would
+-- round twice, since numeric division rounds at a scale of its own choice.
+create function dex_private.quotient(dividend numeric, divisor numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case
+    when divisor = 0 then null
+    else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
+  end
+$$;
+comment on function dex_private.quotient(numeric, numeric) is 'dividend ÷ divisor with 18 fractional digits, rounded once, half away from zero; null when the divisor is 0. Neither may be negative.';
+grant execute on function dex_private.quotient(numeric, numeric) to dex_reader, dex_writer;
+
+create function dex_private.base_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case act when 'sell' then lot_amt else bid_amt end
+$$;
+comment on function dex_private.base_of(text, numeric, numeric) is 'The amount of the base token: the lot of a maker who sells, the bid of one who buys.';
+grant execute on function dex_private.base_of(text, numeric, numeric) to dex_reader, dex_writer;
+
+create function dex_private.quote_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case act when 'sell' then bid_amt else lot_amt end
+$$;
+comment on function dex_private.quote_of(text, numeric, numeric) is 'The amount of the quote token: the bid of a maker who sells, the lot of one who buys.';
+grant execute on function dex_private.quote_of(text, numeric, numeric) to dex_reader, dex_writer;
+
+create function dex_private.price_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
+language sql immutable parallel safe
+as $$
+  select case act
+    when 'sell' then dex_private.quotient(bid_amt, lot_amt)
+    when 'buy' then dex_private.quotient(lot_amt, bid_amt)
+  end
+$$;
+comment on function dex_private.price_of(text, numeric, numeric) is 'Quote per base, 18 fractional digits; null without an act, or where the base amount is 0.';
+grant execute on function dex_private.price_of(text, numeric, numeric) to dex_writer;
+
+create function dex_private.minute_of(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+  select date_bin('1 minute', moment, 'epoch')
+$$;
+comment on function dex_private.minute_of(timestamptz) is 'The start of the minute that this moment is in.';
+grant execute on function dex_private.minute_of(timestamptz) to dex_reader, dex_writer;
+
+create function dex_private.hour_of(moment timestamptz) returns timestamptz
+language sql immutable parallel safe
+as $$
+  select date_bin('1 hour', moment, 'epoch')
+$$;
+comment on function dex_private.hour_of(timestamptz) is 'The start of the hour that this moment is in.';
+grant execute on function dex_private.hour_of(timestamptz) to dex_reader, dex_writer;
+
+-- How far the history is written. Its one row is the turn of those who write.
+
+create table dex_private.write_state (
+  one_row boolean not null default true
+    constraint write_state_one_row_check check (one_row)
+    constraint write_state_pkey primary key,
+  head integer,
+  last_trade bigint not null default 0,
+  epoch bigint not null default 0
+);
+insert into dex_private.write_state default values;
+comment on table dex_private.write_state is 'How far the history is written. Who writes locks its row first, and changes it: writers wait for one another, and one that goes on seeing what was before another wrote is refused.';
+comment on column dex_private.write_state.head is 'The last block. Null where none is written.';
+comment on column dex_private.write_state.last_trade is 'The highest id that was ever given to a trade. A trade that is taken back leaves its id unused.';
+comment on column dex_private.write_state.epoch is 'Grows when trades that stand are labelled anew. Else a trade stays as it is as long as it stands.';
+grant select on dex_private.write_state to dex_reader, dex_writer;
+
+-- The labels of a trade or an offer, by its tokens: one row for each direction of a market.
+
+create table dex_private.market_direction (
+  lot_gem text not null,
+  bid_gem text not null,
+  market_id integer not null,
+  market text not null,
+  act text not null,
+  lot_tkn text not null,
+  bid_tkn text not null,
+  constraint market_direction_pkey primary key (lot_gem, bid_gem)
+);
+comment on table dex_private.market_direction is 'Each registered pair, once for either direction: what a trade or an offer between its tokens is labelled with.';
+grant select on dex_private.market_direction to dex_writer;
+
+create view dex_private.derived_market_direction as
+select
+  direction.lot_gem,
+  direction.bid_gem,
+  pair.id as market_id,
+  pair.market,
+  direction.act,
+  lot.symbol as lot_tkn,
+  bid.symbol as bid_tkn
+from public.dex_pair as pair
+cross join lateral (
+  values
+    ('sell', pair.base_gem, pair.quote_gem),
+    ('buy', pair.quote_gem, pair.base_gem)
+) as direction (act, lot_gem, bid_gem)
+join public.dex_token as lot on lot.address = direction.lot_gem
+join public.dex_token as bid on bid.address = direction.bid_gem;
+comment on view dex_private.derived_market_direction is 'What market_direction is to hold.';
+
+create function dex_private.labels_of(lot_gem text, bid_gem text, lot_amt numeric, bid_amt numeric)
+returns table (market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
+language sql stable parallel safe
+rows 1
+as $$
+  select
+    direction.market_id,
+    direction.market,
+    direction.act,
+    coalesce(direction.lot_tkn, lot.symbol),
+    coalesce(direction.bid_tkn, bid.symbol),
+    dex_private.price_of(direction.act, labels_of.lot_amt, labels_of.bid_amt)
+  from (values (true)) as one (row)
+  left join dex_private.market_direction as direction
+    on direction.lot_gem = labels_of.lot_gem
+    and direction.bid_gem = labels_of.bid_gem
+  left join public.dex_token as lot
+    on lot.address = labels_of.lot_gem
+    and direction.market_id is null
+  left join public.dex_token as bid
+    on bid.address = labels_of.bid_gem
+    and direction.market_id is null
+$$;
+comment on function dex_private.labels_of(text, text, numeric, numeric) is 'What a trade or an offer of these tokens and amounts is labelled with, in one row. Market, act and price are null where they are no registered pair, a symbol where it is not known.';
+grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;
+
+-- What is left of each offer.
+
+create table dex_private.offer_left (
+  offer_id integer
+    constraint offer_left_pkey primary key,
+  lot_amt numeric not null
+)
+with (fillfactor = 70);
+comment on table dex_private.offer_left is 'What is left of each recorded offer: its lot less what its recorded trades took, below zero where they took more.';
+comment on column dex_private.offer_left.lot_amt is 'In units of the lot token.';
+grant select on dex_private.offer_left to dex_reader, dex_writer;
+
+create view dex_private.derived_offer_left as
+select
+  offer.id as offer_id,
+  offer.lot_amt - coalesce(
+    (
+      select sum(trade.lot_amt)
+      from public.dex_trade as trade
+      where trade.offer_id = offer.id
+    ),
+    0
+  ) as lot_amt
+from public.dex_offer as offer;
+comment on view dex_private.derived_offer_left is 'What offer_left is to hold.';
+
+-- Which offers each block cancelled.
+
+create table dex_private.cancellation (
+  offer_id integer
+    constraint cancellation_pkey primary key,
+  block integer not null
+);
+
+-- Serves take_back.
+create index cancellation_block_idx on dex_private.cancellation (block);
+
+comment on table dex_private.cancellation is 'The cancellations of each block, also of offers that are not recorded: what take_back undoes.';
+grant select on dex_private.cancellation to dex_writer;
+
+-- The standing book: the offers that can be taken.
+
+create table dex_private.standing_offer (
+  market_id integer not null,
+  act text not null,
+  price numeric not null,
+  offer_id integer not null,
+  -- Serves bid and ask, and a book's levels in the order of their prices.
+  constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
+);
+comment on table dex_private.standing_offer is 'The offers of registered markets that have a price, are not cancelled and not filled.';
+grant select on dex_private.standing_offer to dex_reader, dex_writer;
+
+create view dex_private.derived_standing_offer as
+select
+  offer.market_id,
+  offer.act,
+  offer.price,
+  offer.id as offer_id
+from public.dex_offer as offer
+where offer.market_id is not null
+  and offer.price is not null
+  and offer.killed = 0
+  and not offer.filled;
+comment on view dex_private.derived_standing_offer is 'What standing_offer is to hold.';
+
+create function dex_private.enter_book(offers integer[]) returns integer[]
+language plpgsql
+as $$
+declare
+  touched integer[];
+begin
+  with entered as (
+    insert into dex_private.standing_offer
+    select derived.*
+    from unnest(offers) as given (id)
+    join dex_private.derived_standing_offer as derived on derived.offer_id = given.id
+    on conflict do nothing
+    returning market_id
+  )
+  select array_agg(entered.market_id)
+  into touched
+  from entered;
+  return coalesce(touched, '{}');
+end
+$$;
+comment on function dex_private.enter_book(integer[]) is 'Puts those of these offers into the book that can be taken. Their markets.';
+
+create function dex_private.leave_book(offers integer[]) returns integer[]
+language plpgsql
+as $$
+declare
+  touched integer[];
+begin
+  with gone as (
+    delete from dex_private.standing_offer as standing
+    using unnest(offers) as given (id)
+    join public.dex_offer as offer on offer.id = given.id
+    where standing.market_id = offer.market_id
+      and standing.act = offer.act
+      and standing.price = offer.price
+      and standing.offer_id = offer.id
+    returning standing.market_id
+  )
+  select array_agg(gone.market_id)
+  into touched
+  from gone;
+  return coalesce(touched, '{}');
+end
+$$;
+comment on function dex_private.leave_book(integer[]) is 'Takes these offers, which are recorded, out of the book. The markets of those that were in it.';
+
+-- The sums of each market's minutes and hours.
+
+create table dex_private.minute_figure (
+  market_id integer not null,
+  start timestamptz not null,
+  trades integer not null,
+  base_amt numeric not null,
+  quote_amt numeric not null,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  unpriced_trades integer not null,
+  unpriced_quote_amt numeric not null,
+  constraint minute_figure_pkey primary key (market_id, start)
+)
+with (fillfactor = 80);
+comment on table dex_private.minute_figure is 'What was traded in each minute of a market that has a trade.';
+comment on column dex_private.minute_figure.trades is 'Number of trades, those without a price included.';
+comment on column dex_private.minute_figure.open is 'The price of the first trade that has one. Null, as are high, low and close, where none has.';
+comment on column dex_private.minute_figure.unpriced_trades is 'How many trades have no base amount, and so no price.';
+comment on column dex_private.minute_figure.unpriced_quote_amt is 'What these were of, in quote units.';
+grant select on dex_private.minute_figure to dex_reader, dex_writer;
+
+create table dex_private.hour_figure (
+  like dex_private.minute_figure,
+  constraint hour_figure_pkey primary key (market_id, start)
+)
+with (fillfactor = 80);
+comment on table dex_private.hour_figure is 'What was traded in each hour of a market that has a trade, as in minute_figure.';
+grant select on dex_private.hour_figure to dex_reader, dex_writer;
+
+-- The trades are fenced off: of `market_id is not null` the planner would make a walk through an index
+-- by market, the whole history of it.
+create function dex_private.figures_from(first_trade bigint, unit interval, market integer default null)
+returns setof dex_private.minute_figure
+language sql stable
+as $$
+  with dealt as materialized (
+    select
+      trade.market_id,
+      trade.id,
+      date_bin(unit, trade.time, 'epoch') as start,
+      trade.price,
+      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+      and (figures_from.market is null or trade.market_id = figures_from.market)
+  )
+  select
+    dealt.market_id,
+    dealt.start,
+    count(*)::integer,
+    sum(dealt.base_amt),
+    sum(dealt.quote_amt),
+    (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1],
+    max(dealt.price),
+    min(dealt.price),
+    (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1],
+    (count(*) filter (where dealt.price is null))::integer,
+    coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000)
+  from dealt
+  where dealt.market_id is not null
+  group by
+    dealt.market_id,
+    dealt.start
+$$;
+comment on function dex_private.figures_from(bigint, interval, integer) is 'The minutes or hours of each market, or of one, of the trades from this id on.';
+
+create function dex_private.keep_figures(first_trade bigint) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.minute_figure as kept
+  select *
+  from dex_private.figures_from(first_trade, '1 minute')
+  on conflict (market_id, start) do update
+  set
+    trades = kept.trades + excluded.trades,
+    base_amt = kept.base_amt + excluded.base_amt,
+    quote_amt = kept.quote_amt + excluded.quote_amt,
+    open = coalesce(kept.open, excluded.open),
+    high = greatest(kept.high, excluded.high),
+    low = least(kept.low, excluded.low),
+    close = coalesce(excluded.close, kept.close),
+    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
+    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
+
+  insert into dex_private.hour_figure as kept
+  select *
+  from dex_private.figures_from(first_trade, '1 hour')
+  on conflict (market_id, start) do update
+  set
+    trades = kept.trades + excluded.trades,
+    base_amt = kept.base_amt + excluded.base_amt,
+    quote_amt = kept.quote_amt + excluded.quote_amt,
+    open = coalesce(kept.open, excluded.open),
+    high = greatest(kept.high, excluded.high),
+    low = least(kept.low, excluded.low),
+    close = coalesce(excluded.close, kept.close),
+    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
+    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
+end
+$$;
+comment on function dex_private.keep_figures(bigint) is 'Adds the trades from this id on, the newest, to the minutes and hours.';
+
+-- Every figure of each market, as of the head.
+
+create table dex_private.market_figure (
+  market_id integer
+    constraint market_figure_pkey primary key,
+  last numeric,
+  last_time timestamptz,
+  open numeric,
+  low numeric,
+  high numeric,
+  bid numeric,
+  ask numeric,
+  trades_24h integer not null,
+  base_24h numeric not null,
+  quote_24h numeric not null,
+  base_12h numeric not null,
+  quote_12h numeric not null,
+  base_6h numeric not null,
+  quote_6h numeric not null,
+  base_1h numeric not null,
+  quote_1h numeric not null
+)
+with (fillfactor = 50);
+comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write leaves them right.';
+comment on column dex_private.market_figure.last is 'The price of the newest trade that has one.';
+comment on column dex_private.market_figure.last_time is 'The time of that trade.';
+comment on column dex_private.market_figure.open is 'The price of the newest trade that has one among those at or before t - 24 h.';
+comment on column dex_private.market_figure.low is 'Of the trades of the last 24 hours, as are high and trades_24h.';
+comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the others likewise.';
+grant select on dex_private.market_figure to dex_reader, dex_writer;
+
+-- The starts of the windows that end at the head, and what of the minutes that they cut is within.
+create view dex_private.figure_window as
+select
+  span.hours,
+  span.after,
+  dex_private.first_trade_from(span.after + interval '1 microsecond') as first_trade,
+  dex_private.first_trade_from(dex_private.minute_of(span.after) + interval '1 minute') as beyond_trade
+from (
+  select
+    length.hours,
+    as_of.time - length.hours * interval '1 hour' as after
+  from dex_private.as_of
+  cross join (
+    values (24), (12), (6), (1)
+  ) as length (hours)
+  offset 0
+) as span;
+comment on view dex_private.figure_window is 'The windows (t - W, t]: their first trade, and the first one after the minute in which they begin.';
+
+-- A window is whole hours, the minutes behind its start up to the next hour, and the trades behind its
+-- start up to the next minute.
+create function dex_private.window_of(market integer, span dex_private.figure_window)
+returns table (trades integer, base_amt numeric, quote_amt numeric, low numeric, high numeric)
+language sql stable
+rows 1
+as $$
+  select
+    coalesce(sum(piece.trades), 0)::integer,
+    coalesce(sum(piece.base_amt), 0.000000000000000000),
+    coalesce(sum(piece.quote_amt), 0.000000000000000000),
+    min(piece.low),
+    max(piece.high)
+  from (
+    select
+      figure.trades,
+      figure.base_amt,
+      figure.quote_amt,
+      figure.low,
+      figure.high
+    from dex_private.hour_figure as figure
+    where figure.market_id = window_of.market
+      and figure.start > dex_private.hour_of(span.after)
+    union all
+    select
+      figure.trades,
+      figure.base_amt,
+      figure.quote_amt,
+      figure.low,
+      figure.high
+    from dex_private.minute_figure as figure
+    where figure.market_id = window_of.market
+      and figure.start > dex_private.minute_of(span.after)
+      and figure.start < dex_private.hour_of(span.after) + interval '1 hour'
+    union all
+    select
+      1,
+      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt),
+      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt),
+      trade.price,
+      trade.price
+    from public.dex_trade as trade
+    where trade.market_id = window_of.market
+      and trade.id >= span.first_trade
+      and trade.id < span.beyond_trade
+  ) as piece
+$$;
+comment on function dex_private.window_of(integer, dex_private.figure_window) is 'What a market traded in a window that ends at the head.';
+
+create function dex_private.best_offers(market integer)
+returns table (bid numeric, ask numeric)
+language sql stable
+rows 1
+as $$
+  select
+    (
+      select max(offer.price)
+      from dex_private.standing_offer as offer
+      where offer.market_id = best_offers.market
+        and offer.act = 'buy'
+    ),
+    (
+      select min(offer.price)
+      from dex_private.standing_offer as offer
+      where offer.market_id = best_offers.market
+        and offer.act = 'sell'
+    )
+$$;
+comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book.';
+
+create function dex_private.derived_market_figures(markets integer[])
+returns setof dex_private.market_figure
+language sql stable
+as $$
+  select
+    given.market_id,
+    newest.price,
+    newest.time,
+    opening.price,
+    traded.low,
+    traded.high,
+    best.bid,
+    best.ask,
+    traded.trades_24h,
+    traded.base_24h,
+    traded.quote_24h,
+    traded.base_12h,
+    traded.quote_12h,
+    traded.base_6h,
+    traded.quote_6h,
+    traded.base_1h,
+    traded.quote_1h
+  from unnest(markets) as given (market_id)
+  cross join lateral dex_private.best_offers(given.market_id) as best
+  cross join lateral (
+    select
+      max(span.first_trade) filter (where span.hours = 24) as first_trade,
+      max(piece.low) filter (where span.hours = 24) as low,
+      max(piece.high) filter (where span.hours = 24) as high,
+      max(piece.trades) filter (where span.hours = 24) as trades_24h,
+      max(piece.base_amt) filter (where span.hours = 24) as base_24h,
+      max(piece.quote_amt) filter (where span.hours = 24) as quote_24h,
+      max(piece.base_amt) filter (where span.hours = 12) as base_12h,
+      max(piece.quote_amt) filter (where span.hours = 12) as quote_12h,
+      max(piece.base_amt) filter (where span.hours = 6) as base_6h,
+      max(piece.quote_amt) filter (where span.hours = 6) as quote_6h,
+      max(piece.base_amt) filter (where span.hours = 1) as base_1h,
+      max(piece.quote_amt) filter (where span.hours = 1) as quote_1h
+    from dex_private.figure_window as span
+    cross join lateral dex_private.window_of(given.market_id, span) as piece
+  ) as traded
+  -- Compared with any (...) and ordered by market_id too: with a plain = the planner may walk back
+  -- through the trades of all markets, the whole history for one that never traded.
+  left join lateral (
+    select
+      trade.price,
+      trade.time
+    from public.dex_trade as trade
+    where trade.market_id = any (array[given.market_id])
+      and trade.price is not null
+    order by
+      trade.market_id desc,
+      trade.id desc
+    limit 1
+  ) as newest on true
+  left join lateral (
+    select trade.price
+    from public.dex_trade as trade
+    where trade.market_id = any (array[given.market_id])
+      and trade.price is not null
+      and trade.id < traded.first_trade
+    order by
+      trade.market_id desc,
+      trade.id desc
+    limit 1
+  ) as opening on true
+$$;
+comment on function dex_private.derived_market_figures(integer[]) is 'What market_figure is to hold of these markets, from hours, minutes, trades and the standing book.';
+
+create function dex_private.derive_market_figures(markets integer[]) returns void
+language plpgsql
+as $$
+begin
+  delete from dex_private.market_figure as kept
+  where kept.market_id = any (markets);
+
+  insert into dex_private.market_figure
+  select *
+  from dex_private.derived_market_figures(markets);
+end
+$$;
+comment on function dex_private.derive_market_figures(integer[]) is 'Finds the figures of these markets, each named once, anew.';
+
+-- What a block changes: what its trades add, and what the windows' starts have passed. Sums of numeric
+-- are exact, so what was added and taken away leaves the sum of what is in the window.
+create function dex_private.keep_market_figures(
+  first_trade bigint,
+  before timestamptz,
+  after timestamptz
+) returns void
+language plpgsql
+as $$
+declare
+  stale integer[];
+begin
+  with dealt as materialized (
+    select
+      trade.id,
+      trade.market_id,
+      trade.time,
+      trade.price,
+      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt,
+      moved.day,
+      moved.half_day,
+      moved.quarter_day,
+      moved.hour
+    from (
+      values
+        (keep_market_figures.first_trade, 9223372036854775807, 1, 1, 1, 1),
+        (dex_private.window_start(before, 24), dex_private.window_start(after, 24), -1, 0, 0, 0),
+        (dex_private.window_start(before, 12), dex_private.window_start(after, 12), 0, -1, 0, 0),
+        (dex_private.window_start(before, 6), dex_private.window_start(after, 6), 0, 0, -1, 0),
+        (dex_private.window_start(before, 1), dex_private.window_start(after, 1), 0, 0, 0, -1)
+    ) as moved (first_trade, beyond_trade, day, half_day, quarter_day, hour)
+    cross join lateral (
+      select *
+      from public.dex_trade as trades
+      where trades.id >= moved.first_trade
+        and trades.id < moved.beyond_trade
+      offset 0
+    ) as trade
+  ),
+  change as materialized (
+    select
+      dealt.market_id,
+      sum(dealt.day)::integer as trades_24h,
+      sum(dealt.day * dealt.base_amt) as base_24h,
+      sum(dealt.day * dealt.quote_amt) as quote_24h,
+      sum(dealt.half_day * dealt.base_amt) as base_12h,
+      sum(dealt.half_day * dealt.quote_amt) as quote_12h,
+      sum(dealt.quarter_day * dealt.base_amt) as base_6h,
+      sum(dealt.quarter_day * dealt.quote_amt) as quote_6h,
+      sum(dealt.hour * dealt.base_amt) as base_1h,
+      sum(dealt.hour * dealt.quote_amt) as quote_1h,
+      min(dealt.price) filter (where dealt.day = 1) as new_low,
+      max(dealt.price) filter (where dealt.day = 1) as new_high,
+      min(dealt.price) filter (where dealt.day = -1) as old_low,
+      max(dealt.price) filter (where dealt.day = -1) as old_high,
+      max(dealt.time) filter (where dealt.day = 1 and dealt.price is not null) as last_time,
+      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = 1 and dealt.price is not null))[1]
+        as last,
+      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = -1 and dealt.price is not null))[1]
+        as open
+    from dealt
+    group by dealt.market_id
+  ),
+  changed as (
+    update dex_private.market_figure as kept
+    set
+      last = coalesce(change.last, kept.last),
+      last_time = coalesce(change.last_time, kept.last_time),
+      open = coalesce(change.open, kept.open),
+      low = least(kept.low, change.new_low),
+      high = greatest(kept.high, change.new_high),
+      trades_24h = kept.trades_24h + change.trades_24h,
+      base_24h = kept.base_24h + change.base_24h,
+      quote_24h = kept.quote_24h + change.quote_24h,
+      base_12h = kept.base_12h + change.base_12h,
+      quote_12h = kept.quote_12h + change.quote_12h,
+      base_6h = kept.base_6h + change.base_6h,
+      quote_6h = kept.quote_6h + change.quote_6h,
+      base_1h = kept.base_1h + change.base_1h,
+      quote_1h = kept.quote_1h + change.quote_1h
+    from change
+    where kept.market_id = change.market_id
+  )
+  select array_agg(kept.market_id)
+  into stale
+  from change
+  join dex_private.market_figure as kept on kept.market_id = change.market_id
+  where change.old_low <= kept.low
+    or change.old_high >= kept.high;
+
+  -- The lowest or the highest trade has left the day.
+  if stale is not null then
+    update dex_private.market_figure as kept
+    set
+      low = found.low,
+      high = found.high
+    from (
+      select
+        given.market_id,
+        day.low,
+        day.high
+      from unnest(stale) as given (market_id)
+      join dex_private.figure_window as span on span.hours = 24
+      cross join lateral dex_private.window_of(given.market_id, span) as day
+    ) as found
+    where kept.market_id = found.market_id;
+  end if;
+end
+$$;
+comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Takes the figures along with the head, from its time before to that after, when one block was written, of the trades from this id on.';
+
+create function dex_private.keep_best_offers(markets integer[]) returns void
+language plpgsql
+as $$
+begin
+  update dex_private.market_figure as kept
+  set
+    bid = best.bid,
+    ask = best.ask
+  from (
+    select distinct given.market_id
+    from unnest(markets) as given (market_id)
+  ) as touched
+  cross join lateral (
+    select *
+    from dex_private.best_offers(touched.market_id)
+    offset 0
+  ) as best
+  where kept.market_id = touched.market_id
+    and (kept.bid, kept.ask) is distinct from (best.bid, best.ask);
+end
+$$;
+comment on function dex_private.keep_best_offers(integer[]) is 'Finds the best prices of the standing book of these markets anew.';
+
+-- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
+-- wrote beside the door.
+
+create view dex_private.mislabelled_trade as
+select
+  trade.id,
+  label.market_id,
+  label.market,
+  label.act,
+  label.lot_tkn,
+  label.bid_tkn,
+  label.price
+from public.dex_trade as trade
+cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
+  is distinct from (
+    label.market_id,
+    label.market,
+    label.act,
+    label.lot_tkn,
+    label.bid_tkn,
+    label.price
+  );
+comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
+
+create view dex_private.mislabelled_offer as
+select
+  offer.id,
+  label.market_id,
+  label.market,
+  label.act,
+  label.lot_tkn,
+  label.bid_tkn,
+  label.price,
+  offer.closed or kept.lot_amt <= 0 as filled
+from public.dex_offer as offer
+join dex_private.offer_left as kept on kept.offer_id = offer.id
+cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
+  is distinct from (
+    label.market_id,
+    label.market,
+    label.act,
+    label.lot_tkn,
+    label.bid_tkn,
+    label.price,
+    offer.closed or kept.lot_amt <= 0
+  );
+comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';
+
+-- What of the blocks and of how far is written is not as the rows of history say.
+
+create view dex_private.misplaced_block as
+select
+  found.number,
+  block.time,
+  block.first_trade,
+  block.has_rows,
+  coalesce(found.time, block.time) as right_time,
+  case
+    when block.first_trade > found.highest_before and block.first_trade <= coalesce(found.lowest_from, block.first_trade)
+      then block.first_trade
+    else coalesce(found.lowest_from, found.highest_before + 1)
+  end as right_first_trade,
+  found.has_rows as right_has_rows
+from (
+  select
+    told.number,
+    max(told.time) as time,
+    bool_or(told.is_row) as has_rows,
+    coalesce(
+      max(max(told.highest)) over (
+        order by told.number
+        rows between unbounded preceding and 1 preceding
+      ),
+      0
+    ) as highest_before,
+    min(min(told.lowest)) over (order by told.number desc) as lowest_from
+  from (
+    select
+      trade.block as number,
+      trade.time,
+      true as is_row,
+      min(trade.id) as lowest,
+      max(trade.id) as highest
+    from public.dex_trade as trade
+    group by
+      trade.block,
+      trade.time
+    union all
+    select
+      offer.block,
+      offer.time,
+      true,
+      null,
+      null
+    from public.dex_offer as offer
+    union all
+    select
+      cancellation.block,
+      null,
+      true,
+      null,
+      null
+    from dex_private.cancellation
+    union all
+    select
+      block.number,
+      null,
+      false,
+      null,
+      null
+    from public.dex_block as block
+  ) as told
+  group by told.number
+) as found
+left join public.dex_block as block on block.number = found.number
+where block.number is null
+  or block.time <> found.time
+  or block.has_rows <> found.has_rows
+  or block.first_trade <= found.highest_before
+  or block.first_trade > found.lowest_from;
+comment on view dex_private.misplaced_block is 'Blocks that are missing, or are not as the rows in them say, with what they should be.';
+
+-- An id that was taken back is told by no trade, but by the block after it.
+create view dex_private.derived_write_state as
+select
+  kept.one_row,
+  head.number as head,
+  greatest(
+    kept.last_trade,
+    head.first_trade - 1,
+    (select max(trade.id) from public.dex_trade as trade)
+  ) as last_trade
+from dex_private.write_state as kept
+left join dex_private.last_block as head on true;
+comment on view dex_private.derived_write_state is 'What write_state is to hold, but for its epoch.';
+
+-- The turn: what every write begins with and ends with.
+
+-- Before anything else is read: the statements behind it see what the writer before has committed. At
+-- repeatable read PostgreSQL refuses the row where that writer has changed it since.
+create function ingest.take_turn() returns dex_private.write_state
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  state dex_private.write_state;
+begin
+  select *
+  into strict state
+  from dex_private.write_state
+  for update;
+  return state;
+end
+$$;
+comment on function ingest.take_turn() is 'Waits for the writer before to end. How far the history is then written. The turn lasts until the transaction ends, so that who compares rows with what is there can write what is new.';
+grant execute on function ingest.take_turn() to dex_writer;
+
+create function ingest.written_to(last_trade bigint, epoch bigint) returns void
+language plpgsql
+as $$
+begin
+  update dex_private.write_state as kept
+  set
+    head = (select head.number from dex_private.last_block as head),
+    last_trade = written_to.last_trade,
+    epoch = written_to.epoch;
+end
+$$;
+comment on function ingest.written_to(bigint, bigint) is 'Says how far the history is written, its blocks being there.';
+
+-- Changed also where nothing of it changes, so that a writer who sees an older one is refused.
+create function ingest.end_turn(epoch bigint) returns void
+language sql
+as $$
+  update dex_private.write_state
+  set epoch = end_turn.epoch
+$$;
+comment on function ingest.end_turn(bigint) is 'Ends a turn that wrote no block.';
+
+create function ingest.refuse_block(number integer, at timestamptz, hash text, parent text) returns void
+language plpgsql stable
+as $$
+declare
+  head dex_private.last_block;
+  problem text;
+begin
+  select *
+  into head
+  from dex_private.last_block;
+
+  problem := case
+    when number is null or number < 0 then
+      format('number is %s: a block is an integer from 0', coalesce(number::text, 'null'))
+    when at is null or not isfinite(at) then
+      format('at is %s: a block has a time', coalesce(at::text, 'null'))
+    when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then
+      format('hash is %s: it must be 0x and 64 hex digits in lower case', left(hash, 90))
+    when parent !~ '^0x[0-9a-f]+$' or length(parent) <> 66 then
+      format('parent is %s: it must be 0x and 64 hex digits in lower case', left(parent, 90))
+    when number <= head.number then
+      format('block %s is not later than the head, block %s', number, head.number)
+    when at < head.time then
+      format('block %s is of %s, before block %s of %s', number, at, head.number, head.time)
+    when parent <> head.hash then
+      format('block %s follows on %s, and not on the head, block %s, %s', number, parent, head.number, head.hash)
+  end;
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'invalid_parameter_value',
+        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+  end if;
+end
+$$;
+comment on function ingest.refuse_block(integer, timestamptz, text, text) is 'Raises where this cannot be the next block.';
+
+-- What is wrong with what a block is given as, named by the element and its column.
+
+create function ingest.time_of(given text) returns timestamptz
+language plpgsql stable
+as $$
+begin
+  return given::timestamptz;
+exception
+  when data_exception then
+    return null;
+end
+$$;
+comment on function ingest.time_of(text) is 'The timestamp that is written so; null where none is.';
+
+-- A kind is a pattern of the JSON text, in which a string has its quotes, and how long that may be. A
+-- pattern that counts, as {64}, takes eight times as long: a block of 20 trades has 220 of these.
+create function ingest.refuse_rows(
+  listed text,
+  elements jsonb,
+  columns text[],
+  kinds text[],
+  optional text[],
+  number integer,
+  at timestamptz
+) returns void
+language plpgsql stable
+as $$
+declare
+  refused text;
+begin
+  if elements = '[]' then
+    return;
+  end if;
+  if jsonb_typeof(elements) is distinct from 'array' then
+    raise exception '% is %: it must be a JSON array', listed, coalesce(left(elements::text, 90), 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  with rule as materialized (
+    select
+      expected.name,
+      kind.pattern,
+      kind.shortest,
+      kind.longest,
+      kind.beyond,
+      kind.digits,
+      kind.said,
+      expected.place,
+      expected.name = any (optional) as is_optional
+    from unnest(columns, kinds) with ordinality as expected (name, kind, place)
+    join (
+      values
+        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a string of a decimal from 0 to below 10^78, with at most 18 fractional digits'),
+        ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+        ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
+        ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
+        ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
+        ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
+        ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
+    ) as kind (kind, pattern, shortest, longest, beyond, digits, said) on kind.kind = expected.kind
+  )
+  select format('%s[%s]%s', listed, element.place - 1, found.problem)
+  into refused
+  from jsonb_array_elements(elements) with ordinality as element (value, place)
+  left join lateral (
+    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.said) as problem
+    from rule
+    cross join lateral (
+      select (element.value -> rule.name)::text as value
+      offset 0
+    ) as given
+    where not (rule.is_optional and coalesce(given.value, 'null') = 'null')
+      and case
+        when length(given.value) between rule.shortest and rule.longest and given.value ~ rule.pattern
+          then rule.beyond is not null and (
+            trim(given.value, '"')::numeric >= rule.beyond
+            or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
+          )
+        else true
+      end
+    order by rule.place
+    limit 1
+  ) as wrong on true
+  cross join lateral (
+    select case
+      when jsonb_typeof(element.value) <> 'object' then
+        format(' is %s: it must be an object', left(element.value::text, 90))
+      when element.value - columns <> '{}' then
+        format(' has %s: its columns are %s', (
+          select left(string_agg(quote_ident(key), ', '), 90)
+          from jsonb_object_keys(element.value - columns) as key
+        ), array_to_string(columns, ', '))
+      when wrong.problem is not null then
+        wrong.problem
+      when (element.value ->> 'block')::integer <> number then
+        format('.block is %s: the block is %s', element.value ->> 'block', number)
+      when ingest.time_of(element.value ->> 'time') <> at then
+        format('.time is %s: the block''s is %s', element.value ->> 'time', at)
+      when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
+        format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
+    end as problem
+  ) as found
+  where found.problem is not null
+  order by element.place
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+end
+$$;
+comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises where an offer or a trade of a block cannot be, with the element and the column named.';
+
+-- The trades of a block, into the history.
+
+create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
+returns bigint
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  newest bigint;
+  refused record;
+begin
+  select
+    case
+      when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
+        format('trades: %s of %s have an id, %s an idx: either every trade of a block has one, or none', trade.with_id, trade.given, trade.with_idx)
+      when trade.id <= trade.id_before then
+        format('trades: ids grow with idx, and all are above %s, the highest that was ever given', write_trades.last_trade)
+      else format('trades[%s] is there already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
+    end as problem,
+    trade.with_id in (0, trade.given)
+      and trade.with_idx in (0, trade.given)
+      and coalesce(trade.id > trade.id_before, true) as is_there
+  into refused
+  from (
+    select
+      listed.id,
+      listed.tx,
+      coalesce(listed.idx, listed.ordinality - 1) as idx,
+      listed.ordinality - 1 as place,
+      count(*) over () as given,
+      count(listed.id) over () as with_id,
+      count(listed.idx) over () as with_idx,
+      lag(listed.id, 1, write_trades.last_trade) over (order by listed.idx, listed.ordinality) as id_before,
+      row_number() over (
+        partition by listed.tx, coalesce(listed.idx, listed.ordinality - 1)
+        order by listed.ordinality
+      ) as time_said
+    from rows from (
+      jsonb_to_recordset(write_trades.trades) as (id bigint, tx text, idx integer)
+    ) with ordinality as listed
+  ) as trade
+  where trade.with_id not in (0, trade.given)
+    or trade.with_idx not in (0, trade.given)
+    or trade.id <= trade.id_before
+    or trade.time_said > 1
+    -- Not by exists, of which a plan made for an empty table reads all of what the table becomes.
+    or (
+      select kept.id
+      from public.dex_trade as kept
+      where kept.tx = trade.tx
+        and kept.idx = trade.idx
+    ) is not null
+  order by
+    is_there,
+    trade.place
+  limit 1;
+  if found then
+    raise exception '%', refused.problem
+      using errcode = case when refused.is_there then 'unique_violation' else 'invalid_parameter_value' end;
+  end if;
+
+  with written as (
+    insert into public.dex_trade (
+      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+    )
+    select
+      coalesce(
+        trade.id,
+        write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
+      ),
+      trade.offer_id,
+      label.market_id,
+      label.market,
+      label.act,
+      trade.pair,
+      trade.maker,
+      trade.taker,
+      trade.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(trade.lot_amt),
+      trade.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(trade.bid_amt),
+      label.price,
+      write_trades.number,
+      write_trades.at,
+      trade.tx,
+      coalesce(trade.idx, trade.ordinality - 1)
+    from rows from (
+      jsonb_to_recordset(write_trades.trades) as (
+        id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
+        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+      )
+    ) with ordinality as trade
+    cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+    returning id
+  )
+  select max(written.id)
+  into newest
+  from written;
+  return newest;
+end
+$$;
+comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as they are listed where they have none. The id of the last.';
+
+create function ingest.take_from_offers(first_trade bigint) returns integer[]
+language plpgsql
+as $$
+declare
+  filled integer[];
+begin
+  with taken as materialized (
+    select
+      trade.offer_id,
+      sum(trade.lot_amt) as lot_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+    group by trade.offer_id
+  ),
+  kept as (
+    update dex_private.offer_left as kept
+    set lot_amt = kept.lot_amt - taken.lot_amt
+    from taken
+    where kept.offer_id = taken.offer_id
+    returning
+      kept.offer_id,
+      kept.lot_amt
+  ),
+  ended as (
+    update public.dex_offer as offer
+    set filled = true
+    from kept
+    where kept.lot_amt <= 0
+      and offer.id = kept.offer_id
+      and not offer.filled
+    returning offer.id
+  )
+  select array_agg(ended.id)
+  into filled
+  from ended;
+  return coalesce(filled, '{}');
+end
+$$;
+comment on function ingest.take_from_offers(bigint) is 'Takes the trades from this id on, the newest, from what is left of the offers that are recorded. Those that are filled by it.';
+
+-- The offers of a block, and its cancellations, into the history and the standing book.
+
+create function ingest.cancel_offers(number integer, killed integer[]) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  refused text;
+begin
+  select
+    case
+      when listed.id is null then 'killed: an offer''s id is null'
+      when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
+      else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
+    end
+  into refused
+  from (
+    select
+      given.id,
+      count(*) as times
+    from unnest(cancel_offers.killed) as given (id)
+    group by given.id
+  ) as listed
+  left join dex_private.cancellation as kept on kept.offer_id = listed.id
+  where listed.id is null
+    or listed.times > 1
+    or kept.block is not null
+  order by listed.id
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  with listed as (
+    insert into dex_private.cancellation (offer_id, block)
+    select
+      given.id,
+      cancel_offers.number
+    from unnest(cancel_offers.killed) as given (id)
+    returning offer_id
+  )
+  update public.dex_offer as offer
+  set killed = cancel_offers.number
+  from listed
+  where offer.id = listed.offer_id;
+end
+$$;
+comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block; of one that is not recorded only the cancellation is.';
+
+create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
+returns integer[]
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  refused text;
+  written integer[];
+begin
+  select
+    case
+      when cancelled.block is null then format('offers[%s]: offer %s is there already', offer.ordinality - 1, offer.id)
+      else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
+    end
+  into refused
+  from (
+    select
+      listed.id,
+      listed.ordinality,
+      row_number() over (partition by listed.id order by listed.ordinality) as time_said
+    from rows from (
+      jsonb_to_recordset(write_offers.offers) as (id integer)
+    ) with ordinality as listed
+  ) as offer
+  left join dex_private.cancellation as cancelled
+    on cancelled.offer_id = offer.id
+    and cancelled.block < write_offers.number
+  where offer.time_said > 1
+    or cancelled.block is not null
+    -- Not by exists: see write_trades.
+    or (
+      select kept.id
+      from public.dex_offer as kept
+      where kept.id = offer.id
+    ) is not null
+  order by offer.ordinality
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'unique_violation';
+  end if;
+
+  with given as materialized (
+    select
+      offer.id,
+      offer.pair,
+      offer.maker,
+      offer.lot_gem,
+      offer.lot_amt,
+      offer.bid_gem,
+      offer.bid_amt,
+      offer.tx,
+      coalesce(offer.filled, false) as closed,
+      case when offer.id = any (write_offers.killed) then write_offers.number else 0 end as killed,
+      offer.lot_amt - coalesce(
+        (
+          select sum(trade.lot_amt)
+          from public.dex_trade as trade
+          where trade.offer_id = offer.id
+        ),
+        0
+      ) as lot_left
+    from jsonb_to_recordset(write_offers.offers) as offer (
+      id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
+      bid_amt numeric, tx text, filled boolean
+    )
+  ),
+  made as (
+    insert into public.dex_offer (
+      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+    )
+    select
+      given.id,
+      write_offers.number,
+      given.killed,
+      label.market_id,
+      label.market,
+      label.act,
+      given.pair,
+      given.maker,
+      given.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(given.lot_amt),
+      given.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(given.bid_amt),
+      label.price,
+      write_offers.at,
+      given.tx,
+      given.closed or given.lot_left <= 0,
+      given.closed
+    from given
+    cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, given.lot_amt, given.bid_amt) as label
+    returning id
+  ),
+  kept as (
+    insert into dex_private.offer_left (offer_id, lot_amt)
+    select
+      given.id,
+      dex_private.as_amount(given.lot_left)
+    from given
+  )
+  select array_agg(made.id)
+  into written
+  from made;
+  return coalesce(written, '{}');
+end
+$$;
+comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, behind its trades. Their ids.';
+
+-- Blocks without rows, which a quiet exchange is full of.
+
+create function ingest.thin_out() returns void
+language plpgsql
+as $$
+begin
+  delete from public.dex_block as block
+  where not block.has_rows
+    and block.number < (select head.number - 1000 from dex_private.last_block as head);
+end
+$$;
+comment on function ingest.thin_out() is 'Removes the blocks without rows that are more than 1,000 behind the head, deeper than a chain takes back.';
+
+-- Writes one block: what an indexer does with each.
+
+-- Every statement here finds its rows by those of the block, whatever was there when it was planned: so
+-- one plan for all, by indexes and nested loops.
+create function ingest.write_block(
+  number integer,
+  at timestamptz,
+  hash text default null,
+  parent text default null,
+  offers jsonb default '[]',
+  trades jsonb default '[]',
+  killed integer[] default '{}'
+) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  last_trade bigint := before.last_trade;
+  touched integer[] := '{}';
+  ended integer[] := write_block.killed;
+begin
+  if write_block.killed is null then
+    raise exception 'killed is null: it must be an array'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  perform ingest.refuse_block(write_block.number, write_block.at, write_block.hash, write_block.parent);
+  perform ingest.refuse_rows(
+    'offers',
+    write_block.offers,
+    '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}',
+    '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}',
+    '{filled,block,time}',
+    write_block.number,
+    write_block.at
+  );
+  perform ingest.refuse_rows(
+    'trades',
+    write_block.trades,
+    '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}',
+    '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}',
+    '{id,idx,block,time}',
+    write_block.number,
+    write_block.at
+  );
+
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
+  values (
+    write_block.number,
+    write_block.hash,
+    write_block.parent,
+    write_block.at,
+    before.last_trade + 1,
+    write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}'
+  );
+
+  if write_block.trades <> '[]' then
+    last_trade := ingest.write_trades(write_block.number, write_block.at, before.last_trade, write_block.trades);
+    ended := ended || ingest.take_from_offers(before.last_trade + 1);
+  end if;
+  if write_block.killed <> '{}' then
+    perform ingest.cancel_offers(write_block.number, write_block.killed);
+  end if;
+  if ended <> '{}' then
+    touched := dex_private.leave_book(ended);
+  end if;
+  if write_block.offers <> '[]' then
+    touched := touched || dex_private.enter_book(
+      ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers)
+    );
+  end if;
+
+  perform ingest.thin_out();
+  perform ingest.written_to(last_trade, before.epoch);
+  if write_block.trades <> '[]' then
+    perform dex_private.keep_figures(before.last_trade + 1);
+  end if;
+  perform dex_private.keep_market_figures(before.last_trade + 1, head_before, write_block.at);
+  if touched <> '{}' then
+    perform dex_private.keep_best_offers(touched);
+  end if;
+end
+$$;
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a block whole, or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings, block and time may be left out), and the ids of the offers that it cancels. The head is then this block. Raises with the element named where something cannot be: see db/README.md.';
+grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
+to dex_writer;
+
+-- Where rows are copied to for write_blocks, and gone from when it ends. Unlogged: a crash empties them.
+
+create unlogged table ingest.staged_block (
+  number integer not null,
+  time timestamptz not null,
+  hash text,
+  parent text
+);
+comment on table ingest.staged_block is 'Blocks to be written. One whose time the rows tell need not be here, unless for its hash.';
+
+create unlogged table ingest.staged_offer (
+  line integer not null,
+  id integer not null,
+  pair text not null,
+  maker text not null,
+  lot_gem text not null,
+  lot_amt numeric not null,
+  bid_gem text not null,
+  bid_amt numeric not null,
+  killed integer not null default 0,
+  filled boolean not null default false,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null
+);
+comment on table ingest.staged_offer is 'Offers to be written, as offers.csv has them. Lines say in which order those of one block were made.';
+
+create unlogged table ingest.staged_cancellation (
+  block integer not null,
+  offer_id integer not null
+);
+comment on table ingest.staged_cancellation is 'Cancellations to be written, of offers that are not in staged_offer.';
+
+create unlogged table ingest.staged_trade (
+  line integer not null,
+  id bigint,
+  offer_id integer not null,
+  pair text not null,
+  maker text not null,
+  taker text not null,
+  lot_gem text not null,
+  lot_amt numeric not null,
+  bid_gem text not null,
+  bid_amt numeric not null,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null,
+  idx integer
+);
+comment on table ingest.staged_trade is 'Trades to be written, as trades.csv has them. Either all have an id or none, and an idx or none.';
+
+grant select, insert, update, delete on
+  ingest.staged_block,
+  ingest.staged_offer,
+  ingest.staged_cancellation,
+  ingest.staged_trade
+to dex_writer;
+
+create view ingest.staged_moment as
+select
+  staged.number,
+  staged.time,
+  staged.hash,
+  staged.parent,
+  false as is_row
+from ingest.staged_block as staged
+union all
+select
+  staged.block,
+  staged.time,
+  null,
+  null,
+  true
+from ingest.staged_offer as staged
+union all
+select
+  staged.block,
+  staged.time,
+  null,
+  null,
+  true
+from ingest.staged_trade as staged
+union all
+select
+  staged.killed,
+  null,
+  null,
+  null,
+  true
+from ingest.staged_offer as staged
+where staged.killed > 0
+union all
+select
+  staged.block,
+  null,
+  null,
+  null,
+  true
+from ingest.staged_cancellation as staged;
+comment on view ingest.staged_moment is 'The block of everything that is staged, and what it says of that block. A cancellation does not tell the time.';
+
+-- Writes many blocks at once, from the rows that were staged: what a load does.
+
+create function ingest.refuse_staged() returns void
+language plpgsql stable
+as $$
+declare
+  head dex_private.last_block;
+  refused text;
+begin
+  select *
+  into head
+  from dex_private.last_block;
+
+  select case
+    when block.number <= head.number then
+      format('block %s is not later than the head, block %s', block.number, head.number)
+    when block.number < 0 then
+      format('block %s is below 0', block.number)
+    when not isfinite(block.time) or not isfinite(block.latest) then
+      format('block %s is of %s: a block has a time', block.number, block.latest)
+    when block.time < block.latest then
+      format('block %s is given two times, %s and %s', block.number, block.time, block.latest)
+    when block.time < coalesce(block.time_before, head.time) then
+      format('block %s is of %s, before a block before it of %s', block.number, block.time, coalesce(block.time_before, head.time))
+    when block.parent <> coalesce(block.hash_before, head.hash) then
+      format('block %s follows on %s, and not on the block before it, %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    else 'some trades have an id or an idx, and others none: either every trade has one, or none'
+  end
+  into refused
+  from (
+    select
+      listed.*,
+      max(listed.latest) over before as time_before,
+      lag(listed.hash) over (order by listed.number) as hash_before
+    from (
+      select
+        moment.number,
+        min(moment.time) as time,
+        max(moment.time) as latest,
+        max(moment.hash) as hash,
+        max(moment.parent) as parent
+      from ingest.staged_moment as moment
+      group by moment.number
+    ) as listed
+    window before as (
+      order by listed.number
+      rows between unbounded preceding and 1 preceding
+    )
+  ) as block
+  where block.number <= head.number
+    or block.number < 0
+    or not isfinite(block.time)
+    or not isfinite(block.latest)
+    or block.time < block.latest
+    or block.time < coalesce(block.time_before, head.time)
+    or block.parent <> coalesce(block.hash_before, head.hash)
+    or exists (
+      select
+      from ingest.staged_trade as staged
+      having count(staged.id) not in (0, count(*))
+        or count(staged.idx) not in (0, count(*))
+    )
+  order by block.number
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value',
+        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+  end if;
+end
+$$;
+comment on function ingest.refuse_staged() is 'Raises where what is staged are not the next blocks.';
+
+create function ingest.refuse_disorder(last_trade bigint) returns void
+language plpgsql stable
+as $$
+declare
+  refused text;
+begin
+  select case
+    when trade.id_before is null then
+      format('id %s is not above %s, the highest that was ever given', trade.id, last_trade)
+    else format('id %s of block %s, idx %s, follows on %s of block %s, idx %s: ids grow with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
+  end
+  into refused
+  from (
+    select
+      staged.id,
+      staged.block,
+      staged.idx,
+      lag(staged.id) over in_order as id_before,
+      lag(staged.block) over in_order as block_before,
+      lag(staged.idx) over in_order as idx_before
+    from ingest.staged_trade as staged
+    where staged.id is not null
+    window in_order as (order by staged.block, staged.idx, staged.line)
+  ) as trade
+  where trade.id <= coalesce(trade.id_before, last_trade)
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+end
+$$;
+comment on function ingest.refuse_disorder(bigint) is 'Raises where the ids that trades are staged with do not grow with block and idx.';
+
+create function ingest.write_blocks() returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set default_statistics_target = 10
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  written bigint;
+begin
+  analyze ingest.staged_offer;
+  analyze ingest.staged_trade;
+  perform ingest.refuse_staged();
+  perform ingest.refuse_disorder(before.last_trade);
+
+  insert into public.dex_trade (
+    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+  )
+  select
+    coalesce(
+      staged.id,
+      before.last_trade + row_number() over (order by staged.block, staged.idx, staged.line)
+    ),
+    staged.offer_id,
+    label.market_id,
+    label.market,
+    label.act,
+    staged.pair,
+    staged.maker,
+    staged.taker,
+    staged.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(staged.lot_amt),
+    staged.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(staged.bid_amt),
+    label.price,
+    staged.block,
+    staged.time,
+    staged.tx,
+    coalesce(
+      staged.idx,
+      row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
+    )
+  from ingest.staged_trade as staged
+  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, staged.lot_amt, staged.bid_amt) as label
+  order by
+    staged.block,
+    staged.idx,
+    staged.line;
+  get diagnostics written = row_count;
+
+  -- A block that only cancels has no row that tells its time: it has that of the block before it.
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
+  select
+    listed.number,
+    listed.hash,
+    listed.parent,
+    coalesce(
+      max(listed.time) over (order by listed.number),
+      (select head.time from dex_private.last_block as head),
+      min(listed.time) over ()
+    ),
+    coalesce(
+      min(listed.first_trade) over (order by listed.number desc),
+      (select max(trade.id) + 1 from public.dex_trade as trade),
+      before.last_trade + 1
+    ),
+    listed.has_rows
+  from (
+    select
+      told.number,
+      max(told.hash) as hash,
+      max(told.parent) as parent,
+      max(told.time) as time,
+      bool_or(told.is_row) as has_rows,
+      min(told.first_trade) as first_trade
+    from (
+      select
+        moment.*,
+        null::bigint as first_trade
+      from ingest.staged_moment as moment
+      union all
+      select
+        trade.block,
+        null,
+        null,
+        null,
+        true,
+        min(trade.id)
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as told
+    group by told.number
+  ) as listed;
+
+  perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
+  insert into dex_private.cancellation (offer_id, block)
+  select
+    staged.offer_id,
+    staged.block
+  from ingest.staged_cancellation as staged
+  union all
+  select
+    staged.id,
+    staged.killed
+  from ingest.staged_offer as staged
+  where staged.killed > 0;
+  update public.dex_offer as offer
+  set killed = staged.block
+  from ingest.staged_cancellation as staged
+  where offer.id = staged.offer_id;
+  perform dex_private.leave_book(array(
+    select staged.offer_id
+    from ingest.staged_cancellation as staged
+  ));
+  insert into dex_private.offer_left (offer_id, lot_amt)
+  select
+    staged.id,
+    staged.lot_amt + 0.000000000000000000 - taken.lot_amt
+  from ingest.staged_offer as staged
+  cross join lateral (
+    select coalesce(sum(trade.lot_amt), 0) as lot_amt
+    from public.dex_trade as trade
+    where trade.offer_id = staged.id
+    offset 0
+  ) as taken;
+  insert into public.dex_offer (
+    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+  )
+  select
+    staged.id,
+    staged.block,
+    coalesce(cancellation.block, 0),
+    label.market_id,
+    label.market,
+    label.act,
+    staged.pair,
+    staged.maker,
+    staged.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(staged.lot_amt),
+    staged.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(staged.bid_amt),
+    label.price,
+    staged.time,
+    staged.tx,
+    staged.filled or kept.lot_amt <= 0,
+    staged.filled
+  from ingest.staged_offer as staged
+  join dex_private.offer_left as kept on kept.offer_id = staged.id
+  left join dex_private.cancellation on cancellation.offer_id = staged.id
+  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, staged.lot_amt, staged.bid_amt) as label
+  order by
+    staged.block,
+    staged.line;
+  perform dex_private.enter_book(array(
+    select staged.id
+    from ingest.staged_offer as staged
+  ));
+
+  perform ingest.thin_out();
+  perform ingest.written_to(
+    greatest(before.last_trade, (select max(trade.id) from public.dex_trade as trade)),
+    before.epoch
+  );
+  perform dex_private.keep_figures(before.last_trade + 1);
+  perform dex_private.derive_market_figures(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+  delete from ingest.staged_block;
+  delete from ingest.staged_offer;
+  delete from ingest.staged_cancellation;
+  delete from ingest.staged_trade;
+  return written;
+end
+$$;
+comment on function ingest.write_blocks() is 'Writes every block of what is staged, or nothing, in the order of the blocks. How many trades it wrote. Copy the rows in the same transaction, so that nobody else sees them: see db/load/README.md.';
+grant execute on function ingest.write_blocks() to dex_writer;
+
+-- Takes the newest blocks back: a reorganisation of the chain.
+
+create function ingest.take_back(to_block integer) returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  head dex_private.last_block;
+  first_trade bigint;
+  first_minute timestamptz;
+  first_hour timestamptz;
+  traded integer[];
+  touched integer[];
+  offers integer[];
+  taken_back bigint;
+begin
+  if to_block is null or to_block < 0 then
+    raise exception 'to_block is %: it is an integer from 0', coalesce(to_block::text, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if to_block > coalesce(before.head, -1) then
+    raise exception 'block % is not written: the head is %', to_block, coalesce('block ' || before.head, 'not there yet')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if to_block = before.head then
+    return 0;
+  end if;
+
+  first_trade := dex_private.first_trade_of(to_block + 1);
+  select
+    array_agg(distinct trade.market_id) filter (where trade.market_id is not null),
+    array_agg(distinct trade.offer_id)
+  into
+    traded,
+    offers
+  from public.dex_trade as trade
+  where trade.id >= first_trade;
+
+  -- What the trades took is given back, and what the blocks cancelled stands again.
+  update dex_private.offer_left as kept
+  set lot_amt = kept.lot_amt + taken.lot_amt
+  from (
+    select
+      trade.offer_id,
+      sum(trade.lot_amt) as lot_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+    group by trade.offer_id
+  ) as taken
+  where kept.offer_id = taken.offer_id;
+
+  with undone as (
+    delete from dex_private.cancellation as cancellation
+    where cancellation.block > to_block
+    returning cancellation.offer_id
+  ),
+  revived as (
+    update public.dex_offer as offer
+    set killed = 0
+    from undone
+    where offer.id = undone.offer_id
+    returning offer.id
+  )
+  select coalesce(offers, '{}') || coalesce(array_agg(revived.id), '{}')
+  into offers
+  from revived;
+
+  delete from public.dex_trade as trade
+  where trade.id >= first_trade;
+  get diagnostics taken_back = row_count;
+
+  touched := dex_private.leave_book(array(
+    select offer.id
+    from public.dex_offer as offer
+    where offer.block > to_block
+  ));
+  with gone as (
+    delete from public.dex_offer as offer
+    where offer.block > to_block
+    returning offer.id
+  )
+  delete from dex_private.offer_left as kept
+  using gone
+  where kept.offer_id = gone.id;
+
+  update public.dex_offer as offer
+  set filled = false
+  from dex_private.offer_left as kept
+  where offer.id = any (offers)
+    and kept.offer_id = offer.id
+    and offer.filled
+    and not offer.closed
+    and kept.lot_amt > 0;
+
+  touched := touched || dex_private.enter_book(offers);
+
+  delete from public.dex_block as block
+  where block.number > to_block;
+  select *
+  into head
+  from dex_private.last_block;
+
+  -- The minute and the hour of the head are cut: the one is made anew of trades, the other of minutes.
+  first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
+  first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
+  delete from dex_private.minute_figure as kept
+  where kept.market_id = any (traded)
+    and kept.start >= first_minute;
+  insert into dex_private.minute_figure
+  select figure.*
+  from dex_private.figures_from(dex_private.first_trade_from(first_minute), '1 minute') as figure
+  where figure.market_id = any (traded);
+  delete from dex_private.hour_figure as kept
+  where kept.market_id = any (traded)
+    and kept.start >= first_hour;
+  insert into dex_private.hour_figure
+  select
+    figure.market_id,
+    first_hour,
+    sum(figure.trades),
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+    max(figure.high),
+    min(figure.low),
+    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+    sum(figure.unpriced_trades),
+    sum(figure.unpriced_quote_amt)
+  from dex_private.minute_figure as figure
+  where figure.market_id = any (traded)
+    and figure.start >= first_hour
+  group by figure.market_id;
+
+  perform ingest.written_to(before.last_trade, before.epoch);
+  perform dex_private.derive_market_figures(array(
+    select given.market_id
+    from unnest(traded || touched) as given (market_id)
+    union
+    -- What is within a window again.
+    select trade.market_id
+    from (
+      values (24), (12), (6), (1)
+    ) as length (hours)
+    cross join lateral (
+      select trades.market_id
+      from public.dex_trade as trades
+      where trades.id >= dex_private.window_start(head.time, length.hours)
+        and trades.id < dex_private.window_start(head_before, length.hours)
+      offset 0
+    ) as trade
+    where trade.market_id is not null
+  ));
+  return taken_back;
+end
+$$;
+comment on function ingest.take_back(integer) is 'Takes every block after to_block back: its trades and offers are deleted, its cancellations undone, and the head is to_block, or the last one before it that is there. How many trades went. Their ids are never given again. Raises where to_block is after the head.';
+grant execute on function ingest.take_back(integer) to dex_writer;
+
+-- Registers a token, or corrects what is known of it.
+
+create function ingest.register_token(
+  address text,
+  symbol text,
+  decimals integer,
+  name text default null
+) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  known public.dex_token;
+  labelled bigint;
+  changed bigint;
+  problem text;
+begin
+  select *
+  into known
+  from public.dex_token as token
+  where lower(token.address) = lower(register_token.address);
+
+  problem := case
+    when register_token.address is null or register_token.address !~ '^0x[0-9a-fA-F]{40}$' then
+      format('address is %s: it must be 0x and 40 hex digits', coalesce(left(register_token.address, 90), 'null'))
+    when known.address <> register_token.address then
+      format('address is %s: the token is registered as %s', register_token.address, known.address)
+    when register_token.symbol = '' or length(register_token.symbol) > 100 then
+      format('symbol of %s is %s: it must be a text of 1 to 100 characters, or null', register_token.address, quote_literal(left(register_token.symbol, 90)))
+    when register_token.decimals is null or register_token.decimals not between 0 and 255 then
+      format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
+    when length(register_token.name) > 1000 then
+      format('name of %s has %s characters: it may have 1000', register_token.address, length(register_token.name))
+    when register_token.symbol is null and exists (
+      select
+      from public.dex_pair as pair
+      where register_token.address in (pair.base_gem, pair.quote_gem)
+    ) then
+      format('symbol of %s is null: the token is of a registered pair', register_token.address)
+  end;
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if (known.symbol, known.decimals, known.name)
+    is not distinct from (register_token.symbol, register_token.decimals, register_token.name)
+    and known.address is not null
+  then
+    return;
+  end if;
+
+  insert into public.dex_token as token (address, symbol, decimals, name)
+  values (
+    register_token.address,
+    register_token.symbol,
+    register_token.decimals,
+    register_token.name
+  )
+  on conflict (address) do update
+  set
+    symbol = excluded.symbol,
+    decimals = excluded.decimals,
+    name = excluded.name;
+  if known.address is not null then
+    perform ingest.refresh_pairs(array(
+      select pair.id
+      from public.dex_pair as pair
+      where register_token.address in (pair.base_gem, pair.quote_gem)
+    ));
+  end if;
+  if known.symbol is not distinct from register_token.symbol then
+    perform ingest.end_turn(before.epoch);
+    return;
+  end if;
+
+  -- No figure is of a symbol: each row has its texts changed, and nothing else does. Where the token had
+  -- none, the index of the rows without finds them.
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
+  )
+  where (trade.lot_gem = register_token.address and (trade.lot_tkn is null or known.symbol is not null))
+    or (trade.bid_gem = register_token.address and (trade.bid_tkn is null or known.symbol is not null));
+  get diagnostics labelled = row_count;
+  update public.dex_offer as offer
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
+  )
+  where (offer.lot_gem = register_token.address and (offer.lot_tkn is null or known.symbol is not null))
+    or (offer.bid_gem = register_token.address and (offer.bid_tkn is null or known.symbol is not null));
+  get diagnostics changed = row_count;
+
+  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+end
+$$;
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or corrects its symbol, decimals and name; said again, nothing changes. Its rows take the symbol. Amounts are in whole tokens, so decimals change no amount.';
+grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
+
+-- Registers a pair of tokens as a market, or corrects its direction and whether it is active.
+
+create function ingest.refresh_pairs(pairs integer[]) returns void
+language plpgsql
+as $$
+declare
+  refused record;
+begin
+  select
+    other.base,
+    other.quote,
+    wanted.base as wanted_base,
+    wanted.quote as wanted_quote
+  into refused
+  from (
+    select
+      pair.id,
+      upper(base.symbol) as base,
+      upper(quote.symbol) as quote
+    from public.dex_pair as pair
+    join public.dex_token as base on base.address = pair.base_gem
+    join public.dex_token as quote on quote.address = pair.quote_gem
+    where pair.id = any (pairs)
+  ) as wanted
+  join public.dex_pair as other
+    on other.id <> wanted.id
+    and not other.id = any (pairs)
+    and (
+      other.market = wanted.base || wanted.quote
+      or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
+    )
+  limit 1;
+  if found then
+    raise exception 'the pair % and % would have the name of the pair % and %: a market is named by its two symbols together',
+      refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
+      using errcode = 'unique_violation';
+  end if;
+
+  update public.dex_pair as pair
+  set
+    base = upper(base.symbol),
+    quote = upper(quote.symbol),
+    base_precision = base.decimals,
+    quote_precision = quote.decimals
+  from public.dex_token as base,
+    public.dex_token as quote
+  where pair.id = any (pairs)
+    and base.address = pair.base_gem
+    and quote.address = pair.quote_gem;
+
+  delete from dex_private.market_direction as kept
+  where kept.market_id = any (pairs);
+  insert into dex_private.market_direction
+  select *
+  from dex_private.derived_market_direction as derived
+  where derived.market_id = any (pairs);
+end
+$$;
+comment on function ingest.refresh_pairs(integer[]) is 'Takes the symbols and decimals of their tokens over into these pairs. Raises where two would have one name.';
+
+create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  base public.dex_token;
+  quote public.dex_token;
+  known public.dex_pair;
+  problem text;
+  registered integer;
+  labelled bigint;
+  changed bigint;
+begin
+  select *
+  into base
+  from public.dex_token as token
+  where lower(token.address) = lower(register_pair.base_gem);
+  select *
+  into quote
+  from public.dex_token as token
+  where lower(token.address) = lower(register_pair.quote_gem);
+  problem := case
+    when base.address is null then
+      format('base_gem is %s: no token is registered so', coalesce(left(register_pair.base_gem, 90), 'null'))
+    when quote.address is null then
+      format('quote_gem is %s: no token is registered so', coalesce(left(register_pair.quote_gem, 90), 'null'))
+    when base.address = quote.address then
+      format('base_gem and quote_gem are both %s: a pair is of two tokens', base.address)
+    when base.symbol is null or quote.symbol is null then
+      format('a pair needs tokens with a symbol: %s has none', case when base.symbol is null then base.address else quote.address end)
+    when register_pair.active is null then
+      'active is null: it must be true or false'
+  end;
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select *
+  into known
+  from public.dex_pair as pair
+  where least(pair.base_gem, pair.quote_gem) = least(base.address, quote.address)
+    and greatest(pair.base_gem, pair.quote_gem) = greatest(base.address, quote.address);
+  if known.base_gem = base.address then
+    update public.dex_pair as pair
+    set active = register_pair.active
+    where pair.id = known.id
+      and pair.active <> register_pair.active;
+    if found then
+      perform ingest.end_turn(before.epoch);
+    end if;
+    return;
+  end if;
+
+  if known.id is null then
+    insert into public.dex_pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
+    values (
+      upper(base.symbol),
+      upper(quote.symbol),
+      base.address,
+      quote.address,
+      base.decimals,
+      quote.decimals,
+      register_pair.active
+    )
+    on conflict do nothing
+    returning id
+    into registered;
+    if registered is null then
+      raise exception 'the pair % and % would have the name of another pair: a market is named by its two symbols together', upper(base.symbol), upper(quote.symbol)
+        using errcode = 'unique_violation';
+    end if;
+  else
+    registered := known.id;
+    update public.dex_pair as pair
+    set
+      base_gem = base.address,
+      quote_gem = quote.address,
+      active = register_pair.active
+    where pair.id = registered;
+  end if;
+  perform ingest.refresh_pairs(array[registered]);
+
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
+  )
+  where dex_private.either_way_key(trade.lot_gem, trade.bid_gem)
+      = dex_private.either_way_key(base.address, quote.address)
+    and (trade.lot_gem, trade.bid_gem)
+      in ((base.address, quote.address), (quote.address, base.address));
+  get diagnostics labelled = row_count;
+  update public.dex_offer as offer
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
+  )
+  where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
+      = dex_private.either_way_key(base.address, quote.address)
+    and (offer.lot_gem, offer.bid_gem)
+      in ((base.address, quote.address), (quote.address, base.address));
+  get diagnostics changed = row_count;
+
+  if labelled > 0 then
+    delete from dex_private.minute_figure as kept
+    where kept.market_id = registered;
+    insert into dex_private.minute_figure
+    select *
+    from dex_private.figures_from(1, '1 minute', registered);
+    delete from dex_private.hour_figure as kept
+    where kept.market_id = registered;
+    insert into dex_private.hour_figure
+    select *
+    from dex_private.figures_from(1, '1 hour', registered);
+  end if;
+  if changed > 0 then
+    delete from dex_private.standing_offer as standing
+    where standing.market_id = registered;
+    perform dex_private.enter_book(array(
+      select offer.id
+      from public.dex_offer as offer
+      where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
+          = dex_private.either_way_key(base.address, quote.address)
+        and offer.market_id = registered
+    ));
+  end if;
+  perform dex_private.derive_market_figures(array[registered]);
+  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+end
+$$;
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or corrects its direction and whether it is active; said again, nothing changes. Its rows become the market''s, however old. Raises where another pair has its name.';
+grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;
+
+-- Makes everything kept anew from the rows of history: the remedy behind a restore of parts.
+
+create function ingest.rebuild() returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+declare
+  before dex_private.write_state;
+begin
+  insert into dex_private.write_state default values
+  on conflict do nothing;
+  before := ingest.take_turn();
+
+  delete from dex_private.market_direction;
+  perform ingest.refresh_pairs(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) =
+    (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
+  from dex_private.mislabelled_trade as derived
+  where trade.id = derived.id;
+  delete from dex_private.offer_left;
+  insert into dex_private.offer_left
+  select *
+  from dex_private.derived_offer_left;
+  update public.dex_offer as offer
+  set
+    (market_id, market, act, lot_tkn, bid_tkn, price) =
+      (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
+    filled = derived.filled
+  from dex_private.mislabelled_offer as derived
+  where offer.id = derived.id;
+  -- Cancellations of offers that are not recorded are told by nothing else.
+  delete from dex_private.cancellation as kept
+  using public.dex_offer as offer
+  where offer.id = kept.offer_id
+    and offer.killed <> kept.block;
+  insert into dex_private.cancellation (offer_id, block)
+  select
+    offer.id,
+    offer.killed
+  from public.dex_offer as offer
+  where offer.killed > 0
+  on conflict do nothing;
+  delete from dex_private.standing_offer;
+  insert into dex_private.standing_offer
+  select *
+  from dex_private.derived_standing_offer;
+
+  insert into public.dex_block as block (number, time, first_trade, has_rows)
+  select
+    derived.number,
+    coalesce(
+      derived.right_time,
+      (
+        select earlier.time
+        from public.dex_block as earlier
+        where earlier.number < derived.number
+        order by earlier.number desc
+        limit 1
+      ),
+      (select min(later.time) from public.dex_block as later)
+    ),
+    derived.right_first_trade,
+    derived.right_has_rows
+  from dex_private.misplaced_block as derived
+  on conflict (number) do update
+  set
+    time = excluded.time,
+    first_trade = excluded.first_trade,
+    has_rows = excluded.has_rows;
+  perform ingest.written_to(
+    (
+      select derived.last_trade
+      from dex_private.derived_write_state as derived
+    ),
+    -- By the clock: a service that went through a restore is not to take this for an epoch it knows.
+    greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+  );
+  delete from dex_private.minute_figure;
+  delete from dex_private.hour_figure;
+  perform dex_private.keep_figures(1);
+  delete from dex_private.market_figure;
+  perform dex_private.derive_market_figures(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+end
+$$;
+comment on function ingest.rebuild() is 'Makes everything that is kept anew from tokens, pairs, blocks, offers and trades, as after a restore of these alone. For dex_owner.';
+
+-- Which migrations a database has.
+
+-- The service, which only reads, waits on a database that lacks one.
+create view dex_private.applied_migration as
+select
+  migration.filename,
+  migration.date,
+  migration.hash
+from graphile_migrate.migrations as migration;
+comment on view dex_private.applied_migration is 'The committed migrations that this database has.';
+grant select on dex_private.applied_migration to dex_reader;
+
+-- The one view of market figures: what is published below shows parts of it.
+
+create view dex_private.head_figure as
+select
+  pair.base || '/' || pair.quote as pair,
+  pair.base,
+  pair.quote,
+  pair.active,
+  kept.last,
+  kept.last_time,
+  kept.open,
+  kept.last - kept.open as change,
+  kept.low,
+  kept.high,
+  kept.bid,
+  kept.ask,
+  kept.trades_24h as trades,
+  case when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  dex_private.quotient(kept.quote_24h, kept.base_24h) as vwap24h,
+  dex_private.quotient(kept.quote_12h, kept.base_12h) as vwap12h,
+  dex_private.quotient(kept.quote_6h, kept.base_6h) as vwap6h,
+  dex_private.quotient(kept.quote_1h, kept.base_1h) as vwap1h
+from public.dex_pair as pair
+join dex_private.market_figure as kept on kept.market_id = pair.id;
+comment on view dex_private.head_figure is 'Every figure of every registered market as of the head.';
+
+-- The overview of each market.
+
+create view dex_market as
+select
+  figure.pair,
+  figure.base,
+  figure.quote,
+  figure.vwap6h as price,
+  figure.last,
+  figure.vol,
+  figure.ask,
+  figure.bid,
+  figure.low,
+  figure.high,
+  figure.active
+from dex_private.head_figure as figure;
+comment on view dex_market is E'@primaryKey pair\n@unique base,quote\n@foreignKey (base, quote) references dex_pair (base, quote)|@fieldName dexPair|@foreignFieldName dexMarket|@forwardDescription The registered pair: its tokens and precisions. Never null.|@backwardDescription The overview of this pair as of the head. Never null.\nOverview of each registered market as of the head.';
+comment on column dex_market.pair is E'@notNull\nPair identifier BASE/QUOTE.';
+comment on column dex_market.base is E'@notNull\nSymbol of the base token, in upper case.';
+comment on column dex_market.quote is E'@notNull\nSymbol of the quote token, in upper case.';
+comment on column dex_market.price is 'Volume weighted price over the last 6 hours, quote per base. Null without a trade in them.';
+comment on column dex_market.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
+comment on column dex_market.active is E'@notNull\nWhether trading is enabled.';
+comment on column dex_market.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
+comment on column dex_market.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
+comment on column dex_market.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
+comment on column dex_market.low is 'Lowest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
+comment on column dex_market.high is 'Highest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
+grant select on dex_market to dex_reader, dex_writer;
+
+-- The price statistics of each market.
+
+create view dex_price as
+select
+  figure.pair,
+  figure.base,
+  figure.quote,
+  figure.vwap24h,
+  figure.vwap12h,
+  figure.vwap6h,
+  figure.vwap1h,
+  figure.last
+from dex_private.head_figure as figure;
+comment on view dex_price is E'@primaryKey pair\n@unique base,quote\n@foreignKey (base, quote) references dex_pair (base, quote)|@fieldName dexPair|@foreignFieldName dexPrice|@forwardDescription The registered pair: its tokens and precisions. Never null.|@backwardDescription The price statistics of this pair as of the head. Never null.\nPrice statistics of each registered market as of the head.';
+comment on column dex_price.pair is E'@notNull\nPair identifier BASE/QUOTE.';
+comment on column dex_price.base is E'@notNull\nSymbol of the base token, in upper case.';
+comment on column dex_price.quote is E'@notNull\nSymbol of the quote token, in upper case.';
+comment on column dex_price.vwap24h is E'@name vwap24h\nVolume weighted price over the last 24 hours, quote per base. Null without a trade in them.';
+comment on column dex_price.vwap12h is E'@name vwap12h\nVolume weighted price over the last 12 hours, quote per base. Null without a trade in them.';
+comment on column dex_price.vwap6h is E'@name vwap6h\nVolume weighted price over the last 6 hours, quote per base. Null without a trade in them.';
+comment on column dex_price.vwap1h is E'@name vwap1h\nVolume weighted price over the last hour, quote per base. Null without a trade in it.';
+comment on column dex_price.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
+grant select on dex_price to dex_reader, dex_writer;
+
+-- The volume of each market.
+
+create view dex_volume as
+select
+  figure.pair,
+  figure.base,
+  figure.quote,
+  figure.vol
+from dex_private.head_figure as figure;
+comment on view dex_volume is E'@primaryKey pair\n@unique base,quote\n@foreignKey (base, quote) references dex_pair (base, quote)|@fieldName dexPair|@foreignFieldName dexVolume|@forwardDescription The registered pair: its tokens and precisions. Never null.|@backwardDescription The volume of this pair as of the head. Never null.\nVolume of each registered market as of the head.';
+comment on column dex_volume.pair is E'@notNull\nPair identifier BASE/QUOTE.';
+comment on column dex_volume.base is E'@notNull\nSymbol of the base token, in upper case.';
+comment on column dex_volume.quote is E'@notNull\nSymbol of the quote token, in upper case.';
+comment on column dex_volume.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
+grant select on dex_volume to dex_reader, dex_writer;
+
+-- The last 24 hours of each market.
+
+create view dex_summary as
+select
+  figure.pair,
+  figure.base,
+  figure.quote,
+  figure.last,
+  figure.last_time,
+  figure.open,
+  figure.change,
+  sign(figure.change) * dex_private.quotient(abs(figure.change) * 100, figure.open) as percent,
+  figure.low,
+  figure.high,
+  figure.vwap24h as vwap,
+  figure.vol,
+  figure.quote_vol,
+  figure.trades,
+  figure.bid,
+  figure.ask,
+  figure.ask - figure.bid as spread
+from dex_private.head_figure as figure;
+comment on view dex_summary is E'@primaryKey pair\n@unique base,quote\n@foreignKey (base, quote) references dex_pair (base, quote)|@fieldName dexPair|@foreignFieldName dexSummary|@forwardDescription The registered pair: its tokens and precisions. Never null.|@backwardDescription The last 24 hours of this pair as of the head. Never null.\nThe last 24 hours of each registered market as of the head: (t - 24 h, t].';
+comment on column dex_summary.pair is E'@notNull\nPair identifier BASE/QUOTE.';
+comment on column dex_summary.base is E'@notNull\nSymbol of the base token, in upper case.';
+comment on column dex_summary.quote is E'@notNull\nSymbol of the quote token, in upper case.';
+comment on column dex_summary.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
+comment on column dex_summary.last_time is 'Block time of that trade. Null before the first.';
+comment on column dex_summary.open is 'Price that stood 24 hours ago: of the most recent trade at or before t - 24 h, quote per base. Null where there was none yet.';
+comment on column dex_summary.change is 'last - open, quote per base; below zero where the price fell. Null where one of them is.';
+comment on column dex_summary.percent is 'change in percent of open, 18 fractional digits. Null where change is, or open is 0.';
+comment on column dex_summary.low is 'Lowest price of a trade over the last 24 hours, quote per base. Null without one.';
+comment on column dex_summary.high is 'Highest price of a trade over the last 24 hours, quote per base. Null without one.';
+comment on column dex_summary.vwap is 'Volume weighted price over the last 24 hours, quote per base: quoteVol ÷ vol, 18 fractional digits. Null without a trade in them.';
+comment on column dex_summary.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
+comment on column dex_summary.quote_vol is 'Volume over the last 24 hours, in quote units. Null without a trade in them.';
+comment on column dex_summary.trades is E'@notNull\nNumber of trades over the last 24 hours, those of no base included, which have no price.';
+comment on column dex_summary.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
+comment on column dex_summary.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
+comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
+grant select on dex_summary to dex_reader, dex_writer;
+
+-- The book of a market, by levels of price.
+
+create type dex_book_level as (
+  act text,
+  price numeric,
+  vol numeric,
+  quote_vol numeric,
+  offers integer
+);
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price.';
+comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
+comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits.';
+comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
+
+-- First the prices, in the order of the index, then the offers at these: what is left is looked up for no
+-- others, however large the book is.
+create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
+language plpgsql stable
+rows 100
+set enable_seqscan = off
+as $$
+declare
+  levels constant integer := coalesce(depth, 50);
+  market integer;
+begin
+  if levels not between 1 and 1000 then
+    raise exception 'depth must be an integer from 1 to 1000, not %', levels
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select pair.id
+  into market
+  from public.dex_pair as pair
+  where pair.base = upper(dex_book.base)
+    and pair.quote = upper(dex_book.quote);
+
+  return query
+  with bid_price as materialized (
+    select distinct standing.price
+    from dex_private.standing_offer as standing
+    where standing.market_id = market
+      and standing.act = 'buy'
+    order by standing.price desc
+    limit levels
+  ),
+  ask_price as materialized (
+    select distinct standing.price
+    from dex_private.standing_offer as standing
+    where standing.market_id = market
+      and standing.act = 'sell'
+    order by standing.price
+    limit levels
+  ),
+  open_offer as materialized (
+    select
+      standing.act,
+      standing.price,
+      kept.lot_amt,
+      dex_private.quotient(kept.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
+    from (
+      select 'buy' as act, bid_price.price
+      from bid_price
+      union all
+      select 'sell', ask_price.price
+      from ask_price
+    ) as level
+    join dex_private.standing_offer as standing
+      on standing.market_id = market
+      and standing.act = level.act
+      and standing.price = level.price
+    join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
+    join public.dex_offer as offer on offer.id = standing.offer_id
+  )
+  select
+    open_offer.act,
+    open_offer.price,
+    sum(dex_private.base_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
+    sum(dex_private.quote_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
+    count(*)::integer
+  from open_offer
+  group by
+    open_offer.act,
+    open_offer.price
+  order by
+    open_offer.act,
+    case open_offer.act when 'buy' then -open_offer.price else open_offer.price end;
+end
+$$;
+comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';
+grant execute on function dex_book(text, text, integer) to dex_reader, dex_writer;
+
+-- The candles of a market, from its minutes and hours.
+
+create type dex_candle as (
+  time timestamptz,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  vol numeric,
+  quote_vol numeric,
+  trades integer,
+  complete boolean
+);
+comment on type dex_candle is 'What was traded in a market in one interval of time, as far as trades have a price.';
+comment on column dex_candle.time is E'@notNull\nThe start of the interval, which is in it; its end is not. Intervals are counted from the Unix epoch.';
+comment on column dex_candle.open is E'@notNull\nPrice of the first trade, quote per base: by block time, then by block and log index.';
+comment on column dex_candle.high is E'@notNull\nHighest price of a trade, quote per base.';
+comment on column dex_candle.low is E'@notNull\nLowest price of a trade, quote per base.';
+comment on column dex_candle.close is E'@notNull\nPrice of the last trade, quote per base.';
+comment on column dex_candle.vol is E'@notNull\nVolume in base units.';
+comment on column dex_candle.quote_vol is E'@notNull\nVolume in quote units.';
+comment on column dex_candle.trades is E'@notNull\nNumber of trades.';
+comment on column dex_candle.complete is E'@notNull\nWhether the interval is over as of the head. While it is not, the candle is of its trades up to the head.';
+
+
+-- Of hours from 1h on, of minutes below. An interval has so many of them at most, so as many times more are
+-- enough for the candles that are asked for.
+create function dex_candles(
+  base text,
+  quote text,
+  "interval" text default '1h',
+  "from" timestamptz default null,
+  "to" timestamptz default null,
+  "limit" integer default 100,
+  empty text default 'omit'
+) returns setof dex_candle
+language plpgsql stable
+rows 100
+as $$
+declare
+  minutes constant integer := case coalesce("interval", '1h')
+    when '1m' then 1
+    when '5m' then 5
+    when '15m' then 15
+    when '30m' then 30
+    when '1h' then 60
+    when '4h' then 240
+    when '1d' then 1440
+  end;
+  most constant integer := coalesce("limit", 100);
+  span constant interval := make_interval(mins => minutes);
+  epoch constant timestamptz := 'epoch';
+  kept constant text := case when minutes < 60 then 'minute_figure' else 'hour_figure' end;
+  parts constant integer := case when minutes < 60 then minutes else minutes / 60 end;
+  is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
+  market integer;
+  head_time timestamptz;
+  -- Starts are from the one to before the other.
+  lowest timestamptz := '-infinity';
+  beyond timestamptz;
+  oldest timestamptz;
+begin
+  if minutes is null then
+    raise exception 'interval must be 1m, 5m, 15m, 30m, 1h, 4h or 1d, not %', "interval"
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if most not between 1 and 1000 then
+    raise exception 'limit must be an integer from 1 to 1000, not %', most
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if coalesce(empty, 'omit') not in ('omit', 'flat') then
+    raise exception 'empty must be omit or flat, not %', empty
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select pair.id
+  into market
+  from public.dex_pair as pair
+  where pair.base = upper(dex_candles.base)
+    and pair.quote = upper(dex_candles.quote);
+  if market is null then
+    return;
+  end if;
+
+  select as_of.time
+  into head_time
+  from dex_private.as_of;
+  beyond := date_bin(span, head_time, epoch) + span;
+  if "to" < beyond then
+    beyond := date_bin(span, "to" - interval '1 microsecond', epoch) + span;
+  end if;
+  if "from" > '-infinity' and "from" < 'infinity' then
+    lowest := date_bin(span, "from" - interval '1 microsecond', epoch) + span;
+  elsif "from" = 'infinity' then
+    lowest := "from";
+  end if;
+
+  if is_flat then
+    select figure.start
+    into oldest
+    from dex_private.minute_figure as figure
+    where figure.market_id = market
+      and figure.low is not null
+    order by figure.start
+    limit 1;
+    lowest := greatest(lowest, date_bin(span, oldest, epoch));
+    if oldest is null or lowest >= beyond then
+      return;
+    end if;
+    if "from" is null then
+      lowest := greatest(lowest, beyond - most * span);
+    else
+      beyond := least(beyond, lowest + most * span);
+    end if;
+  end if;
+
+  return query execute format(
+    $statement$
+      with part as materialized (
+        select
+          date_bin($1, figure.start, 'epoch') as time,
+          figure.*
+        from dex_private.%1$I as figure
+        where figure.market_id = $2
+          and figure.start >= $3
+          and figure.start < $4
+          and figure.low is not null
+        order by figure.start %2$s
+        limit $5
+      ),
+      candle as materialized (
+        select
+          part.time,
+          (array_agg(part.open order by part.start))[1] as open,
+          max(part.high) as high,
+          min(part.low) as low,
+          (array_agg(part.close order by part.start desc))[1] as close,
+          sum(part.base_amt) as vol,
+          sum(part.quote_amt - part.unpriced_quote_amt) as quote_vol,
+          sum(part.trades - part.unpriced_trades)::integer as trades
+        from part
+        group by part.time
+        order by part.time %2$s
+        limit $6
+      )
+      select
+        listed.time,
+        coalesce(candle.open, before.close),
+        coalesce(candle.high, before.close),
+        coalesce(candle.low, before.close),
+        coalesce(candle.close, before.close),
+        coalesce(candle.vol, 0.000000000000000000),
+        coalesce(candle.quote_vol, 0.000000000000000000),
+        coalesce(candle.trades, 0),
+        listed.time + $1 <= $7
+      from (
+        select candle.time
+        from candle
+        where not $8
+        union all
+        select flat.time
+        from generate_series(case when $8 then $3 end, $4 - $1, $1) as flat (time)
+      ) as listed
+      left join candle on candle.time = listed.time
+      left join lateral (
+        select figure.close
+        from dex_private.%1$I as figure
+        where candle.time is null
+          and figure.market_id = $2
+          and figure.start < listed.time
+          and figure.low is not null
+        order by figure.start desc
+        limit 1
+      ) as before on true
+      order by listed.time
+    $statement$,
+    kept,
+    case when "from" is null then 'desc' else 'asc' end
+  )
+  using span, market, lowest, beyond, most * parts, most, head_time, is_flat;
+end
+$$;
+comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';
+grant execute on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) to dex_reader, dex_writer;

@@ -1,0 +1,106 @@
+-- Blocks, as written: each whole, in order, the last of them the head.
+
+create table dex_block (
+  number integer primary key
+    constraint dex_block_number_check check (number >= 0),
+  hash text
+    constraint dex_block_hash_check check (dex_private.is_hash(hash)),
+  parent text
+    constraint dex_block_parent_check check (dex_private.is_hash(parent)),
+  time timestamptz not null
+    constraint dex_block_time_check check (isfinite(time)),
+  first_trade bigint not null,
+  has_rows boolean not null
+);
+
+-- Serves ranges of time: the blocks in them, and by first_trade their trades.
+create index dex_block_time_number_idx on dex_block (time, number);
+
+-- Serves thinning out: the few blocks without rows.
+create index dex_block_empty_idx on dex_block (number)
+where not has_rows;
+
+comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
+comment on column dex_block.number is 'Height of the block.';
+comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
+comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
+comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
+comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
+comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
+grant select on dex_block to dex_reader, dex_writer;
+
+create view dex_private.last_block as
+select *
+from public.dex_block as block
+order by block.number desc
+limit 1;
+comment on view dex_private.last_block is 'The last block written; no row where none was.';
+
+-- In plpgsql, which keeps their plans: they are asked for with each block.
+create function dex_private.first_trade_from(moment timestamptz) returns bigint
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.first_trade
+      from public.dex_block as block
+      where block.time >= moment
+      order by
+        block.time,
+        block.number
+      limit 1
+    ),
+    9223372036854775807
+  );
+end
+$$;
+comment on function dex_private.first_trade_from(timestamptz) is 'The lowest id that a trade at or after this moment can have.';
+grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
+
+create function dex_private.window_start(head timestamptz, hours integer) returns bigint
+language sql stable parallel safe
+as $$
+  select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
+$$;
+comment on function dex_private.window_start(timestamptz, integer) is 'The trades of the so many hours up to the head are those with this id or a higher one.';
+
+create function dex_private.first_trade_of(height integer) returns bigint
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.first_trade
+      from public.dex_block as block
+      where block.number >= height
+      order by block.number
+      limit 1
+    ),
+    9223372036854775807
+  );
+end
+$$;
+comment on function dex_private.first_trade_of(integer) is 'The lowest id that a trade of this block or a later one can have.';
+grant execute on function dex_private.first_trade_of(integer) to dex_reader, dex_writer;
+
+create function dex_private.first_block_from(moment timestamptz) returns integer
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select block.number
+      from public.dex_block as block
+      where block.time >= moment
+      order by
+        block.time,
+        block.number
+      limit 1
+    ),
+    2147483647
+  );
+end
+$$;
+comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this moment.';
+grant execute on function dex_private.first_block_from(timestamptz) to dex_reader, dex_writer;

@@ -1,0 +1,79 @@
+-- Trades, written once. Ids, blocks, times and (block, idx) are one order.
+
+create table dex_trade (
+  id bigint primary key
+    constraint dex_trade_id_check check (id between 1 and 9007199254740991),
+  offer_id integer not null,
+  market_id integer,
+  market text,
+  act text,
+  pair text not null
+    constraint dex_trade_pair_check check (dex_private.is_hash(pair)),
+  maker text not null
+    constraint dex_trade_maker_check check (dex_private.is_address(maker)),
+  taker text not null
+    constraint dex_trade_taker_check check (dex_private.is_address(taker)),
+  lot_gem text not null
+    constraint dex_trade_lot_gem_check check (dex_private.is_address(lot_gem)),
+  lot_tkn text,
+  lot_amt numeric not null
+    constraint dex_trade_lot_amt_check check (dex_private.is_amount(lot_amt)),
+  bid_gem text not null
+    constraint dex_trade_bid_gem_check check (dex_private.is_address(bid_gem)),
+  bid_tkn text,
+  bid_amt numeric not null
+    constraint dex_trade_bid_amt_check check (dex_private.is_amount(bid_amt)),
+  price numeric,
+  block integer not null,
+  time timestamptz not null,
+  tx text not null
+    constraint dex_trade_tx_check check (dex_private.is_hash(tx)),
+  idx integer not null
+    constraint dex_trade_idx_check check (idx >= 0),
+  constraint dex_trade_tx_idx_key unique (tx, idx)
+);
+
+-- The primary key serves every order by id, block, time or (block, idx), and every range of these.
+-- Serves REST's trades of a market, its last price, and the trades at the start of a window.
+create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
+-- Serves allDexTrades by market. Where none is known, orderBy: MARKET takes it as '', so that a cursor
+-- need not tell nulls apart and is one comparison of tuples.
+create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
+-- Serves allDexTrades by maker.
+create index dex_trade_maker_id_idx on dex_trade (maker, id);
+-- Serves allDexTrades by taker.
+create index dex_trade_taker_id_idx on dex_trade (taker, id);
+-- Serves condition: { market, taker }.
+create index dex_trade_market_taker_id_idx on dex_trade (market, taker, id);
+-- Serves the trades of an offer.
+create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
+-- Serves allDexTrades by both tokens, and the labels of a pair that is registered after its trades.
+create index dex_trade_either_way_id_idx
+on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
+-- Serve the labels of a token that is registered after its trades.
+create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
+where lot_tkn is null;
+create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)
+where bid_tkn is null;
+
+comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+comment on column dex_trade.id is 'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
+comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null.';
+comment on column dex_trade.market_id is E'@behavior -*\nThe key that tables and views join by.';
+comment on column dex_trade.market is 'Base and quote symbol of the market, for example WETHDAI. Null where the two tokens are no registered pair.';
+comment on column dex_trade.act is 'The maker''s side of the base token: `sell` when the lot is base, `buy` when the bid is base. Null where the two tokens are no registered pair.';
+comment on column dex_trade.pair is 'Trading pair hash: keccak256 of lot token address and bid token address. A market has two, one for each direction.';
+comment on column dex_trade.maker is 'Address of the offer''s creator.';
+comment on column dex_trade.taker is 'Address of the trade''s creator, the sender of the transaction.';
+comment on column dex_trade.lot_gem is 'Address of the lot token, which the maker gives.';
+comment on column dex_trade.lot_tkn is 'Symbol of the lot token, as on chain. Null where it is not known.';
+comment on column dex_trade.lot_amt is 'Amount of the lot token that moved to the taker, in whole tokens with up to 18 fractional digits.';
+comment on column dex_trade.bid_gem is 'Address of the bid token, which the taker gives.';
+comment on column dex_trade.bid_tkn is 'Symbol of the bid token, as on chain. Null where it is not known.';
+comment on column dex_trade.bid_amt is 'Amount of the bid token that moved to the maker, in whole tokens with up to 18 fractional digits.';
+comment on column dex_trade.price is 'Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base amount is 0.';
+comment on column dex_trade.idx is 'Log index within the block: orders the trades of one block. Where the source has none, the trade''s ordinal in its block.';
+comment on column dex_trade.block is 'Height of the block that the trade is in.';
+comment on column dex_trade.time is 'Timestamp of the block that the trade is in.';
+comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
+grant select on dex_trade to dex_reader, dex_writer;

@@ -1,0 +1,95 @@
+-- Makes everything kept anew from the rows of history: the remedy behind a restore of parts.
+
+create function ingest.rebuild() returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $$
+declare
+  before dex_private.write_state;
+begin
+  insert into dex_private.write_state default values
+  on conflict do nothing;
+  before := ingest.take_turn();
+
+  delete from dex_private.market_direction;
+  perform ingest.refresh_pairs(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) =
+    (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
+  from dex_private.mislabelled_trade as derived
+  where trade.id = derived.id;
+  delete from dex_private.offer_left;
+  insert into dex_private.offer_left
+  select *
+  from dex_private.derived_offer_left;
+  update public.dex_offer as offer
+  set
+    (market_id, market, act, lot_tkn, bid_tkn, price) =
+      (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
+    filled = derived.filled
+  from dex_private.mislabelled_offer as derived
+  where offer.id = derived.id;
+  -- Cancellations of offers that are not recorded are told by nothing else.
+  delete from dex_private.cancellation as kept
+  using public.dex_offer as offer
+  where offer.id = kept.offer_id
+    and offer.killed <> kept.block;
+  insert into dex_private.cancellation (offer_id, block)
+  select
+    offer.id,
+    offer.killed
+  from public.dex_offer as offer
+  where offer.killed > 0
+  on conflict do nothing;
+  delete from dex_private.standing_offer;
+  insert into dex_private.standing_offer
+  select *
+  from dex_private.derived_standing_offer;
+
+  insert into public.dex_block as block (number, time, first_trade, has_rows)
+  select
+    derived.number,
+    coalesce(
+      derived.right_time,
+      (
+        select earlier.time
+        from public.dex_block as earlier
+        where earlier.number < derived.number
+        order by earlier.number desc
+        limit 1
+      ),
+      (select min(later.time) from public.dex_block as later)
+    ),
+    derived.right_first_trade,
+    derived.right_has_rows
+  from dex_private.misplaced_block as derived
+  on conflict (number) do update
+  set
+    time = excluded.time,
+    first_trade = excluded.first_trade,
+    has_rows = excluded.has_rows;
+  perform ingest.written_to(
+    (
+      select derived.last_trade
+      from dex_private.derived_write_state as derived
+    ),
+    -- By the clock: a service that went through a restore is not to take this for an epoch it knows.
+    greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+  );
+  delete from dex_private.minute_figure;
+  delete from dex_private.hour_figure;
+  perform dex_private.keep_figures(1);
+  delete from dex_private.market_figure;
+  perform dex_private.derive_market_figures(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+end
+$$;
+comment on function ingest.rebuild() is 'Makes everything that is kept anew from tokens, pairs, blocks, offers and trades, as after a restore of these alone. For dex_owner.';

@@ -1,0 +1,198 @@
+-- Registers a pair of tokens as a market, or corrects its direction and whether it is active.
+
+create function ingest.refresh_pairs(pairs integer[]) returns void
+language plpgsql
+as $$
+declare
+  refused record;
+begin
+  select
+    other.base,
+    other.quote,
+    wanted.base as wanted_base,
+    wanted.quote as wanted_quote
+  into refused
+  from (
+    select
+      pair.id,
+      upper(base.symbol) as base,
+      upper(quote.symbol) as quote
+    from public.dex_pair as pair
+    join public.dex_token as base on base.address = pair.base_gem
+    join public.dex_token as quote on quote.address = pair.quote_gem
+    where pair.id = any (pairs)
+  ) as wanted
+  join public.dex_pair as other
+    on other.id <> wanted.id
+    and not other.id = any (pairs)
+    and (
+      other.market = wanted.base || wanted.quote
+      or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
+    )
+  limit 1;
+  if found then
+    raise exception 'the pair % and % would have the name of the pair % and %: a market is named by its two symbols together',
+      refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
+      using errcode = 'unique_violation';
+  end if;
+
+  update public.dex_pair as pair
+  set
+    base = upper(base.symbol),
+    quote = upper(quote.symbol),
+    base_precision = base.decimals,
+    quote_precision = quote.decimals
+  from public.dex_token as base,
+    public.dex_token as quote
+  where pair.id = any (pairs)
+    and base.address = pair.base_gem
+    and quote.address = pair.quote_gem;
+
+  delete from dex_private.market_direction as kept
+  where kept.market_id = any (pairs);
+  insert into dex_private.market_direction
+  select *
+  from dex_private.derived_market_direction as derived
+  where derived.market_id = any (pairs);
+end
+$$;
+comment on function ingest.refresh_pairs(integer[]) is 'Takes the symbols and decimals of their tokens over into these pairs. Raises where two would have one name.';
+
+create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  base public.dex_token;
+  quote public.dex_token;
+  known public.dex_pair;
+  problem text;
+  registered integer;
+  labelled bigint;
+  changed bigint;
+begin
+  select *
+  into base
+  from public.dex_token as token
+  where lower(token.address) = lower(register_pair.base_gem);
+  select *
+  into quote
+  from public.dex_token as token
+  where lower(token.address) = lower(register_pair.quote_gem);
+  problem := case
+    when base.address is null then
+      format('base_gem is %s: no token is registered so', coalesce(left(register_pair.base_gem, 90), 'null'))
+    when quote.address is null then
+      format('quote_gem is %s: no token is registered so', coalesce(left(register_pair.quote_gem, 90), 'null'))
+    when base.address = quote.address then
+      format('base_gem and quote_gem are both %s: a pair is of two tokens', base.address)
+    when base.symbol is null or quote.symbol is null then
+      format('a pair needs tokens with a symbol: %s has none', case when base.symbol is null then base.address else quote.address end)
+    when register_pair.active is null then
+      'active is null: it must be true or false'
+  end;
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select *
+  into known
+  from public.dex_pair as pair
+  where least(pair.base_gem, pair.quote_gem) = least(base.address, quote.address)
+    and greatest(pair.base_gem, pair.quote_gem) = greatest(base.address, quote.address);
+  if known.base_gem = base.address then
+    update public.dex_pair as pair
+    set active = register_pair.active
+    where pair.id = known.id
+      and pair.active <> register_pair.active;
+    if found then
+      perform ingest.end_turn(before.epoch);
+    end if;
+    return;
+  end if;
+
+  if known.id is null then
+    insert into public.dex_pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
+    values (
+      upper(base.symbol),
+      upper(quote.symbol),
+      base.address,
+      quote.address,
+      base.decimals,
+      quote.decimals,
+      register_pair.active
+    )
+    on conflict do nothing
+    returning id
+    into registered;
+    if registered is null then
+      raise exception 'the pair % and % would have the name of another pair: a market is named by its two symbols together', upper(base.symbol), upper(quote.symbol)
+        using errcode = 'unique_violation';
+    end if;
+  else
+    registered := known.id;
+    update public.dex_pair as pair
+    set
+      base_gem = base.address,
+      quote_gem = quote.address,
+      active = register_pair.active
+    where pair.id = registered;
+  end if;
+  perform ingest.refresh_pairs(array[registered]);
+
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
+  )
+  where dex_private.either_way_key(trade.lot_gem, trade.bid_gem)
+      = dex_private.either_way_key(base.address, quote.address)
+    and (trade.lot_gem, trade.bid_gem)
+      in ((base.address, quote.address), (quote.address, base.address));
+  get diagnostics labelled = row_count;
+  update public.dex_offer as offer
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
+  )
+  where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
+      = dex_private.either_way_key(base.address, quote.address)
+    and (offer.lot_gem, offer.bid_gem)
+      in ((base.address, quote.address), (quote.address, base.address));
+  get diagnostics changed = row_count;
+
+  if labelled > 0 then
+    delete from dex_private.minute_figure as kept
+    where kept.market_id = registered;
+    insert into dex_private.minute_figure
+    select *
+    from dex_private.figures_from(1, '1 minute', registered);
+    delete from dex_private.hour_figure as kept
+    where kept.market_id = registered;
+    insert into dex_private.hour_figure
+    select *
+    from dex_private.figures_from(1, '1 hour', registered);
+  end if;
+  if changed > 0 then
+    delete from dex_private.standing_offer as standing
+    where standing.market_id = registered;
+    perform dex_private.enter_book(array(
+      select offer.id
+      from public.dex_offer as offer
+      where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
+          = dex_private.either_way_key(base.address, quote.address)
+        and offer.market_id = registered
+    ));
+  end if;
+  perform dex_private.derive_market_figures(array[registered]);
+  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+end
+$$;
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or corrects its direction and whether it is active; said again, nothing changes. Its rows become the market''s, however old. Raises where another pair has its name.';
+grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;

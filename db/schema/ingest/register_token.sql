@@ -1,0 +1,104 @@
+-- Registers a token, or corrects what is known of it.
+
+create function ingest.register_token(
+  address text,
+  symbol text,
+  decimals integer,
+  name text default null
+) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  known public.dex_token;
+  labelled bigint;
+  changed bigint;
+  problem text;
+begin
+  select *
+  into known
+  from public.dex_token as token
+  where lower(token.address) = lower(register_token.address);
+
+  problem := case
+    when register_token.address is null or register_token.address !~ '^0x[0-9a-fA-F]{40}$' then
+      format('address is %s: it must be 0x and 40 hex digits', coalesce(left(register_token.address, 90), 'null'))
+    when known.address <> register_token.address then
+      format('address is %s: the token is registered as %s', register_token.address, known.address)
+    when register_token.symbol = '' or length(register_token.symbol) > 100 then
+      format('symbol of %s is %s: it must be a text of 1 to 100 characters, or null', register_token.address, quote_literal(left(register_token.symbol, 90)))
+    when register_token.decimals is null or register_token.decimals not between 0 and 255 then
+      format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
+    when length(register_token.name) > 1000 then
+      format('name of %s has %s characters: it may have 1000', register_token.address, length(register_token.name))
+    when register_token.symbol is null and exists (
+      select
+      from public.dex_pair as pair
+      where register_token.address in (pair.base_gem, pair.quote_gem)
+    ) then
+      format('symbol of %s is null: the token is of a registered pair', register_token.address)
+  end;
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if (known.symbol, known.decimals, known.name)
+    is not distinct from (register_token.symbol, register_token.decimals, register_token.name)
+    and known.address is not null
+  then
+    return;
+  end if;
+
+  insert into public.dex_token as token (address, symbol, decimals, name)
+  values (
+    register_token.address,
+    register_token.symbol,
+    register_token.decimals,
+    register_token.name
+  )
+  on conflict (address) do update
+  set
+    symbol = excluded.symbol,
+    decimals = excluded.decimals,
+    name = excluded.name;
+  if known.address is not null then
+    perform ingest.refresh_pairs(array(
+      select pair.id
+      from public.dex_pair as pair
+      where register_token.address in (pair.base_gem, pair.quote_gem)
+    ));
+  end if;
+  if known.symbol is not distinct from register_token.symbol then
+    perform ingest.end_turn(before.epoch);
+    return;
+  end if;
+
+  -- No figure is of a symbol: each row has its texts changed, and nothing else does. Where the token had
+  -- none, the index of the rows without finds them.
+  update public.dex_trade as trade
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
+  )
+  where (trade.lot_gem = register_token.address and (trade.lot_tkn is null or known.symbol is not null))
+    or (trade.bid_gem = register_token.address and (trade.bid_tkn is null or known.symbol is not null));
+  get diagnostics labelled = row_count;
+  update public.dex_offer as offer
+  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+    select *
+    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
+  )
+  where (offer.lot_gem = register_token.address and (offer.lot_tkn is null or known.symbol is not null))
+    or (offer.bid_gem = register_token.address and (offer.bid_tkn is null or known.symbol is not null));
+  get diagnostics changed = row_count;
+
+  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+end
+$$;
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or corrects its symbol, decimals and name; said again, nothing changes. Its rows take the symbol. Amounts are in whole tokens, so decimals change no amount.';
+grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;

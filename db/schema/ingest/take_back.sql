@@ -1,0 +1,162 @@
+-- Takes the newest blocks back: a reorganisation of the chain.
+
+create function ingest.take_back(to_block integer) returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  head dex_private.last_block;
+  first_trade bigint;
+  first_minute timestamptz;
+  first_hour timestamptz;
+  traded integer[];
+  touched integer[];
+  offers integer[];
+  taken_back bigint;
+begin
+  if to_block is null or to_block < 0 then
+    raise exception 'to_block is %: it is an integer from 0', coalesce(to_block::text, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if to_block > coalesce(before.head, -1) then
+    raise exception 'block % is not written: the head is %', to_block, coalesce('block ' || before.head, 'not there yet')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if to_block = before.head then
+    return 0;
+  end if;
+
+  first_trade := dex_private.first_trade_of(to_block + 1);
+  select
+    array_agg(distinct trade.market_id) filter (where trade.market_id is not null),
+    array_agg(distinct trade.offer_id)
+  into
+    traded,
+    offers
+  from public.dex_trade as trade
+  where trade.id >= first_trade;
+
+  -- What the trades took is given back, and what the blocks cancelled stands again.
+  update dex_private.offer_left as kept
+  set lot_amt = kept.lot_amt + taken.lot_amt
+  from (
+    select
+      trade.offer_id,
+      sum(trade.lot_amt) as lot_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+    group by trade.offer_id
+  ) as taken
+  where kept.offer_id = taken.offer_id;
+
+  with undone as (
+    delete from dex_private.cancellation as cancellation
+    where cancellation.block > to_block
+    returning cancellation.offer_id
+  ),
+  revived as (
+    update public.dex_offer as offer
+    set killed = 0
+    from undone
+    where offer.id = undone.offer_id
+    returning offer.id
+  )
+  select coalesce(offers, '{}') || coalesce(array_agg(revived.id), '{}')
+  into offers
+  from revived;
+
+  delete from public.dex_trade as trade
+  where trade.id >= first_trade;
+  get diagnostics taken_back = row_count;
+
+  touched := dex_private.leave_book(array(
+    select offer.id
+    from public.dex_offer as offer
+    where offer.block > to_block
+  ));
+  with gone as (
+    delete from public.dex_offer as offer
+    where offer.block > to_block
+    returning offer.id
+  )
+  delete from dex_private.offer_left as kept
+  using gone
+  where kept.offer_id = gone.id;
+
+  update public.dex_offer as offer
+  set filled = false
+  from dex_private.offer_left as kept
+  where offer.id = any (offers)
+    and kept.offer_id = offer.id
+    and offer.filled
+    and not offer.closed
+    and kept.lot_amt > 0;
+
+  touched := touched || dex_private.enter_book(offers);
+
+  delete from public.dex_block as block
+  where block.number > to_block;
+  select *
+  into head
+  from dex_private.last_block;
+
+  -- The minute and the hour of the head are cut: the one is made anew of trades, the other of minutes.
+  first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
+  first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
+  delete from dex_private.minute_figure as kept
+  where kept.market_id = any (traded)
+    and kept.start >= first_minute;
+  insert into dex_private.minute_figure
+  select figure.*
+  from dex_private.figures_from(dex_private.first_trade_from(first_minute), '1 minute') as figure
+  where figure.market_id = any (traded);
+  delete from dex_private.hour_figure as kept
+  where kept.market_id = any (traded)
+    and kept.start >= first_hour;
+  insert into dex_private.hour_figure
+  select
+    figure.market_id,
+    first_hour,
+    sum(figure.trades),
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+    max(figure.high),
+    min(figure.low),
+    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+    sum(figure.unpriced_trades),
+    sum(figure.unpriced_quote_amt)
+  from dex_private.minute_figure as figure
+  where figure.market_id = any (traded)
+    and figure.start >= first_hour
+  group by figure.market_id;
+
+  perform ingest.written_to(before.last_trade, before.epoch);
+  perform dex_private.derive_market_figures(array(
+    select given.market_id
+    from unnest(traded || touched) as given (market_id)
+    union
+    -- What is within a window again.
+    select trade.market_id
+    from (
+      values (24), (12), (6), (1)
+    ) as length (hours)
+    cross join lateral (
+      select trades.market_id
+      from public.dex_trade as trades
+      where trades.id >= dex_private.window_start(head.time, length.hours)
+        and trades.id < dex_private.window_start(head_before, length.hours)
+      offset 0
+    ) as trade
+    where trade.market_id is not null
+  ));
+  return taken_back;
+end
+$$;
+comment on function ingest.take_back(integer) is 'Takes every block after to_block back: its trades and offers are deleted, its cancellations undone, and the head is to_block, or the last one before it that is there. How many trades went. Their ids are never given again. Raises where to_block is after the head.';
+grant execute on function ingest.take_back(integer) to dex_writer;

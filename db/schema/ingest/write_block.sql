@@ -1,0 +1,93 @@
+-- Writes one block: what an indexer does with each.
+
+-- Every statement here finds its rows by those of the block, whatever was there when it was planned: so
+-- one plan for all, by indexes and nested loops.
+create function ingest.write_block(
+  number integer,
+  at timestamptz,
+  hash text default null,
+  parent text default null,
+  offers jsonb default '[]',
+  trades jsonb default '[]',
+  killed integer[] default '{}'
+) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  last_trade bigint := before.last_trade;
+  touched integer[] := '{}';
+  ended integer[] := write_block.killed;
+begin
+  if write_block.killed is null then
+    raise exception 'killed is null: it must be an array'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  perform ingest.refuse_block(write_block.number, write_block.at, write_block.hash, write_block.parent);
+  perform ingest.refuse_rows(
+    'offers',
+    write_block.offers,
+    '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}',
+    '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}',
+    '{filled,block,time}',
+    write_block.number,
+    write_block.at
+  );
+  perform ingest.refuse_rows(
+    'trades',
+    write_block.trades,
+    '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}',
+    '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}',
+    '{id,idx,block,time}',
+    write_block.number,
+    write_block.at
+  );
+
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
+  values (
+    write_block.number,
+    write_block.hash,
+    write_block.parent,
+    write_block.at,
+    before.last_trade + 1,
+    write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}'
+  );
+
+  if write_block.trades <> '[]' then
+    last_trade := ingest.write_trades(write_block.number, write_block.at, before.last_trade, write_block.trades);
+    ended := ended || ingest.take_from_offers(before.last_trade + 1);
+  end if;
+  if write_block.killed <> '{}' then
+    perform ingest.cancel_offers(write_block.number, write_block.killed);
+  end if;
+  if ended <> '{}' then
+    touched := dex_private.leave_book(ended);
+  end if;
+  if write_block.offers <> '[]' then
+    touched := touched || dex_private.enter_book(
+      ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers)
+    );
+  end if;
+
+  perform ingest.thin_out();
+  perform ingest.written_to(last_trade, before.epoch);
+  if write_block.trades <> '[]' then
+    perform dex_private.keep_figures(before.last_trade + 1);
+  end if;
+  perform dex_private.keep_market_figures(before.last_trade + 1, head_before, write_block.at);
+  if touched <> '{}' then
+    perform dex_private.keep_best_offers(touched);
+  end if;
+end
+$$;
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a block whole, or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings, block and time may be left out), and the ids of the offers that it cancels. The head is then this block. Raises with the element named where something cannot be: see db/README.md.';
+grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
+to dex_writer;

@@ -1,0 +1,293 @@
+-- Writes many blocks at once, from the rows that were staged: what a load does.
+
+create function ingest.refuse_staged() returns void
+language plpgsql stable
+as $$
+declare
+  head dex_private.last_block;
+  refused text;
+begin
+  select *
+  into head
+  from dex_private.last_block;
+
+  select case
+    when block.number <= head.number then
+      format('block %s is not later than the head, block %s', block.number, head.number)
+    when block.number < 0 then
+      format('block %s is below 0', block.number)
+    when not isfinite(block.time) or not isfinite(block.latest) then
+      format('block %s is of %s: a block has a time', block.number, block.latest)
+    when block.time < block.latest then
+      format('block %s is given two times, %s and %s', block.number, block.time, block.latest)
+    when block.time < coalesce(block.time_before, head.time) then
+      format('block %s is of %s, before a block before it of %s', block.number, block.time, coalesce(block.time_before, head.time))
+    when block.parent <> coalesce(block.hash_before, head.hash) then
+      format('block %s follows on %s, and not on the block before it, %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    else 'some trades have an id or an idx, and others none: either every trade has one, or none'
+  end
+  into refused
+  from (
+    select
+      listed.*,
+      max(listed.latest) over before as time_before,
+      lag(listed.hash) over (order by listed.number) as hash_before
+    from (
+      select
+        moment.number,
+        min(moment.time) as time,
+        max(moment.time) as latest,
+        max(moment.hash) as hash,
+        max(moment.parent) as parent
+      from ingest.staged_moment as moment
+      group by moment.number
+    ) as listed
+    window before as (
+      order by listed.number
+      rows between unbounded preceding and 1 preceding
+    )
+  ) as block
+  where block.number <= head.number
+    or block.number < 0
+    or not isfinite(block.time)
+    or not isfinite(block.latest)
+    or block.time < block.latest
+    or block.time < coalesce(block.time_before, head.time)
+    or block.parent <> coalesce(block.hash_before, head.hash)
+    or exists (
+      select
+      from ingest.staged_trade as staged
+      having count(staged.id) not in (0, count(*))
+        or count(staged.idx) not in (0, count(*))
+    )
+  order by block.number
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value',
+        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+  end if;
+end
+$$;
+comment on function ingest.refuse_staged() is 'Raises where what is staged are not the next blocks.';
+
+create function ingest.refuse_disorder(last_trade bigint) returns void
+language plpgsql stable
+as $$
+declare
+  refused text;
+begin
+  select case
+    when trade.id_before is null then
+      format('id %s is not above %s, the highest that was ever given', trade.id, last_trade)
+    else format('id %s of block %s, idx %s, follows on %s of block %s, idx %s: ids grow with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
+  end
+  into refused
+  from (
+    select
+      staged.id,
+      staged.block,
+      staged.idx,
+      lag(staged.id) over in_order as id_before,
+      lag(staged.block) over in_order as block_before,
+      lag(staged.idx) over in_order as idx_before
+    from ingest.staged_trade as staged
+    where staged.id is not null
+    window in_order as (order by staged.block, staged.idx, staged.line)
+  ) as trade
+  where trade.id <= coalesce(trade.id_before, last_trade)
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+end
+$$;
+comment on function ingest.refuse_disorder(bigint) is 'Raises where the ids that trades are staged with do not grow with block and idx.';
+
+create function ingest.write_blocks() returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set default_statistics_target = 10
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  written bigint;
+begin
+  analyze ingest.staged_offer;
+  analyze ingest.staged_trade;
+  perform ingest.refuse_staged();
+  perform ingest.refuse_disorder(before.last_trade);
+
+  insert into public.dex_trade (
+    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+  )
+  select
+    coalesce(
+      staged.id,
+      before.last_trade + row_number() over (order by staged.block, staged.idx, staged.line)
+    ),
+    staged.offer_id,
+    label.market_id,
+    label.market,
+    label.act,
+    staged.pair,
+    staged.maker,
+    staged.taker,
+    staged.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(staged.lot_amt),
+    staged.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(staged.bid_amt),
+    label.price,
+    staged.block,
+    staged.time,
+    staged.tx,
+    coalesce(
+      staged.idx,
+      row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
+    )
+  from ingest.staged_trade as staged
+  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, staged.lot_amt, staged.bid_amt) as label
+  order by
+    staged.block,
+    staged.idx,
+    staged.line;
+  get diagnostics written = row_count;
+
+  -- A block that only cancels has no row that tells its time: it has that of the block before it.
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
+  select
+    listed.number,
+    listed.hash,
+    listed.parent,
+    coalesce(
+      max(listed.time) over (order by listed.number),
+      (select head.time from dex_private.last_block as head),
+      min(listed.time) over ()
+    ),
+    coalesce(
+      min(listed.first_trade) over (order by listed.number desc),
+      (select max(trade.id) + 1 from public.dex_trade as trade),
+      before.last_trade + 1
+    ),
+    listed.has_rows
+  from (
+    select
+      told.number,
+      max(told.hash) as hash,
+      max(told.parent) as parent,
+      max(told.time) as time,
+      bool_or(told.is_row) as has_rows,
+      min(told.first_trade) as first_trade
+    from (
+      select
+        moment.*,
+        null::bigint as first_trade
+      from ingest.staged_moment as moment
+      union all
+      select
+        trade.block,
+        null,
+        null,
+        null,
+        true,
+        min(trade.id)
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as told
+    group by told.number
+  ) as listed;
+
+  perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
+  insert into dex_private.cancellation (offer_id, block)
+  select
+    staged.offer_id,
+    staged.block
+  from ingest.staged_cancellation as staged
+  union all
+  select
+    staged.id,
+    staged.killed
+  from ingest.staged_offer as staged
+  where staged.killed > 0;
+  update public.dex_offer as offer
+  set killed = staged.block
+  from ingest.staged_cancellation as staged
+  where offer.id = staged.offer_id;
+  perform dex_private.leave_book(array(
+    select staged.offer_id
+    from ingest.staged_cancellation as staged
+  ));
+  insert into dex_private.offer_left (offer_id, lot_amt)
+  select
+    staged.id,
+    staged.lot_amt + 0.000000000000000000 - taken.lot_amt
+  from ingest.staged_offer as staged
+  cross join lateral (
+    select coalesce(sum(trade.lot_amt), 0) as lot_amt
+    from public.dex_trade as trade
+    where trade.offer_id = staged.id
+    offset 0
+  ) as taken;
+  insert into public.dex_offer (
+    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+  )
+  select
+    staged.id,
+    staged.block,
+    coalesce(cancellation.block, 0),
+    label.market_id,
+    label.market,
+    label.act,
+    staged.pair,
+    staged.maker,
+    staged.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(staged.lot_amt),
+    staged.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(staged.bid_amt),
+    label.price,
+    staged.time,
+    staged.tx,
+    staged.filled or kept.lot_amt <= 0,
+    staged.filled
+  from ingest.staged_offer as staged
+  join dex_private.offer_left as kept on kept.offer_id = staged.id
+  left join dex_private.cancellation on cancellation.offer_id = staged.id
+  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, staged.lot_amt, staged.bid_amt) as label
+  order by
+    staged.block,
+    staged.line;
+  perform dex_private.enter_book(array(
+    select staged.id
+    from ingest.staged_offer as staged
+  ));
+
+  perform ingest.thin_out();
+  perform ingest.written_to(
+    greatest(before.last_trade, (select max(trade.id) from public.dex_trade as trade)),
+    before.epoch
+  );
+  perform dex_private.keep_figures(before.last_trade + 1);
+  perform dex_private.derive_market_figures(array(
+    select pair.id
+    from public.dex_pair as pair
+  ));
+  delete from ingest.staged_block;
+  delete from ingest.staged_offer;
+  delete from ingest.staged_cancellation;
+  delete from ingest.staged_trade;
+  return written;
+end
+$$;
+comment on function ingest.write_blocks() is 'Writes every block of what is staged, or nothing, in the order of the blocks. How many trades it wrote. Copy the rows in the same transaction, so that nobody else sees them: see db/load/README.md.';
+grant execute on function ingest.write_blocks() to dex_writer;

@@ -1,0 +1,145 @@
+-- The trades of a block, into the history.
+
+create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
+returns bigint
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  newest bigint;
+  refused record;
+begin
+  select
+    case
+      when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
+        format('trades: %s of %s have an id, %s an idx: either every trade of a block has one, or none', trade.with_id, trade.given, trade.with_idx)
+      when trade.id <= trade.id_before then
+        format('trades: ids grow with idx, and all are above %s, the highest that was ever given', write_trades.last_trade)
+      else format('trades[%s] is there already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
+    end as problem,
+    trade.with_id in (0, trade.given)
+      and trade.with_idx in (0, trade.given)
+      and coalesce(trade.id > trade.id_before, true) as is_there
+  into refused
+  from (
+    select
+      listed.id,
+      listed.tx,
+      coalesce(listed.idx, listed.ordinality - 1) as idx,
+      listed.ordinality - 1 as place,
+      count(*) over () as given,
+      count(listed.id) over () as with_id,
+      count(listed.idx) over () as with_idx,
+      lag(listed.id, 1, write_trades.last_trade) over (order by listed.idx, listed.ordinality) as id_before,
+      row_number() over (
+        partition by listed.tx, coalesce(listed.idx, listed.ordinality - 1)
+        order by listed.ordinality
+      ) as time_said
+    from rows from (
+      jsonb_to_recordset(write_trades.trades) as (id bigint, tx text, idx integer)
+    ) with ordinality as listed
+  ) as trade
+  where trade.with_id not in (0, trade.given)
+    or trade.with_idx not in (0, trade.given)
+    or trade.id <= trade.id_before
+    or trade.time_said > 1
+    -- Not by exists, of which a plan made for an empty table reads all of what the table becomes.
+    or (
+      select kept.id
+      from public.dex_trade as kept
+      where kept.tx = trade.tx
+        and kept.idx = trade.idx
+    ) is not null
+  order by
+    is_there,
+    trade.place
+  limit 1;
+  if found then
+    raise exception '%', refused.problem
+      using errcode = case when refused.is_there then 'unique_violation' else 'invalid_parameter_value' end;
+  end if;
+
+  with written as (
+    insert into public.dex_trade (
+      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+    )
+    select
+      coalesce(
+        trade.id,
+        write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
+      ),
+      trade.offer_id,
+      label.market_id,
+      label.market,
+      label.act,
+      trade.pair,
+      trade.maker,
+      trade.taker,
+      trade.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(trade.lot_amt),
+      trade.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(trade.bid_amt),
+      label.price,
+      write_trades.number,
+      write_trades.at,
+      trade.tx,
+      coalesce(trade.idx, trade.ordinality - 1)
+    from rows from (
+      jsonb_to_recordset(write_trades.trades) as (
+        id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
+        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+      )
+    ) with ordinality as trade
+    cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+    returning id
+  )
+  select max(written.id)
+  into newest
+  from written;
+  return newest;
+end
+$$;
+comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as they are listed where they have none. The id of the last.';
+
+create function ingest.take_from_offers(first_trade bigint) returns integer[]
+language plpgsql
+as $$
+declare
+  filled integer[];
+begin
+  with taken as materialized (
+    select
+      trade.offer_id,
+      sum(trade.lot_amt) as lot_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+    group by trade.offer_id
+  ),
+  kept as (
+    update dex_private.offer_left as kept
+    set lot_amt = kept.lot_amt - taken.lot_amt
+    from taken
+    where kept.offer_id = taken.offer_id
+    returning
+      kept.offer_id,
+      kept.lot_amt
+  ),
+  ended as (
+    update public.dex_offer as offer
+    set filled = true
+    from kept
+    where kept.lot_amt <= 0
+      and offer.id = kept.offer_id
+      and not offer.filled
+    returning offer.id
+  )
+  select array_agg(ended.id)
+  into filled
+  from ended;
+  return coalesce(filled, '{}');
+end
+$$;
+comment on function ingest.take_from_offers(bigint) is 'Takes the trades from this id on, the newest, from what is left of the offers that are recorded. Those that are filled by it.';

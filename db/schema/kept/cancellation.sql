@@ -1,0 +1,13 @@
+-- Which offers each block cancelled.
+
+create table dex_private.cancellation (
+  offer_id integer
+    constraint cancellation_pkey primary key,
+  block integer not null
+);
+
+-- Serves take_back.
+create index cancellation_block_idx on dex_private.cancellation (block);
+
+comment on table dex_private.cancellation is 'The cancellations of each block, also of offers that are not recorded: what take_back undoes.';
+grant select on dex_private.cancellation to dex_writer;

@@ -1,0 +1,49 @@
+-- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
+-- wrote beside the door.
+
+create view dex_private.mislabelled_trade as
+select
+  trade.id,
+  label.market_id,
+  label.market,
+  label.act,
+  label.lot_tkn,
+  label.bid_tkn,
+  label.price
+from public.dex_trade as trade
+cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
+  is distinct from (
+    label.market_id,
+    label.market,
+    label.act,
+    label.lot_tkn,
+    label.bid_tkn,
+    label.price
+  );
+comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
+
+create view dex_private.mislabelled_offer as
+select
+  offer.id,
+  label.market_id,
+  label.market,
+  label.act,
+  label.lot_tkn,
+  label.bid_tkn,
+  label.price,
+  offer.closed or kept.lot_amt <= 0 as filled
+from public.dex_offer as offer
+join dex_private.offer_left as kept on kept.offer_id = offer.id
+cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
+  is distinct from (
+    label.market_id,
+    label.market,
+    label.act,
+    label.lot_tkn,
+    label.bid_tkn,
+    label.price,
+    offer.closed or kept.lot_amt <= 0
+  );
+comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';

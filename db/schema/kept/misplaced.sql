@@ -1,0 +1,87 @@
+-- What of the blocks and of how far is written is not as the rows of history say.
+
+create view dex_private.misplaced_block as
+select
+  found.number,
+  block.time,
+  block.first_trade,
+  block.has_rows,
+  coalesce(found.time, block.time) as right_time,
+  case
+    when block.first_trade > found.highest_before and block.first_trade <= coalesce(found.lowest_from, block.first_trade)
+      then block.first_trade
+    else coalesce(found.lowest_from, found.highest_before + 1)
+  end as right_first_trade,
+  found.has_rows as right_has_rows
+from (
+  select
+    told.number,
+    max(told.time) as time,
+    bool_or(told.is_row) as has_rows,
+    coalesce(
+      max(max(told.highest)) over (
+        order by told.number
+        rows between unbounded preceding and 1 preceding
+      ),
+      0
+    ) as highest_before,
+    min(min(told.lowest)) over (order by told.number desc) as lowest_from
+  from (
+    select
+      trade.block as number,
+      trade.time,
+      true as is_row,
+      min(trade.id) as lowest,
+      max(trade.id) as highest
+    from public.dex_trade as trade
+    group by
+      trade.block,
+      trade.time
+    union all
+    select
+      offer.block,
+      offer.time,
+      true,
+      null,
+      null
+    from public.dex_offer as offer
+    union all
+    select
+      cancellation.block,
+      null,
+      true,
+      null,
+      null
+    from dex_private.cancellation
+    union all
+    select
+      block.number,
+      null,
+      false,
+      null,
+      null
+    from public.dex_block as block
+  ) as told
+  group by told.number
+) as found
+left join public.dex_block as block on block.number = found.number
+where block.number is null
+  or block.time <> found.time
+  or block.has_rows <> found.has_rows
+  or block.first_trade <= found.highest_before
+  or block.first_trade > found.lowest_from;
+comment on view dex_private.misplaced_block is 'Blocks that are missing, or are not as the rows in them say, with what they should be.';
+
+-- An id that was taken back is told by no trade, but by the block after it.
+create view dex_private.derived_write_state as
+select
+  kept.one_row,
+  head.number as head,
+  greatest(
+    kept.last_trade,
+    head.first_trade - 1,
+    (select max(trade.id) from public.dex_trade as trade)
+  ) as last_trade
+from dex_private.write_state as kept
+left join dex_private.last_block as head on true;
+comment on view dex_private.derived_write_state is 'What write_state is to hold, but for its epoch.';

@@ -1,0 +1,25 @@
+-- What is left of each offer.
+
+create table dex_private.offer_left (
+  offer_id integer
+    constraint offer_left_pkey primary key,
+  lot_amt numeric not null
+)
+with (fillfactor = 70);
+comment on table dex_private.offer_left is 'What is left of each recorded offer: its lot less what its recorded trades took, below zero where they took more.';
+comment on column dex_private.offer_left.lot_amt is 'In units of the lot token.';
+grant select on dex_private.offer_left to dex_reader, dex_writer;
+
+create view dex_private.derived_offer_left as
+select
+  offer.id as offer_id,
+  offer.lot_amt - coalesce(
+    (
+      select sum(trade.lot_amt)
+      from public.dex_trade as trade
+      where trade.offer_id = offer.id
+    ),
+    0
+  ) as lot_amt
+from public.dex_offer as offer;
+comment on view dex_private.derived_offer_left is 'What offer_left is to hold.';

@@ -1,0 +1,71 @@
+-- The standing book: the offers that can be taken.
+
+create table dex_private.standing_offer (
+  market_id integer not null,
+  act text not null,
+  price numeric not null,
+  offer_id integer not null,
+  -- Serves bid and ask, and a book's levels in the order of their prices.
+  constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
+);
+comment on table dex_private.standing_offer is 'The offers of registered markets that have a price, are not cancelled and not filled.';
+grant select on dex_private.standing_offer to dex_reader, dex_writer;
+
+create view dex_private.derived_standing_offer as
+select
+  offer.market_id,
+  offer.act,
+  offer.price,
+  offer.id as offer_id
+from public.dex_offer as offer
+where offer.market_id is not null
+  and offer.price is not null
+  and offer.killed = 0
+  and not offer.filled;
+comment on view dex_private.derived_standing_offer is 'What standing_offer is to hold.';
+
+create function dex_private.enter_book(offers integer[]) returns integer[]
+language plpgsql
+as $$
+declare
+  touched integer[];
+begin
+  with entered as (
+    insert into dex_private.standing_offer
+    select derived.*
+    from unnest(offers) as given (id)
+    join dex_private.derived_standing_offer as derived on derived.offer_id = given.id
+    on conflict do nothing
+    returning market_id
+  )
+  select array_agg(entered.market_id)
+  into touched
+  from entered;
+  return coalesce(touched, '{}');
+end
+$$;
+comment on function dex_private.enter_book(integer[]) is 'Puts those of these offers into the book that can be taken. Their markets.';
+
+create function dex_private.leave_book(offers integer[]) returns integer[]
+language plpgsql
+as $$
+declare
+  touched integer[];
+begin
+  with gone as (
+    delete from dex_private.standing_offer as standing
+    using unnest(offers) as given (id)
+    join public.dex_offer as offer on offer.id = given.id
+    where standing.market_id = offer.market_id
+      and standing.act = offer.act
+      and standing.price = offer.price
+      and standing.offer_id = offer.id
+    returning standing.market_id
+  )
+  select array_agg(gone.market_id)
+  into touched
+  from gone;
+  return coalesce(touched, '{}');
+end
+$$;
+comment on function dex_private.leave_book(integer[]) is 'Takes these offers, which are recorded, out of the book. The markets of those that were in it.';

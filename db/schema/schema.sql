@@ -1,0 +1,46 @@
+-- The whole schema in the order in which it is made: `psql -f` reads it, and so does the baseline.
+\ir schemas.sql
+
+\ir history/formats.sql
+\ir history/dex_token.sql
+\ir history/dex_pair.sql
+\ir history/dex_block.sql
+\ir history/either_way_key.sql
+\ir history/sought.sql
+\ir history/dex_offer.sql
+\ir history/dex_trade.sql
+
+\ir published/dex_head.sql
+
+\ir kept/arithmetic.sql
+\ir kept/write_state.sql
+\ir kept/market_direction.sql
+\ir kept/offer_left.sql
+\ir kept/cancellation.sql
+\ir kept/standing_offer.sql
+\ir kept/minute_figure.sql
+\ir kept/market_figure.sql
+\ir kept/mislabelled.sql
+\ir kept/misplaced.sql
+
+\ir ingest/turn.sql
+\ir ingest/element_problem.sql
+\ir ingest/write_trades.sql
+\ir ingest/write_offers.sql
+\ir ingest/thin_out.sql
+\ir ingest/write_block.sql
+\ir ingest/staging.sql
+\ir ingest/write_blocks.sql
+\ir ingest/take_back.sql
+\ir ingest/register_token.sql
+\ir ingest/register_pair.sql
+\ir ingest/rebuild.sql
+
+\ir published/applied_migration.sql
+\ir published/head_figure.sql
+\ir published/dex_market.sql
+\ir published/dex_price.sql
+\ir published/dex_volume.sql
+\ir published/dex_summary.sql
+\ir published/dex_book.sql
+\ir published/dex_candles.sql

@@ -1,0 +1,154 @@
+// Compares what the database keeps with the rows of history that it follows from.
+import type { Client } from "../connect.ts";
+
+/** Something kept that is not what history makes of it. */
+export interface Difference {
+  /** The table, and which row of it. */
+  row: string;
+  /** What stands there, as JSON; null where nothing does. */
+  kept: string | null;
+  /** What should stand there, as JSON; null where nothing should. */
+  right: string | null;
+}
+
+/** What is kept, by a key, and what it follows from. Both have the same columns. */
+interface Kept {
+  name: string;
+  key: readonly string[];
+  kept: string;
+  right: string;
+}
+
+const KEPT: readonly Kept[] = [
+  {
+    name: "dex_private.market_direction",
+    key: ["lot_gem", "bid_gem"],
+    kept: "table dex_private.market_direction",
+    right: "table dex_private.derived_market_direction",
+  },
+  {
+    name: "dex_pair",
+    key: ["base_gem", "quote_gem"],
+    kept: `
+      select base_gem, quote_gem, base, quote, base_precision, quote_precision
+      from dex_pair`,
+    right: `
+      select
+        pair.base_gem,
+        pair.quote_gem,
+        upper(base.symbol),
+        upper(quote.symbol),
+        base.decimals,
+        quote.decimals
+      from dex_pair as pair
+      join dex_token as base on base.address = pair.base_gem
+      join dex_token as quote on quote.address = pair.quote_gem`,
+  },
+  {
+    name: "dex_trade",
+    key: ["id"],
+    kept: `
+      select trade.id, trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price
+      from dex_trade as trade
+      join dex_private.mislabelled_trade as wrong on wrong.id = trade.id`,
+    right: "table dex_private.mislabelled_trade",
+  },
+  {
+    name: "dex_offer",
+    key: ["id"],
+    kept: `
+      select
+        offer.id, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled
+      from dex_offer as offer
+      join dex_private.mislabelled_offer as wrong on wrong.id = offer.id`,
+    right: "table dex_private.mislabelled_offer",
+  },
+  {
+    name: "dex_private.offer_left",
+    key: ["offer_id"],
+    kept: "table dex_private.offer_left",
+    right: "table dex_private.derived_offer_left",
+  },
+  {
+    name: "dex_private.cancellation",
+    key: ["offer_id"],
+    kept: `
+      select cancellation.offer_id, cancellation.block
+      from dex_private.cancellation
+      join dex_offer as offer on offer.id = cancellation.offer_id`,
+    right: "select id, killed from dex_offer where killed > 0",
+  },
+  {
+    name: "dex_private.standing_offer",
+    key: ["offer_id"],
+    kept: "select offer_id, market_id, act, price from dex_private.standing_offer",
+    right: "select offer_id, market_id, act, price from dex_private.derived_standing_offer",
+  },
+  {
+    name: "dex_private.minute_figure",
+    key: ["market_id", "start"],
+    kept: "table dex_private.minute_figure",
+    right: "select * from dex_private.figures_from(1, '1 minute')",
+  },
+  {
+    name: "dex_private.hour_figure",
+    key: ["market_id", "start"],
+    kept: "table dex_private.hour_figure",
+    right: "select * from dex_private.figures_from(1, '1 hour')",
+  },
+  {
+    name: "dex_private.market_figure",
+    key: ["market_id"],
+    kept: "table dex_private.market_figure",
+    right: "select * from dex_private.derived_market_figures(array(select id from dex_pair))",
+  },
+  {
+    name: "dex_block",
+    key: ["number"],
+    kept: "select number, time, first_trade, has_rows from dex_private.misplaced_block",
+    right:
+      "select number, right_time, right_first_trade, right_has_rows from dex_private.misplaced_block",
+  },
+  {
+    name: "dex_private.write_state",
+    key: ["one_row"],
+    kept: "select one_row, head, last_trade from dex_private.write_state",
+    right: "table dex_private.derived_write_state",
+  },
+];
+
+/** How many differences are told of one table. */
+const MOST = 100;
+
+/**
+ * All differences, the first 100 of each table, none of a database that was written through the door
+ * alone. Reads the whole history, in a statement for each table: what is to be told of one moment is
+ * asked in a transaction at repeatable read. Nobody is kept from reading or writing.
+ */
+export async function verify(client: Client): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const kept of KEPT) {
+    const statement = { name: `verify ${kept.name}`, text: comparing(kept) };
+    const { rows } = await client.query<Difference>(statement);
+    differences.push(...rows);
+  }
+  return differences;
+}
+
+function comparing({ name, key, kept, right }: Kept): string {
+  const columns = key.map((column) => `"${column}"`);
+  const shown = `concat_ws(' ', '${name}', ${columns.map((column) => `coalesce(${column}::text, 'null')`).join(", ")})`;
+  return `
+    with kept as materialized (${kept}),
+    expected as materialized (select * from kept where false union all (${right})),
+    excess as (select ${shown} as row, to_json(excess)::text as json from (table kept except table expected) as excess),
+    missing as (select ${shown} as row, to_json(missing)::text as json from (table expected except table kept) as missing)
+    select
+      row,
+      excess.json as kept,
+      missing.json as right
+    from excess
+    full join missing using (row)
+    order by row
+    limit ${MOST}`;
+}

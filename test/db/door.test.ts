@@ -1,0 +1,565 @@
+// The door: what a block may be, what is refused with the element named and nothing written, and what
+// stays true of ids and blocks whatever is taken back.
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { contentsOf } from "../database-contents.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  aHash,
+  anAddress,
+  anOffer,
+  aTrade,
+  DAI,
+  registerMarkets,
+  WETH,
+  write,
+  type TradeRow,
+} from "../factories.ts";
+
+let database: TestDatabase;
+let owner: Client;
+let writer: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  owner = await connect(database.url, { role: "dex_owner" });
+  writer = await connect(database.url, { role: "dex_writer" });
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+});
+afterEach(async () => {
+  expect(await verify(owner)).toEqual([]);
+});
+afterAll(async () => {
+  await writer.end();
+  await owner.end();
+  await database.drop();
+});
+
+const HASH = aHash("the head");
+const AT = "2026-01-01T00:01:40Z";
+
+/** A trade without what a block tells of it. */
+function trade(columns: Record<string, unknown> = {}): Record<string, unknown> {
+  const { block: _b, time: _t, idx: _i, ...row } = aTrade();
+  return { ...row, ...columns };
+}
+
+/** An offer without what a block tells of it. */
+function offer(columns: Record<string, unknown> = {}): Record<string, unknown> {
+  const { block: _b, time: _t, killed: _k, filled: _f, ...row } = anOffer();
+  return { ...row, ...columns };
+}
+
+const without = (row: Record<string, unknown>, column: string): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
+
+interface Given {
+  number?: unknown;
+  at?: unknown;
+  hash?: unknown;
+  parent?: unknown;
+  offers?: unknown;
+  trades?: unknown;
+  killed?: unknown;
+}
+
+/** Writes block 101, unless told otherwise. Offers and trades are written as JSON, texts as they are. */
+async function block({
+  number = 101,
+  at = AT,
+  hash = null,
+  parent = null,
+  offers = [],
+  trades = [],
+  killed = [],
+}: Given): Promise<void> {
+  const json = (given: unknown): unknown =>
+    given === null || typeof given === "string" ? given : JSON.stringify(given);
+  await writer.query("select ingest.write_block($1, $2, $3, $4, $5, $6, $7)", [
+    number,
+    at,
+    hash,
+    parent,
+    json(offers),
+    json(trades),
+    killed,
+  ]);
+}
+
+const takeBack = async (to: unknown): Promise<number> => {
+  const { rows } = await writer.query<{ trades: string }>("select ingest.take_back($1) as trades", [
+    to,
+  ]);
+  return Number(rows[0]!.trades);
+};
+
+const ids = async (): Promise<number[]> => {
+  const { rows } = await owner.query<{ id: string }>("select id from dex_trade order by id");
+  return rows.map(({ id }) => Number(id));
+};
+
+const blocks = async (): Promise<number[]> => {
+  const { rows } = await owner.query<{ number: number }>(
+    "select number from dex_block order by number",
+  );
+  return rows.map(({ number }) => number);
+};
+
+const head = async (): Promise<unknown> => (await owner.query("select block from dex_head")).rows;
+
+/** That this is refused with this message, and that every table is as it was. */
+async function expectRefused(
+  write: () => Promise<unknown>,
+  message: string | RegExp,
+  code = "22023",
+) {
+  const before = await contentsOf(owner);
+  const error = await write().then(
+    () => undefined,
+    (refusal: unknown) => refusal as { message: string; code: string },
+  );
+  if (message instanceof RegExp) expect(error?.message).toMatch(message);
+  else expect(error?.message).toBe(message);
+  expect(error?.code).toBe(code);
+  expect(error!.message.length).toBeLessThan(500);
+  expect(await contentsOf(owner)).toEqual(before);
+}
+
+const KNOWN = trade({ tx: aHash("known"), idx: 4 });
+
+describe("behind block 100, which has a trade, offers 1 and 2, and a cancellation of 2 and of 70", () => {
+  beforeEach(async () => {
+    await block({
+      number: 100,
+      hash: HASH,
+      offers: [offer({ id: 1 }), offer({ id: 2 })],
+      trades: [KNOWN],
+      killed: [2, 70],
+    });
+  });
+
+  const HEX64 = "0x and 64 hex digits in lower case";
+  it.each<[string, Given, string | RegExp, string?]>([
+    ["an older one", { number: 99 }, "block 99 is not later than the head, block 100"],
+    ["the same", { number: 100 }, "block 100 is not later than the head, block 100"],
+    ["one without a number", { number: null }, "number is null: a block is an integer from 0"],
+    ["one below 0", { number: -1 }, "number is -1: a block is an integer from 0"],
+    ["one without a time", { at: null }, "at is null: a block has a time"],
+    ["one that never comes", { at: "infinity" }, "at is infinity: a block has a time"],
+    ["one that always was", { at: "-infinity" }, "at is -infinity: a block has a time"],
+    [
+      "one before the head's time",
+      { at: "2026-01-01T00:01:39.999999Z" },
+      "block 101 is of 2026-01-01 00:01:39.999999+00, before block 100 of 2026-01-01 00:01:40+00",
+    ],
+    [
+      "one that follows on another",
+      { parent: aHash("elsewhere") },
+      `block 101 follows on ${aHash("elsewhere")}, and not on the head, block 100, ${HASH}`,
+    ],
+    ["one with a bad hash", { hash: "0x12" }, `hash is 0x12: it must be ${HEX64}`],
+    [
+      "one with a hash in upper case",
+      { hash: `0x${"A".repeat(64)}` },
+      `hash is 0x${"A".repeat(64)}: it must be ${HEX64}`,
+    ],
+    [
+      "one with a hash of 1 MB",
+      { hash: "0".repeat(1_000_000) },
+      `hash is ${"0".repeat(90)}: it must be ${HEX64}`,
+    ],
+    ["one with a bad parent", { parent: "x" }, `parent is x: it must be ${HEX64}`],
+  ])("%s is refused", async (_name, given, message) => {
+    await expectRefused(() => block({ trades: [trade()], offers: [offer()], ...given }), message);
+  });
+
+  it.each<[string, Given, string | RegExp, string?]>([
+    ["offers of an object", { offers: {} }, "offers is {}: it must be a JSON array"],
+    ["trades of an object", { trades: { a: 1 } }, 'trades is {"a": 1}: it must be a JSON array'],
+    ["trades of a text", { trades: '"[]"' }, 'trades is "[]": it must be a JSON array'],
+    ["trades of JSON's null", { trades: "null" }, "trades is null: it must be a JSON array"],
+    ["trades that are null", { trades: null }, "trades is null: it must be a JSON array"],
+    ["offers that are null", { offers: null }, "offers is null: it must be a JSON array"],
+    ["cancellations that are null", { killed: null }, "killed is null: it must be an array"],
+    [
+      "a trade that is null",
+      { trades: [trade(), null] },
+      "trades[1] is null: it must be an object",
+    ],
+    ["an offer that is null", { offers: [null] }, "offers[0] is null: it must be an object"],
+    [
+      "a trade in an array",
+      { trades: [[trade()]] },
+      /^trades\[0\] is \[\{.*: it must be an object$/,
+    ],
+    [
+      "an unknown column",
+      { trades: [trade({ Maker: WETH, price: "1" })] },
+      'trades[0] has "Maker", price: its columns are id, offer_id, pair, maker, taker, lot_gem, ' +
+        "lot_amt, bid_gem, bid_amt, tx, idx, block, time",
+    ],
+    [
+      "an unknown column with a name of 1 MB",
+      { offers: [offer({ ["x".repeat(1_000_000)]: 1 })] },
+      `offers[0] has ${"x".repeat(90)}: its columns are id, pair, maker, lot_gem, lot_amt, bid_gem, ` +
+        "bid_amt, tx, filled, block, time",
+    ],
+    [
+      "a trade of another block",
+      { trades: [trade(), trade({ block: 100 })] },
+      "trades[1].block is 100: the block is 101",
+    ],
+    [
+      "an offer of another block",
+      { offers: [offer({ block: 102 })] },
+      "offers[0].block is 102: the block is 101",
+    ],
+    [
+      "a trade of another time",
+      { trades: [trade({ time: "2026-01-01T00:01:41Z" })] },
+      "trades[0].time is 2026-01-01T00:01:41Z: the block's is 2026-01-01 00:01:40+00",
+    ],
+    [
+      "a trade of a time that is none",
+      { trades: [trade({ time: "2026-02-31T00:00:00Z" })] },
+      'trades[0].time is "2026-02-31T00:00:00Z": it must be a timestamp',
+    ],
+    [
+      "a trade of now",
+      { trades: [trade({ time: "now" })] },
+      'trades[0].time is "now": it must be a timestamp',
+    ],
+    [
+      "a trade with filled",
+      { trades: [trade({ filled: true })] },
+      /^trades\[0\] has filled: its columns are /,
+    ],
+    [
+      "an offer that is filled in words",
+      { offers: [offer({ filled: "yes" })] },
+      'offers[0].filled is "yes": it must be true or false',
+    ],
+    [
+      "an offer without an id",
+      { offers: [without(offer(), "id")] },
+      "offers[0].id is missing: it must be an integer from 0 to 2147483647",
+    ],
+    [
+      "an offer with an id beyond 32 bits",
+      { offers: [offer({ id: 2_147_483_648 })] },
+      "offers[0].id is 2147483648: it must be an integer from 0 to 2147483647",
+    ],
+    [
+      "a trade with an id beyond what JSON tells exactly",
+      { trades: [trade({ id: "9007199254740992" })] },
+      'trades[0].id is "9007199254740992": it must be an integer from 1 to 9007199254740991',
+    ],
+    [
+      "a trade with an idx below 0",
+      { trades: [trade({ idx: -1 })] },
+      "trades[0].idx is -1: it must be an integer from 0 to 2147483647",
+    ],
+    [
+      "ids of some trades only",
+      { trades: [trade({ id: 10 }), trade()] },
+      "trades: 1 of 2 have an id, 0 an idx: either every trade of a block has one, or none",
+    ],
+    [
+      "idx of some trades only",
+      { trades: [trade(), trade({ idx: 3 }), trade({ idx: null })] },
+      "trades: 0 of 3 have an id, 1 an idx: either every trade of a block has one, or none",
+    ],
+    [
+      "an id that was given",
+      { trades: [trade({ id: 1 })] },
+      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+    ],
+    [
+      "ids that fall",
+      { trades: [trade({ id: 12 }), trade({ id: 11 })] },
+      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+    ],
+    [
+      "ids that fall with idx",
+      { trades: [trade({ id: 11, idx: 2 }), trade({ id: 12, idx: 1 })] },
+      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+    ],
+    [
+      "an id twice",
+      { trades: [trade({ id: 11 }), trade({ id: 11 })] },
+      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+    ],
+    [
+      "a trade that is in the database",
+      { trades: [trade({ idx: 1 }), KNOWN] },
+      `trades[1] is there already: tx ${aHash("known")}, idx 4`,
+      "23505",
+    ],
+    [
+      "a trade twice",
+      { trades: [trade({ tx: HASH, idx: 3 }), trade({ tx: HASH, idx: 3 })] },
+      `trades[1] is there already: tx ${HASH}, idx 3`,
+      "23505",
+    ],
+    [
+      "an offer that is in the database",
+      { offers: [offer(), offer({ id: 1 })] },
+      "offers[1]: offer 1 is there already",
+      "23505",
+    ],
+    [
+      "an offer twice",
+      { offers: [offer({ id: 8 }), offer({ id: 8 })] },
+      "offers[1]: offer 8 is there already",
+      "23505",
+    ],
+    [
+      "an offer that was cancelled before it is made",
+      { offers: [offer({ id: 70 })] },
+      "offers[0]: offer 70 was cancelled in block 100",
+      "23505",
+    ],
+    ["a cancellation of null", { killed: [1, null] }, "killed: an offer's id is null"],
+    ["a cancellation twice", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
+    [
+      "a cancellation of an offer that is cancelled",
+      { killed: [1, 2] },
+      "killed: offer 2 was cancelled in block 100",
+    ],
+    [
+      "a second cancellation of an offer that is not recorded",
+      { killed: [70] },
+      "killed: offer 70 was cancelled in block 100",
+    ],
+  ])("%s are, or is, refused", async (_name, given, message, ...[code]) => {
+    const whole = { trades: [trade({ idx: 900 })], offers: [offer()], ...given };
+    await expectRefused(() => block(whole), message, code);
+  });
+
+  const AMOUNT =
+    "it must be a string of a decimal from 0 to below 10^78, with at most 18 fractional digits";
+  const BYTES = "1".repeat(1_000_000);
+  describe.each(["lot_amt", "bid_amt"])("an element's %s", (column) => {
+    it.each<[string, unknown, string]>([
+      ["19 fractional digits", "0.0000000000000000001", '"0.0000000000000000001"'],
+      ["79 digits", "1".repeat(79), `"${"1".repeat(79)}"`],
+      ["less than nothing", "-1", '"-1"'],
+      ["NaN", "NaN", '"NaN"'],
+      ["infinity", "Infinity", '"Infinity"'],
+      ["an exponent", "1e3", '"1e3"'],
+      ["a sign", "+1", '"+1"'],
+      ["a space", "1 ", '"1 "'],
+      ["a line behind it", "1\n", '"1\\n"'],
+      ["no digit", ".", '"."'],
+      ["none behind the point", "1.", '"1."'],
+      ["nothing", "", '""'],
+      ["digits of another script", "٣", '"٣"'],
+      ["a number of JSON", 1.5, "1.5"],
+      ["true", true, "true"],
+      ["an array", ["1"], '["1"]'],
+      ["null", null, "null"],
+      ["1 MB", BYTES, `"${BYTES.slice(0, 89)}`],
+      ["1 MB of zeros behind the point", `0.${"0".repeat(1_000_000)}`, `"0.${"0".repeat(87)}`],
+    ])("with %s is refused", async (_name, value, shown) => {
+      const problem = `.${column} is ${shown}: ${AMOUNT}`;
+      await expectRefused(
+        () => block({ trades: [trade(), trade({ [column]: value })] }),
+        `trades[1]${problem}`,
+      );
+      await expectRefused(
+        () => block({ offers: [offer({ [column]: value })], trades: [trade()] }),
+        `offers[0]${problem}`,
+      );
+    });
+
+    it("that is missing is refused", async () => {
+      await expectRefused(
+        () => block({ trades: [without(trade(), column)] }),
+        `trades[0].${column} is missing: ${AMOUNT}`,
+      );
+    });
+  });
+
+  const ADDRESS = "it must be 0x and 40 hex digits";
+  const OF_HASH = `it must be ${HEX64}`;
+  it.each([
+    ...["maker", "taker", "lot_gem", "bid_gem"].flatMap((column) =>
+      ["0x12", `1x${"0".repeat(40)}`, `0x${"g".repeat(40)}`, 12, "0".repeat(1_000_000)].map(
+        (value) => [column, value, ADDRESS] as const,
+      ),
+    ),
+    ...["tx", "pair"].flatMap((column) =>
+      ["x", `0x${"A".repeat(64)}`, `0x${"0".repeat(63)}`, "0".repeat(1_000_000)].map(
+        (value) => [column, value, OF_HASH] as const,
+      ),
+    ),
+    ["offer_id", "one", "it must be an integer from 0 to 2147483647"] as const,
+    ["offer_id", 1.5, "it must be an integer from 0 to 2147483647"] as const,
+  ])("a %s that is none is refused", async (column, value, accepted) => {
+    const shown = JSON.stringify(value).slice(0, 90);
+    await expectRefused(
+      () => block({ trades: [trade({ [column]: value })] }),
+      `trades[0].${column} is ${shown}: ${accepted}`,
+    );
+    if (column === "taker" || column === "offer_id") return;
+    await expectRefused(
+      () => block({ offers: [offer({ [column]: value })] }),
+      `offers[0].${column} is ${shown}: ${accepted}`,
+    );
+  });
+
+  it.each(["offer_id", "pair", "maker", "taker", "lot_gem", "bid_gem", "tx"])(
+    "a trade without %s is refused",
+    async (column) => {
+      await expectRefused(
+        () => block({ trades: [without(trade(), column)] }),
+        new RegExp(`^trades\\[0\\]\\.${column} is missing: it must be `),
+      );
+    },
+  );
+
+  it("what is refused is written when it is mended", async () => {
+    await expect(block({ trades: [trade({ lot_amt: "-1" })] })).rejects.toThrow(
+      "trades[0].lot_amt",
+    );
+    await block({ parent: HASH, at: AT, trades: [trade({ lot_amt: "1" })], killed: [1] });
+    expect(await head()).toEqual([{ block: 101 }]);
+    expect(await ids()).toEqual([1, 2]);
+  });
+
+  describe("take_back", () => {
+    it.each([
+      ["null", null, "to_block is null: it is an integer from 0"],
+      ["a block below 0", -1, "to_block is -1: it is an integer from 0"],
+      ["a block after the head", 101, "block 101 is not written: the head is block 100"],
+    ])("of %s is refused", async (_name, to, message) => {
+      await expectRefused(() => takeBack(to), message);
+    });
+
+    it("of nothing behind the head changes nothing", async () => {
+      const before = await contentsOf(owner);
+      expect(await takeBack(100)).toBe(0);
+      expect(await contentsOf(owner)).toEqual(before);
+    });
+
+    it("to any block before the first leaves no head, and nothing to take back", async () => {
+      expect(await takeBack(50)).toBe(1);
+      expect(await head()).toEqual([]);
+      await expectRefused(() => takeBack(0), "block 0 is not written: the head is not there yet");
+      for (const table of ["dex_block", "dex_offer", "dex_trade", "dex_private.cancellation"]) {
+        expect([table, (await owner.query(`select from ${table}`)).rowCount]).toEqual([table, 0]);
+      }
+    });
+
+    it("has any block follow, of any time and parent, where no head is left", async () => {
+      await takeBack(0);
+      await block({ number: 3, at: "2020-01-01T00:00:00Z", parent: HASH, trades: [trade()] });
+      expect(await head()).toEqual([{ block: 3 }]);
+    });
+  });
+
+  it("ids are never given twice, whatever is taken back", async () => {
+    await block({ number: 101, trades: [trade(), trade()] });
+    expect(await ids()).toEqual([1, 2, 3]);
+    expect(await takeBack(100)).toBe(2);
+    await block({ number: 101, trades: [trade()] });
+    expect(await ids()).toEqual([1, 4]);
+    expect(await takeBack(0)).toBe(2);
+    await expectRefused(
+      () => block({ trades: [trade({ id: 4 })] }),
+      "trades: ids grow with idx, and all are above 4, the highest that was ever given",
+    );
+    await block({ number: 50, trades: [trade({ id: 9 })] });
+    await block({ number: 51, trades: [trade()] });
+    expect(await ids()).toEqual([9, 10]);
+  });
+
+  it("a hash that is not given is not compared", async () => {
+    await block({ number: 101, hash: null });
+    await block({ number: 102, parent: aHash("who knows"), hash: aHash("102") });
+    await block({ number: 103, parent: aHash("102") });
+    expect(await blocks()).toEqual([100, 101, 102, 103]);
+  });
+});
+
+it("the first block may be any, block 0 too", async () => {
+  await block({ number: 0, parent: HASH });
+  expect(await head()).toEqual([{ block: 0 }]);
+  expect(await takeBack(0)).toBe(0);
+});
+
+it("an empty block moves the head, and leaves everything else", async () => {
+  await block({ number: 5, trades: [trade()] });
+  await block({ number: 6, at: "2026-01-01T00:02:00Z" });
+  const { rows } = await owner.query("select block, time from dex_head");
+  expect(rows).toEqual([{ block: 6, time: new Date("2026-01-01T00:02:00Z") }]);
+  expect(await ids()).toEqual([1]);
+});
+
+it("offers, trades and cancellations of one block are of each other", async () => {
+  const made = { lot_gem: WETH, bid_gem: DAI, lot_amt: "10", bid_amt: "1000" };
+  await block({
+    offers: [offer({ id: 1, ...made }), offer({ id: 2, ...made }), offer({ id: 3, ...made })],
+    trades: [trade({ offer_id: 1, lot_amt: "10" }), trade({ offer_id: 3, lot_amt: "4" })],
+    killed: [2],
+  });
+  const { rows } = await owner.query("select id, killed, filled from dex_offer order by id");
+  expect(rows).toEqual([
+    { id: 1, killed: 0, filled: true },
+    { id: 2, killed: 101, filled: false },
+    { id: 3, killed: 0, filled: false },
+  ]);
+  const standing = await owner.query("select offer_id from dex_private.standing_offer");
+  expect(standing.rows).toEqual([{ offer_id: 3 }]);
+});
+
+describe("blocks without rows", () => {
+  it("go once they are more than 1,000 behind the head, and those with rows stay", async () => {
+    await block({ number: 10 });
+    await block({ number: 11, trades: [trade()] });
+    await block({ number: 12, offers: [offer()] });
+    await block({ number: 13, killed: [999_999] });
+    await block({ number: 14 });
+    await block({ number: 1010 });
+    expect(await blocks()).toEqual([10, 11, 12, 13, 14, 1010]);
+    await block({ number: 1011 });
+    expect(await blocks()).toEqual([11, 12, 13, 14, 1010, 1011]);
+    await block({ number: 1015 });
+    expect(await blocks()).toEqual([11, 12, 13, 1010, 1011, 1015]);
+    await block({ number: 500_000, trades: [trade()] });
+    expect(await blocks()).toEqual([11, 12, 13, 500_000]);
+  });
+
+  it("have the head on the last that is there, where it is taken back to one that went", async () => {
+    await block({ number: 11, trades: [trade()] });
+    await block({ number: 12 });
+    await block({ number: 5000 });
+    expect(await takeBack(4000)).toBe(0);
+    expect(await head()).toEqual([{ block: 11 }]);
+  });
+
+  it("are as few as there are within 1,000, however long nothing happens", async () => {
+    await block({ number: 1, trades: [trade()] });
+    await writer.query(
+      `select ingest.write_block(number, $1)
+      from generate_series(2, 5000) as number`,
+      [AT],
+    );
+    // Block 1, and 4000 to 5000.
+    expect(await blocks()).toHaveLength(1002);
+  });
+});
+
+it("rows are written as they are given: a whole block by the factories, read back", async () => {
+  const given: TradeRow = aTrade({ id: 7, taker: anAddress("t"), idx: 3 });
+  await write(database.writer, { trades: [given] });
+  const { rows } = await owner.query(
+    `select id::integer, offer_id, pair, maker, taker, lot_gem, trim_scale(lot_amt)::text as lot_amt,
+      bid_gem, trim_scale(bid_amt)::text as bid_amt, block, tx, idx
+    from dex_trade`,
+  );
+  const { time: _, ...expected } = given;
+  expect(rows).toEqual([expected]);
+});

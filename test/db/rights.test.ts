@@ -1,0 +1,361 @@
+// Who may do what: the door is the writer's, reading the reader's, and nothing is everybody's.
+import { connect, type Client } from "../../db/connect.ts";
+import { makeRoles } from "../../db/roles.ts";
+import { contentsOf } from "../database-contents.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { anOffer, aTrade, blockAt, registerMarkets, setHead, write } from "../factories.ts";
+
+const SCHEMAS = ["public", "dex_private", "ingest"];
+
+let database: TestDatabase;
+let owner: Client;
+let tables: string[];
+let superuser: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  // A template does not hand the rights on a database on.
+  await makeRoles(database.url);
+  owner = await connect(database.url, { role: "dex_owner" });
+  superuser = await connect(database.url);
+  await registerMarkets(database.writer);
+  await write(database.writer, { offers: [anOffer({ id: 1 })], trades: [aTrade()] });
+  const { rows } = await owner.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name
+    from pg_tables
+    where schemaname = any ($1)
+    order by name`,
+    [SCHEMAS],
+  );
+  tables = rows.map(({ name }) => name);
+});
+afterAll(async () => {
+  await owner.end();
+  await superuser.end();
+  await database.drop();
+});
+
+/** Runs it in a transaction that is rolled back, and says how it was refused; undefined where it was not. */
+async function refusal(
+  role: "dex_reader" | "dex_writer",
+  statement: string,
+): Promise<string | undefined> {
+  const client = await connect(database.url, { role });
+  try {
+    await client.query("begin read write");
+    await client.query(statement);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await client.end();
+  }
+}
+
+const STAGING = ["block", "cancellation", "offer", "trade"].map((name) => `ingest.staged_${name}`);
+const DENIED = /^permission denied for |^must be owner of |^must be a superuser/;
+
+describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
+  it("changes no row of history, and none that is kept", async () => {
+    const before = await contentsOf(owner);
+    const closed = tables.filter((table) => role === "dex_reader" || !STAGING.includes(table));
+    expect(closed).toHaveLength(role === "dex_reader" ? 17 : 13);
+    for (const table of closed) {
+      const { rows } = await owner.query<{ column: string }>(
+        `select attname as column
+        from pg_attribute
+        where attrelid = $1::regclass
+          and attnum > 0
+        limit 1`,
+        [table],
+      );
+      for (const statement of [
+        `insert into ${table} default values`,
+        `insert into ${table} default values on conflict do nothing`,
+        `update ${table} set ${rows[0]!.column} = default`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+        `merge into ${table} using (values (1)) as one on true when matched then delete`,
+        `copy ${table} from stdin`,
+        `select * from ${table} for update`,
+        `select * from ${table} for key share`,
+        `lock table ${table} in row exclusive mode`,
+        `lock table ${table} in share mode`,
+        `lock table ${table} in access exclusive mode`,
+        `create trigger mine after insert on ${table} execute function suppress_redundant_updates_trigger()`,
+        `create rule mine as on insert to ${table} do instead nothing`,
+        `create index on ${table} (${rows[0]!.column})`,
+        `alter table ${table} add column mine integer`,
+        `comment on table ${table} is 'mine'`,
+        `drop table ${table} cascade`,
+      ]) {
+        expect([statement, await refusal(role, statement)]).toEqual([
+          statement,
+          expect.stringMatching(DENIED),
+        ]);
+      }
+    }
+    expect(await contentsOf(owner)).toEqual(before);
+  });
+
+  it.each([
+    "create temporary table mine (id integer)",
+    "create temporary view mine as select 1",
+    "create temporary sequence mine",
+    "select 1 as id into temporary mine",
+    ...SCHEMAS.flatMap((schema) => [
+      `create table ${schema}.mine (id integer)`,
+      `create function ${schema}.mine() returns integer language sql return 1`,
+      `create type ${schema}.mine as (id integer)`,
+      `create operator ${schema}.=== (leftarg = integer, rightarg = integer, function = int4eq)`,
+      `create view ${schema}.mine as select 1`,
+    ]),
+    "create schema mine",
+    "create cast (text as integer) with inout",
+    "create extension pgcrypto",
+    "create language mine handler plpgsql_call_handler",
+    "create event trigger mine on ddl_command_end execute function pg_catalog.event_trigger_in()",
+    "create publication mine for all tables",
+    "create role mine",
+    "select lo_create(0)",
+    "select lo_from_bytea(0, 'x')",
+    "select pg_read_file('/etc/passwd')",
+    "copy (select 1) to program 'true'",
+    "set role dex_owner",
+    "set session authorization dex_owner",
+    "grant dex_owner to current_user",
+    "alter role current_user superuser",
+    "alter database current set jit = on",
+    "set session_replication_role = replica",
+  ])("cannot %s", async (statement) => {
+    // As its own login has it: the tests' own one may do all.
+    const login = `${role}_login_${process.pid}`;
+    await superuser.query(`create role ${login} login password 'secret' in role ${role}`);
+    const url = new URL(database.url);
+    url.username = login;
+    url.password = "secret";
+    const client = await connect(url.href, { role });
+    try {
+      await client.query("begin read write");
+      await expect(client.query(statement)).rejects.toThrow(
+        /permission denied|must be |only superusers|does not exist|must have /i,
+      );
+    } finally {
+      await client.end();
+      await superuser.query(`drop role ${login}`);
+    }
+  });
+
+  it("reads all that is published, and what is kept for it", async () => {
+    const { rows } = await owner.query<{ name: string }>(
+      `select format('%I.%I', table_schema, table_name) as name
+      from information_schema.tables
+      where table_schema = 'public'`,
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(9);
+    for (const { name } of rows)
+      expect([name, await refusal(role, `table ${name}`)]).toEqual([name, undefined]);
+  });
+});
+
+describe("the writer", () => {
+  it("executes the door's functions, and none of what they are made of", async () => {
+    const { rows } = await owner.query<{ name: string }>(
+      `select function.oid::regprocedure::text as name
+      from pg_proc as function
+      where function.pronamespace = 'ingest'::regnamespace
+        and has_function_privilege('dex_writer', function.oid, 'execute')
+      order by name`,
+    );
+    expect(rows.map(({ name }) => name.replace(/\(.*/, ""))).toEqual([
+      "ingest.register_pair",
+      "ingest.register_token",
+      "ingest.take_back",
+      "ingest.take_turn",
+      "ingest.write_block",
+      "ingest.write_blocks",
+    ]);
+    expect(await refusal("dex_writer", "select ingest.rebuild()")).toMatch(
+      /^permission denied for function rebuild$/,
+    );
+  });
+
+  it("fills, corrects and empties the staging tables", async () => {
+    for (const table of STAGING) {
+      for (const statement of [
+        `copy (table ${table}) to stdout`,
+        `insert into ${table} select * from ${table}`,
+        `delete from ${table}`,
+      ]) {
+        expect([statement, await refusal("dex_writer", statement)]).toEqual([statement, undefined]);
+      }
+    }
+  });
+});
+
+describe("the reader", () => {
+  it.each([
+    "select ingest.write_block(9999, now())",
+    "select ingest.write_blocks()",
+    "select ingest.take_back(0)",
+    "select ingest.register_token('0x', 'X', 1)",
+    "select ingest.register_pair('0x', '0x')",
+    "select ingest.rebuild()",
+    "table ingest.staged_trade",
+    "table dex_private.cancellation",
+    "table dex_private.market_direction",
+    "select dex_private.keep_figures(1)",
+    "select dex_private.derive_market_figures('{1}')",
+  ])("cannot %s", async (statement) => {
+    expect(await refusal("dex_reader", statement)).toMatch(/^permission denied for /);
+  });
+
+  it("is in a read-only session, which it may leave, to no end", async () => {
+    const client = await connect(database.url, { role: "dex_reader" });
+    await expect(client.query("delete from dex_trade")).rejects.toThrow("read-only transaction");
+    const { rows } = await client.query("show default_transaction_read_only");
+    expect(rows).toEqual([{ default_transaction_read_only: "on" }]);
+    await client.query("set default_transaction_read_only = off");
+    await expect(client.query("delete from dex_trade")).rejects.toThrow("permission denied");
+    await client.end();
+  });
+
+  it("holds up no writer, whatever it locks", async () => {
+    const reader = await connect(database.url, { role: "dex_reader" });
+    await reader.query("begin isolation level repeatable read");
+    const { rows } = await reader.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name
+      from pg_tables
+      where has_schema_privilege(schemaname, 'usage')
+        and has_table_privilege(format('%I.%I', schemaname, tablename), 'select')
+        and schemaname = any ($1)`,
+      [SCHEMAS],
+    );
+    expect(rows.length).toBeGreaterThan(8);
+    for (const { name } of rows) await reader.query(`lock table ${name} in access share mode`);
+    // The one that once was the writers' turn, those of migrations, and many more.
+    await reader.query(
+      `select
+        pg_advisory_lock(key),
+        pg_advisory_xact_lock(key)
+      from (
+        select key
+        from unnest(array[4935100201, 4935100202, 4727445306447283]) as named (key)
+        union all
+        select generate_series(-500, 500)
+      ) as keys`,
+    );
+    await reader.query("select count(*) from dex_trade");
+
+    const writer = await connect(database.url, { role: "dex_writer", lockTimeoutMs: 5000 });
+    await write(writer, {
+      offers: [anOffer({ id: 2, hour: 2 })],
+      trades: [aTrade({ hour: 2, offer_id: 1 })],
+    });
+    await writer.query("select ingest.write_block($1, $2, killed => '{1}')", [
+      blockAt(3),
+      "2026-01-01T03:00:00Z",
+    ]);
+    await registerMarkets(writer);
+    await setHead(writer, 4);
+    await writer.query("select ingest.take_back($1)", [blockAt(2)]);
+    await writer.query("select ingest.write_blocks()");
+    await writer.end();
+    await reader.end();
+    const { rows: heads } = await database.reader.query("select block from dex_head");
+    expect(heads).toEqual([{ block: blockAt(2) }]);
+  });
+});
+
+describe("everybody", () => {
+  /** The functions of our schemas that PUBLIC may execute. */
+  const executable = async (): Promise<string[]> => {
+    const { rows } = await owner.query<{ name: string }>(
+      `select function.oid::regprocedure::text as name
+      from pg_proc as function
+      cross join lateral aclexplode(coalesce(function.proacl, acldefault('f', function.proowner))) as granted
+      where function.pronamespace = any ($1::regnamespace[])
+        and granted.grantee = 0`,
+      [SCHEMAS],
+    );
+    return rows.map(({ name }) => name);
+  };
+
+  it("may execute no function, also none that is still to be made", async () => {
+    expect(await executable()).toEqual([]);
+    for (const schema of SCHEMAS) {
+      await owner.query(`create function ${schema}.later() returns integer language sql return 1`);
+      await owner.query(`create procedure ${schema}.later_still() language sql as ''`);
+    }
+    expect(await executable()).toEqual([]);
+    for (const schema of SCHEMAS) {
+      await owner.query(`drop function ${schema}.later(); drop procedure ${schema}.later_still()`);
+    }
+  });
+
+  it("may read nothing, and use no schema but public", async () => {
+    const login = `nobody_${process.pid}`;
+    await superuser.query(`create role ${login}`);
+    const { rows } = await owner.query<{ name: string }>(
+      `select relation.oid::regclass::text as name
+      from pg_class as relation
+      where relation.relnamespace = any ($1::text[]::regnamespace[])
+        and relation.relkind in ('r', 'v', 'm', 'p')
+        and has_table_privilege($2, relation.oid, 'select, insert, update, delete, truncate, references, trigger')
+      union all
+      select schema
+      from unnest($1::text[]) as schema
+      where schema <> 'public'
+        and has_schema_privilege($2, schema, 'usage, create')
+      union all
+      select 'create in public'
+      where has_schema_privilege($2, 'public', 'create')
+      union all
+      select 'temporary tables'
+      where has_database_privilege($2, current_database(), 'temporary, create, connect')`,
+      [SCHEMAS, login],
+    );
+    await superuser.query(`drop role ${login}`);
+    expect(rows).toEqual([]);
+  });
+});
+
+it("what runs with its owner's rights looks for names in pg_catalog alone, and is the door", async () => {
+  const { rows } = await owner.query<{ name: string; settings: string[] }>(
+    `select
+      function.oid::regproc::text as name,
+      function.proconfig as settings
+    from pg_proc as function
+    where function.pronamespace = any ($1::regnamespace[])
+      and function.prosecdef
+    order by name`,
+    [SCHEMAS],
+  );
+  expect(rows.map(({ name }) => name)).toEqual([
+    "ingest.rebuild",
+    "ingest.register_pair",
+    "ingest.register_token",
+    "ingest.take_back",
+    "ingest.take_turn",
+    "ingest.write_block",
+    "ingest.write_blocks",
+  ]);
+  for (const { name, settings } of rows) {
+    expect([name, settings]).toEqual([
+      name,
+      expect.arrayContaining(["search_path=pg_catalog, pg_temp"]),
+    ]);
+  }
+});
+
+it("no trigger, rule or policy of ours acts behind a statement", async () => {
+  const { rows } = await owner.query(
+    `select tgname as name from pg_trigger where not tgisinternal
+    union all
+    select rulename from pg_rewrite where rulename <> '_RETURN'
+      and ev_class in (select oid from pg_class where relnamespace = any ($1::regnamespace[]))
+    union all
+    select polname from pg_policy`,
+    [SCHEMAS],
+  );
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,110 @@
+// Each kind of damage to what is kept is told by its row, and mended by making it anew.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+
+let database: TestDatabase;
+let owner: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  owner = await connect(database.url, { role: "dex_owner" });
+  await registerMarkets(database.writer);
+  await write(database.writer, {
+    offers: [anOffer({ id: 1 }), anOffer({ id: 2, killed: 3600 }), anOffer({ id: 3, side: "buy" })],
+    trades: [
+      aTrade({ hour: 1, offer_id: 1 }),
+      aTrade({ hour: 2, offer_id: 1 }),
+      aTrade({ hour: 2 }),
+    ],
+    head: 3,
+  });
+});
+afterAll(async () => {
+  await owner.end();
+  await database.drop();
+});
+
+it("finds nothing in what was written through the door", async () => {
+  expect(await verify(owner)).toEqual([]);
+});
+
+const DAMAGE: [damage: string, row: RegExp][] = [
+  ["delete from dex_private.market_direction where act = 'buy'", /^dex_private.market_direction /],
+  ["update dex_pair set base_precision = 6 where base = 'WETH'", /^dex_pair 0x/],
+  ["update dex_trade set price = price + 1 where id = 2", /^dex_trade 2$/],
+  ["update dex_trade set market = null where id = 2", /^dex_trade 2$/],
+  ["update dex_offer set filled = true where id = 3", /^dex_offer 3$/],
+  [
+    "update dex_private.offer_left set lot_amt = 1 where offer_id = 1",
+    /^dex_private.offer_left 1$/,
+  ],
+  ["delete from dex_private.offer_left where offer_id = 1", /^dex_private.offer_left 1$/],
+  ["delete from dex_private.cancellation", /^dex_private.cancellation 2$/],
+  ["delete from dex_private.standing_offer where offer_id = 1", /^dex_private.standing_offer 1$/],
+  [
+    "insert into dex_private.standing_offer select market_id, act, price, 2 from dex_private.standing_offer where offer_id = 1",
+    /^dex_private.standing_offer 2$/,
+  ],
+  ["update dex_private.minute_figure set trades = trades + 1", /^dex_private.minute_figure /],
+  ["delete from dex_private.hour_figure", /^dex_private.hour_figure /],
+  ["update dex_private.market_figure set last = 1", /^dex_private.market_figure /],
+  ["update dex_private.market_figure set base_24h = base_24h + 1", /^dex_private.market_figure /],
+  ["delete from dex_private.market_figure", /^dex_private.market_figure /],
+  ["delete from dex_block where number = 7200", /^dex_block 7200$/],
+  ["update dex_block set first_trade = 3 where number = 7200", /^dex_block 7200$/],
+  ["update dex_private.write_state set last_trade = 1", /^dex_private.write_state /],
+];
+
+it.each(DAMAGE)("tells what was changed by: %s", async (damage, row) => {
+  const admin = await connect(database.url);
+  try {
+    await admin.query("begin");
+    await admin.query(damage);
+    const found = (await verify(admin)).map((difference) => difference.row);
+    expect(found).toContainEqual(expect.stringMatching(row));
+    await admin.query("select ingest.rebuild()");
+    expect(await verify(admin)).toEqual([]);
+  } finally {
+    await admin.query("rollback");
+    await admin.end();
+  }
+});
+
+describe("the command", () => {
+  const run = async (
+    ...args: string[]
+  ): Promise<{ code: number; stdout: string; stderr: string }> => {
+    const ran = await promisify(execFile)(
+      "node_modules/.bin/node",
+      ["db/commands/verify.ts", ...args],
+      { cwd: REPOSITORY, env: { ...process.env, DATABASE_OWNER_URL: database.url } },
+    ).catch((error: unknown) => error as { code: number; stdout: string; stderr: string });
+    return { code: 0, ...ran };
+  };
+
+  it("exits 0 where nothing differs, and 1 with the row where something does", async () => {
+    expect(await run()).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^Verified .*\.\nNothing differs\.\n$/) as string,
+    });
+    await database.owner.query("update dex_private.offer_left set lot_amt = 1 where offer_id = 3");
+    const { code, stdout } = await run();
+    expect(code).toBe(1);
+    expect(stdout).toContain("\ndex_private.offer_left 3\n  it is {");
+    const told = JSON.parse((await run("--json")).stdout) as { differences: unknown[] };
+    expect(told.differences).toHaveLength(1);
+    await database.owner.query("select ingest.rebuild()");
+    expect(await run()).toMatchObject({ code: 0 });
+  });
+
+  it("exits 2 for what it does not know", async () => {
+    expect(await run("--all")).toMatchObject({ code: 2, stdout: "" });
+  });
+});

@@ -1,0 +1,325 @@
+// Windows and last prices as the head moves, forward and back. Everything kept is verified after each step.
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  hours,
+  MKR,
+  registerMarkets,
+  registerPair,
+  setHead,
+  WETH,
+  write,
+} from "../factories.ts";
+
+let database: TestDatabase;
+let owner: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  owner = await connect(database.url, { role: "dex_owner" });
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+});
+afterEach(async () => {
+  expect(await verify(owner)).toEqual([]);
+});
+afterAll(async () => {
+  await owner.end();
+  await database.drop();
+});
+
+const SECOND = 1 / 3600;
+
+const takeBack = async (hour: number): Promise<void> => {
+  await database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
+};
+
+/** The volumes of WETH/DAI over the windows of 24, 12, 6 and 1 hours, as kept. */
+async function volumes(): Promise<string[]> {
+  const { rows } = await owner.query<Record<string, string>>(
+    `select
+      trim_scale(base_24h)::text as "24",
+      trim_scale(base_12h)::text as "12",
+      trim_scale(base_6h)::text as "6",
+      trim_scale(base_1h)::text as "1"
+    from dex_private.market_figure
+    join dex_pair on dex_pair.id = market_id
+    where market = 'WETHDAI'`,
+  );
+  return ["24", "12", "6", "1"].map((window) => rows[0]![window]!);
+}
+
+/** Which transaction has written what is kept of each market. */
+async function written(): Promise<Record<string, string>> {
+  const { rows } = await owner.query<{ market: string; xmin: string }>(
+    `select
+      pair.market,
+      kept.xmin::text
+    from dex_private.market_figure as kept
+    join dex_pair as pair on pair.id = kept.market_id`,
+  );
+  return Object.fromEntries(rows.map(({ market, xmin }) => [market, xmin]));
+}
+
+describe("a block", () => {
+  const NONE = ["0", "0", "0", "0"];
+  // One trade 100 hours after genesis; nothing else happens when the head passes it, or a window does.
+  const trade = (): Promise<void> =>
+    write(database.writer, { trades: [aTrade({ hour: 100, base: "3" })] });
+  beforeEach(async () => {
+    await setHead(database.writer, 50);
+  });
+
+  it("leaves a market without trades at nothing", async () => {
+    expect(await volumes()).toEqual(NONE);
+  });
+
+  it.each([
+    [1, ["3", "3", "3", "0"], ["3", "3", "3", "3"]],
+    [6, ["3", "3", "0", "0"], ["3", "3", "3", "0"]],
+    [12, ["3", "0", "0", "0"], ["3", "3", "0", "0"]],
+    [24, NONE, ["3", "0", "0", "0"]],
+  ])(
+    "past the edge %d hours after a trade is felt, and so is taking it back",
+    async (hour, at, before) => {
+      await trade();
+      await setHead(database.writer, 100 + hour - SECOND);
+      expect(await volumes()).toEqual(before);
+      await setHead(database.writer, 100 + hour);
+      expect(await volumes()).toEqual(at);
+      await takeBack(100 + hour - SECOND);
+      expect(await volumes()).toEqual(before);
+      expect(await verify(owner)).toEqual([]);
+      await setHead(database.writer, 100 + hour);
+      expect(await volumes()).toEqual(at);
+    },
+  );
+
+  it("with a trade is felt in every window, and so is taking it back", async () => {
+    await setHead(database.writer, 100 - SECOND);
+    await trade();
+    expect(await volumes()).toEqual(["3", "3", "3", "3"]);
+    await takeBack(100 - SECOND);
+    expect(await volumes()).toEqual(NONE);
+  });
+
+  it("past the edges of all windows at once leaves nothing in them", async () => {
+    await trade();
+    await setHead(database.writer, 200);
+    expect(await volumes()).toEqual(NONE);
+    await takeBack(100);
+    expect(await volumes()).toEqual(["3", "3", "3", "3"]);
+  });
+
+  it("of the same moment as the one before adds to it, and windows leave both together", async () => {
+    await trade();
+    const later = { block: blockAt(100) + 1, time: hours(100), base: "2" };
+    await write(database.writer, { trades: [aTrade(later)] });
+    // 3 + 2
+    expect(await volumes()).toEqual(["5", "5", "5", "5"]);
+    await setHead(database.writer, 101);
+    expect(await volumes()).toEqual(["5", "5", "5", "0"]);
+    await takeBack(100);
+    expect(await volumes()).toEqual(["3", "3", "3", "3"]);
+  });
+
+  it("leaves the figures of a market alone in which it passes no trade", async () => {
+    await setHead(database.writer, 100 - SECOND);
+    const before = await written();
+    await trade();
+    const after = await written();
+    expect(after["MKRWETH"]).toBe(before["MKRWETH"]);
+    expect(after["WETHDAI"]).not.toBe(before["WETHDAI"]);
+    await setHead(database.writer, 100 + SECOND);
+    expect(await written()).toEqual(after);
+  });
+
+  it("finds a market with figures that was registered since the one before", async () => {
+    await registerPair(database.writer, MKR, DAI);
+    expect(Object.keys(await written()).sort()).toEqual(["MKRDAI", "MKRWETH", "WETHDAI"]);
+    await write(database.writer, { trades: [aTrade({ hour: 51, baseGem: MKR, quoteGem: DAI })] });
+    const { rows } = await database.reader.query(
+      "select last, vol from dex_market where pair = 'MKR/DAI'",
+    );
+    expect(rows).toEqual([{ last: "100.000000000000000000", vol: "1.000000000000000000" }]);
+  });
+
+  it("that is taken back with all others leaves no head, and nothing in any window", async () => {
+    await trade();
+    await takeBack(0);
+    expect(await volumes()).toEqual(NONE);
+    expect((await database.reader.query("select * from dex_head")).rows).toEqual([]);
+  });
+});
+
+describe("the lowest and the highest price of a day", () => {
+  const lowAndHigh = async (): Promise<unknown> => {
+    const { rows } = await database.reader.query(
+      `select trim_scale(low)::text as low, trim_scale(high)::text as high
+      from dex_market
+      where pair = 'WETH/DAI'`,
+    );
+    return rows[0];
+  };
+
+  it("are the next where the trade that had one leaves the day, or is taken back", async () => {
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 1, quote: "100" }),
+        aTrade({ hour: 2, quote: "300" }),
+        aTrade({ hour: 3, quote: "120" }),
+        aTrade({ hour: 4, quote: "200" }),
+      ],
+    });
+    expect(await lowAndHigh()).toEqual({ low: "100", high: "300" });
+    await setHead(database.writer, 25);
+    expect(await lowAndHigh()).toEqual({ low: "120", high: "300" });
+    await setHead(database.writer, 26);
+    expect(await lowAndHigh()).toEqual({ low: "120", high: "200" });
+    await setHead(database.writer, 27);
+    expect(await lowAndHigh()).toEqual({ low: "200", high: "200" });
+    await write(database.writer, { trades: [aTrade({ hour: 27.1, quote: "50" })] });
+    expect(await lowAndHigh()).toEqual({ low: "50", high: "200" });
+    await takeBack(27);
+    expect(await lowAndHigh()).toEqual({ low: "200", high: "200" });
+    // Nothing is there between, as blocks without rows are thinned out: the head is back at hour 4.
+    await takeBack(26);
+    expect(await lowAndHigh()).toEqual({ low: "100", high: "300" });
+    await takeBack(1);
+    expect(await lowAndHigh()).toEqual({ low: "100", high: "100" });
+    await setHead(database.writer, 27);
+    expect(await lowAndHigh()).toEqual({ low: null, high: null });
+  });
+});
+
+describe("the newest trade", () => {
+  /** The last price by market, where there is one. */
+  async function last(): Promise<Record<string, string>> {
+    const { rows } = await database.reader.query<{ market: string; price: string }>(
+      `select
+        base || quote as market,
+        trim_scale(last)::text as price
+      from dex_price
+      where last is not null`,
+    );
+    return Object.fromEntries(rows.map(({ market, price }) => [market, price]));
+  }
+
+  it("is that of the last block, of the highest index in it, however they are listed", async () => {
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 2, idx: 7, quote: "107" }),
+        aTrade({ hour: 2, idx: 3, quote: "103" }),
+        aTrade({ hour: 1, idx: 9, quote: "109" }),
+      ],
+    });
+    expect(await last()).toEqual({ WETHDAI: "107" });
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 3, quote: "110" }),
+        aTrade({ hour: 4, baseGem: MKR, quoteGem: WETH }),
+      ],
+    });
+    expect(await last()).toEqual({ WETHDAI: "110", MKRWETH: "100" });
+  });
+
+  it("is never one without a price", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2, base: "0" })] });
+    expect(await last()).toEqual({ WETHDAI: "100" });
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 3, idx: 1, quote: "103" }),
+        aTrade({ hour: 3, idx: 2, base: "0", quote: "1" }),
+      ],
+    });
+    expect(await last()).toEqual({ WETHDAI: "103" });
+  });
+
+  it("is the one before where the newest is taken back, and none where all are", async () => {
+    await write(database.writer, {
+      trades: [1, 2, 3].map((hour) => aTrade({ hour, quote: String(100 + hour) })),
+    });
+    expect(await last()).toEqual({ WETHDAI: "103" });
+    await takeBack(2);
+    expect(await last()).toEqual({ WETHDAI: "102" });
+    await takeBack(1);
+    expect(await last()).toEqual({ WETHDAI: "101" });
+    await takeBack(0);
+    expect(await last()).toEqual({});
+  });
+
+  it("follows the registry", async () => {
+    await write(database.writer, { trades: [aTrade({ baseGem: MKR, quoteGem: WETH })] });
+    expect(await last()).toEqual({ MKRWETH: "100" });
+    // The maker sold 1 MKR for 100 WETH: 1 ÷ 100 MKR per WETH.
+    await registerPair(database.writer, WETH, MKR);
+    expect(await last()).toEqual({ WETHMKR: "0.01" });
+  });
+
+  it("is last as soon as it is written, and stays it however far the head moves", async () => {
+    const moves: [number, string | undefined, string | undefined][] = [
+      [0, undefined, undefined],
+      [1, "101", "101"],
+      [2, "102", "102"],
+      [2.5, undefined, "102"],
+      [3, "103", "103"],
+      [900, undefined, "103"],
+    ];
+    for (const [hour, quote, price] of moves) {
+      const trades = quote === undefined ? [] : [aTrade({ hour, quote })];
+      await write(database.writer, { trades, head: hour });
+      expect([hour, (await last())["WETHDAI"]]).toEqual([hour, price]);
+    }
+  });
+});
+
+describe("a list of all markets", () => {
+  const MARKETS = 2;
+  beforeEach(async () => {
+    const all = Array.from({ length: 50 }, (_, hour) => hour);
+    await write(database.writer, {
+      offers: all.flatMap((hour) => [
+        anOffer({ hour, quote: "2000" }),
+        anOffer({ hour, side: "buy", killed: blockAt(hour) }),
+        anOffer({ hour, baseGem: MKR, quoteGem: WETH, filled: true }),
+      ]),
+      trades: all.flatMap((hour) => [
+        aTrade({ hour }),
+        aTrade({ hour, idx: 1, baseGem: MKR, quoteGem: WETH }),
+      ]),
+      head: 60,
+    });
+  });
+
+  /** How often this session has begun to look at trades and at offers, as far as is not reported yet. */
+  async function begun(): Promise<{ trades: number; offers: number }> {
+    const { rows } = await owner.query<{ trades: number; offers: number }>(
+      `select
+        coalesce(sum(seq_scan + idx_scan) filter (where relname = 'dex_trade'), 0)::integer as trades,
+        coalesce(sum(seq_scan + idx_scan) filter (where relname in ('dex_offer', 'standing_offer')), 0)::integer
+          as offers
+      from pg_stat_xact_user_tables`,
+    );
+    return rows[0]!;
+  }
+
+  it.each(["dex_price", "dex_market", "dex_volume", "dex_summary"])(
+    "looks at no trade and no offer: %s",
+    async (view) => {
+      await owner.query("begin");
+      await owner.query("set local enable_seqscan = off");
+      const before = await begun();
+      const { rows } = await owner.query(`select * from ${view}`);
+      expect(rows).toHaveLength(MARKETS);
+      const after = await begun();
+      await owner.query("rollback");
+      expect(after).toEqual(before);
+    },
+  );
+});

@@ -1,0 +1,364 @@
+// Several writers at once: they take turns, and none writes on what it has not seen.
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { contentsOf } from "../database-contents.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  MKR,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  setHead,
+  write,
+} from "../factories.ts";
+
+let database: TestDatabase;
+let owner: Client;
+/** Two writers, each with a session of its own. */
+let one: Client;
+let other: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  owner = await connect(database.url, { role: "dex_owner" });
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+  one = await connect(database.url, { role: "dex_writer" });
+  other = await connect(database.url, { role: "dex_writer" });
+  // One may be ended by its server.
+  one.on("error", () => undefined);
+});
+afterEach(async () => {
+  expect(await verify(owner)).toEqual([]);
+  await one.end();
+  await other.end();
+});
+afterAll(async () => {
+  await owner.end();
+  await database.drop();
+});
+
+const takeBack = async (db: Client, hour: number): Promise<void> => {
+  await db.query("select ingest.take_back($1)", [blockAt(hour)]);
+};
+
+const lastPrice = async (): Promise<string | null> => {
+  const { rows } = await database.reader.query<{ last: string | null }>(
+    "select trim_scale(last)::text as last from dex_price where pair = 'WETH/DAI'",
+  );
+  return rows[0]!.last;
+};
+
+const head = async (): Promise<number | undefined> => {
+  const { rows } = await database.reader.query<{ block: number }>("select block from dex_head");
+  return rows[0]?.block;
+};
+
+/** What ends once it is known that a writer waits for another to end. */
+async function isWaiting(writing: Promise<unknown>): Promise<void> {
+  let ended = false as boolean;
+  const end = (): void => {
+    ended = true;
+  };
+  writing.then(end, end);
+  const waits = async (): Promise<boolean> => {
+    const { rowCount } = await owner.query(
+      `select
+      from pg_locks
+      where not granted
+        and pid in (select pid from pg_stat_activity where datname = current_database())`,
+    );
+    return rowCount !== 0;
+  };
+  while (!(await waits())) {
+    if (ended) throw new Error("it did not wait");
+    await sleep(5);
+  }
+}
+
+/** What became of something: nothing, or the refusal. */
+const outcome = (
+  writing: Promise<unknown>,
+): Promise<{ message: string; code: string } | undefined> =>
+  writing.then(
+    () => undefined,
+    (error: unknown) => error as { message: string; code: string },
+  );
+
+describe("the second of two writers waits for the first", () => {
+  it("and then writes behind it, seeing its trades", async () => {
+    await one.query("begin");
+    await write(one, { trades: [aTrade({ hour: 1, quote: "101" })] });
+    const second = outcome(write(other, { trades: [aTrade({ hour: 2, quote: "102" })] }));
+    await isWaiting(second);
+    await one.query("commit");
+    expect(await second).toBeUndefined();
+    expect(await lastPrice()).toBe("102");
+    const { rows } = await owner.query("select id, block from dex_trade order by id");
+    expect(rows).toEqual([
+      { id: "1", block: blockAt(1) },
+      { id: "2", block: blockAt(2) },
+    ]);
+  });
+
+  it("and is then refused where it writes the same block", async () => {
+    const trades = [aTrade({ hour: 1 })];
+    await one.query("begin");
+    await write(one, { trades });
+    const second = outcome(write(other, { trades }));
+    await isWaiting(second);
+    await one.query("commit");
+    expect(await second).toMatchObject({
+      message: "block 3600 is not later than the head, block 3600",
+      code: "22023",
+    });
+  });
+
+  it("and goes on as if there had been none where the first gives up", async () => {
+    await one.query("begin");
+    await write(one, { trades: [aTrade({ hour: 5 })] });
+    const second = outcome(write(other, { trades: [aTrade({ hour: 1, quote: "101" })] }));
+    await isWaiting(second);
+    await one.query("rollback");
+    expect(await second).toBeUndefined();
+    expect(await head()).toBe(blockAt(1));
+    expect(await lastPrice()).toBe("101");
+  });
+
+  it.each([
+    ["loads", "select ingest.write_blocks()"],
+    ["takes back", "select ingest.take_back(0)"],
+    ["registers a token", `select ingest.register_token('${DAI}', 'SAI', 18)`],
+    ["registers a pair", `select ingest.register_pair('${MKR}', '${DAI}')`],
+  ])("where it %s", async (_name, statement) => {
+    await one.query("begin");
+    await write(one, { trades: [aTrade({ hour: 1 })] });
+    const second = outcome(other.query(statement));
+    await isWaiting(second);
+    await one.query("commit");
+    expect(await second).toBeUndefined();
+  });
+});
+
+it("twenty writers of the same chain have written it once, in its order", async () => {
+  const clients = await Promise.all(
+    Array.from({ length: 20 }, () => connect(database.url, { role: "dex_writer" })),
+  );
+  const blocks = Array.from({ length: 15 }, (_, at) => at + 1);
+  await Promise.all(
+    clients.map(async (client) => {
+      for (const hour of blocks) {
+        const error = await outcome(
+          write(client, { trades: [aTrade({ hour, quote: String(hour) })] }),
+        );
+        if (error !== undefined)
+          expect(error.message).toMatch(/^block \d+ is not later than the head/);
+      }
+      await client.end();
+    }),
+  );
+  const { rows } = await owner.query<{ block: number; id: string }>(
+    "select block, id from dex_trade order by id",
+  );
+  expect(rows.map(({ block }) => block)).toEqual(blocks.map(blockAt));
+  expect(rows.map(({ id }) => Number(id))).toEqual(blocks);
+  expect(await lastPrice()).toBe("15");
+});
+
+describe.each(["repeatable read", "serializable"])("a writer at %s", (level) => {
+  it("writes where nobody has written since it began to see", async () => {
+    await one.query(`begin isolation level ${level}`);
+    await one.query("select from dex_trade");
+    await write(one, { trades: [aTrade({ hour: 1 })] });
+    await one.query("commit");
+    expect(await head()).toBe(blockAt(1));
+  });
+
+  it.each<[string, (db: Client) => Promise<unknown>]>([
+    ["a block", (db) => write(db, { trades: [aTrade({ hour: 1 })] })],
+    ["an empty block", (db) => setHead(db, 1)],
+    ["a token", (db) => registerTokens(db, { address: DAI, symbol: "SAI" })],
+    ["a pair", (db) => registerPair(db, MKR, DAI)],
+    ["less", (db) => takeBack(db, 0)],
+  ])(
+    "is refused where another has written %s since, and writes nothing",
+    async (_name, written) => {
+      await setHead(database.writer, 0.5);
+      await one.query(`begin isolation level ${level}`);
+      // From here on it sees what is there now.
+      await one.query("select from dex_trade");
+      await written(other);
+      const before = await contentsOf(owner);
+      expect(await outcome(write(one, { trades: [aTrade({ hour: 2 })] }))).toMatchObject({
+        code: "40001",
+      });
+      await one.query("rollback");
+      expect(await contentsOf(owner)).toEqual(before);
+    },
+  );
+});
+
+describe("taking back beside a writer", () => {
+  beforeEach(async () => {
+    await write(database.writer, {
+      offers: [anOffer({ id: 1, hour: 1, base: "1", quote: "120" })],
+      trades: [aTrade({ hour: 1, offer_id: 9, quote: "101" })],
+    });
+  });
+
+  it("leaves nothing of the block that was being written as it began", async () => {
+    await one.query("begin");
+    await write(one, {
+      offers: [anOffer({ id: 2, hour: 2, base: "1", quote: "110" })],
+      trades: [aTrade({ hour: 2, offer_id: 1, quote: "999" })],
+    });
+    const taking = outcome(takeBack(other, 1));
+    await isWaiting(taking);
+    await one.query("commit");
+    expect(await taking).toBeUndefined();
+    expect(await head()).toBe(blockAt(1));
+    expect(await lastPrice()).toBe("101");
+    const { rows } = await owner.query("select id, filled from dex_offer");
+    expect(rows).toEqual([{ id: 1, filled: false }]);
+    expect((await owner.query("select from dex_trade")).rowCount).toBe(1);
+  });
+
+  it("has a writer follow on what stands", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 3, quote: "103" })] });
+    await one.query("begin");
+    await takeBack(one, 1);
+    const second = outcome(write(other, { trades: [aTrade({ hour: 2, quote: "102" })] }));
+    await isWaiting(second);
+    await one.query("commit");
+    expect(await second).toBeUndefined();
+    expect(await lastPrice()).toBe("102");
+    const { rows } = await owner.query("select id from dex_trade order by id");
+    // 2 was given to the trade that was taken back.
+    expect(rows).toEqual([{ id: "1" }, { id: "3" }]);
+  });
+});
+
+describe("a writer that is killed in the middle", () => {
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      "of a block",
+      () =>
+        write(one, {
+          offers: [anOffer({ hour: 2 })],
+          trades: [aTrade({ hour: 2, quote: "102" })],
+        }),
+    ],
+    ["of taking back", () => takeBack(one, 0)],
+    ["of a registration", () => registerTokens(one, { address: DAI, symbol: "SAI" })],
+  ])("%s leaves nothing, and nobody waits for it", async (_name, writing) => {
+    await write(database.writer, { trades: [aTrade({ hour: 1, quote: "101" })] });
+    const before = await contentsOf(owner);
+    const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
+    await one.query("begin");
+    await writing();
+    const superuser = await connect(database.url);
+    await superuser.query("select pg_terminate_backend($1, 10000)", [rows[0]!.pid]);
+    await superuser.end();
+    expect(await contentsOf(owner)).toEqual(before);
+
+    await write(other, { trades: [aTrade({ hour: 2, quote: "103" })] });
+    expect(await lastPrice()).toBe("103");
+    expect((await owner.query("select max(id) as id from dex_trade")).rows).toEqual([{ id: "2" }]);
+  });
+
+  it("of a statement leaves nothing", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1, quote: "101" })] });
+    const before = await contentsOf(owner);
+    const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const writing = outcome(one.query("select ingest.take_back(0), pg_sleep(60)"));
+    const superuser = await connect(database.url);
+    const sleeps = async (): Promise<boolean> =>
+      (
+        await superuser.query(
+          "select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'",
+          [rows[0]!.pid],
+        )
+      ).rowCount === 1;
+    while (!(await sleeps())) await sleep(5);
+    await superuser.query("select pg_terminate_backend($1, 10000)", [rows[0]!.pid]);
+    await superuser.end();
+    expect(await writing).toBeDefined();
+    expect(await contentsOf(owner)).toEqual(before);
+  });
+});
+
+describe("registering beside writing", () => {
+  it("labels the trade that was being written", async () => {
+    await one.query("begin");
+    await write(one, { trades: [aTrade({ hour: 1, baseGem: MKR, quoteGem: DAI })] });
+    const registering = outcome(registerPair(database.writer, MKR, DAI));
+    await isWaiting(registering);
+    await one.query("commit");
+    expect(await registering).toBeUndefined();
+    const { rows } = await database.reader.query("select market, act from dex_trade");
+    expect(rows).toEqual([{ market: "MKRDAI", act: "sell" }]);
+  });
+
+  it("has a trade that waited for it labelled by it", async () => {
+    await one.query("begin");
+    await registerPair(one, MKR, DAI);
+    const writing = outcome(
+      write(other, { trades: [aTrade({ hour: 1, baseGem: MKR, quoteGem: DAI })] }),
+    );
+    await isWaiting(writing);
+    await one.query("commit");
+    expect(await writing).toBeUndefined();
+    const { rows } = await database.reader.query("select market from dex_trade");
+    expect(rows).toEqual([{ market: "MKRDAI" }]);
+  });
+
+  it("of the same pair by two is registered once", async () => {
+    await one.query("begin");
+    await registerPair(one, MKR, DAI);
+    const second = outcome(registerPair(other, DAI, MKR));
+    await isWaiting(second);
+    await one.query("commit");
+    expect(await second).toBeUndefined();
+    const { rows } = await database.reader.query(
+      "select base, quote from dex_pair where base in ('MKR', 'DAI') and quote in ('MKR', 'DAI')",
+    );
+    expect(rows).toEqual([{ base: "DAI", quote: "MKR" }]);
+  });
+});
+
+it("readers see a block whole or not at all", async () => {
+  await setHead(database.writer, 1);
+  await one.query("begin");
+  await write(one, {
+    offers: [anOffer({ hour: 2, base: "1", quote: "120" })],
+    trades: [aTrade({ hour: 2, quote: "102" })],
+  });
+  const seen = async (): Promise<unknown> => {
+    const { rows } = await database.reader.query(
+      `select
+        (select block from dex_head) as block,
+        (select count(*)::integer from dex_trade) as trades,
+        (select count(*)::integer from dex_offer) as offers,
+        trim_scale(last)::text as last,
+        trim_scale(ask)::text as ask
+      from dex_market
+      where pair = 'WETH/DAI'`,
+    );
+    return rows[0];
+  };
+  expect(await seen()).toEqual({ block: blockAt(1), trades: 0, offers: 0, last: null, ask: null });
+  await one.query("commit");
+  expect(await seen()).toEqual({
+    block: blockAt(2),
+    trades: 1,
+    offers: 1,
+    last: "102",
+    ask: "120",
+  });
+});

@@ -1,0 +1,39 @@
+// A cluster of another PostgreSQL's programs, which are in a folder: /usr/lib/postgresql/15/bin.
+import { chown, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { serverAccount } from "../db/embedded/account.ts";
+import { SUPERUSER, type Cluster } from "../db/embedded/cluster.ts";
+import { writePrivate } from "../db/embedded/private-file.ts";
+import { run } from "../db/embedded/run.ts";
+
+/** The cluster of another PostgreSQL's programs. */
+export async function openOther(dataDir: string, programs: string): Promise<Cluster> {
+  const account = await serverAccount(dataDir);
+  if (account !== undefined) {
+    await mkdir(dataDir, { mode: 0o700 });
+    await chown(dataDir, account.uid, account.gid);
+  }
+  const binaries = {
+    initdb: join(programs, "initdb"),
+    pg_ctl: join(programs, "pg_ctl"),
+    postgres: join(programs, "postgres"),
+  };
+  return { dataDir, account, binaries };
+}
+
+/** Without the locale of PostgreSQL itself, which 15 and 16 do not have. */
+export async function initialiseOther(
+  cluster: Cluster,
+  password: string,
+  passwordFile: string,
+): Promise<void> {
+  await writePrivate(passwordFile, password, cluster.account);
+  await run(cluster.account, cluster.binaries.initdb, [
+    `--pgdata=${cluster.dataDir}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C.UTF-8",
+  ]);
+}
