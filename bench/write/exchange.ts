@@ -1,0 +1,206 @@
+// An exchange that goes on for ever at the same pace: each block a function of those before it, so that
+// a history that is ten times as long differs in nothing else.
+import { pairHash } from "../../db/load/checksum.ts";
+import { addressOf } from "../../db/simulate/identity.ts";
+
+/** What a block has, and how many seconds after the one before it it comes. */
+export interface Shape {
+  trades: number;
+  offers: number;
+  cancellations: number;
+  seconds: number;
+}
+
+/** The blocks of the history, and those that are written behind it: 28,800 trades a day by each. */
+export const FULL: Shape = { trades: 20, offers: 15, cancellations: 8, seconds: 60 };
+export const SINGLE: Shape = { trades: 1, offers: 0, cancellations: 0, seconds: 3 };
+export const EMPTY: Shape = { trades: 0, offers: 0, cancellations: 0, seconds: 12 };
+
+/** As the door takes it: the columns of the CSV files. */
+export interface GivenOffer {
+  id: number;
+  pair: string;
+  maker: string;
+  lot_gem: string;
+  lot_amt: string;
+  bid_gem: string;
+  bid_amt: string;
+  tx: string;
+}
+
+export interface GivenTrade extends Omit<GivenOffer, "id"> {
+  offer_id: number;
+  taker: string;
+  idx: number;
+}
+
+/** What the database derives: a bare insert is given it. */
+export interface Labels {
+  market: Market;
+  sells: boolean;
+  price: string;
+}
+
+export interface Block {
+  number: number;
+  time: Date;
+  trades: (GivenTrade & Labels)[];
+  offers: (GivenOffer & Labels)[];
+  cancelled: number[];
+}
+
+export interface Market {
+  base: string;
+  quote: string;
+  baseGem: string;
+  quoteGem: string;
+}
+
+interface Offer {
+  given: GivenOffer & Labels;
+  lotShare: bigint;
+  bidShare: bigint;
+  sharesLeft: number;
+}
+
+const QUOTE = "QUOTE";
+const numbered = (count: number, name: string): string[] =>
+  Array.from({ length: count }, (_, n) => addressOf(`${name} ${n}`));
+
+/** Market 0 has a third of all trades. */
+export const MARKETS: Market[] = Array.from({ length: 50 }, (_, n) => ({
+  base: `BASE${n}`,
+  quote: QUOTE,
+  baseGem: addressOf(`BASE${n}`),
+  quoteGem: addressOf(QUOTE),
+}));
+const MAKERS = numbered(3_000, "maker");
+const TAKERS = numbered(20_000, "taker");
+
+/** Of each 15 offers 7 are taken whole, by the 20 trades of a block; the others are cancelled. */
+const OFFERS = 15;
+const TAKEN = 7;
+/** So many blocks long an offer stands, about. Until then trades are of offers that are not recorded. */
+const STANDING_BLOCKS = 20;
+const START = Date.parse("2026-01-01T00:00:00Z");
+const UNIT = 10n ** 18n;
+
+export class Exchange {
+  #state: number;
+  #number = 0;
+  #time = START;
+  #offerId = 0;
+  /** The offers that full blocks take from, and those that stand until they are cancelled. */
+  #taken: Offer[] = [];
+  #standing: Offer[] = [];
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  /** The next block. */
+  next(shape: Shape): Block {
+    this.#number += 1;
+    this.#time += shape.seconds * 1000;
+    const open = shape.offers > 0 ? this.#taken : this.#standing;
+    const trades = Array.from({ length: shape.trades }, (_, idx) => this.#trade(idx, open));
+    const isOld = this.#number > STANDING_BLOCKS;
+    const cancelled = this.#standing
+      .splice(0, isOld ? shape.cancellations : 0)
+      .map(({ given }) => given.id);
+    const offers = Array.from({ length: shape.offers }, () => this.#offer());
+    for (const offer of offers) {
+      (offer.given.id % OFFERS < TAKEN ? this.#taken : this.#standing).push(offer);
+    }
+    return {
+      number: this.#number,
+      time: new Date(this.#time),
+      trades,
+      cancelled,
+      offers: offers.map(({ given }) => given),
+    };
+  }
+
+  /** Where it is, to go on from there again: what was written since is taken back. */
+  save(): () => void {
+    const [state, number, time, offerId] = [this.#state, this.#number, this.#time, this.#offerId];
+    const copies = structuredClone([this.#taken, this.#standing]);
+    return () => {
+      [this.#state, this.#number, this.#time, this.#offerId] = [state, number, time, offerId];
+      [this.#taken = [], this.#standing = []] = structuredClone(copies);
+    };
+  }
+
+  #trade(idx: number, open: Offer[]): GivenTrade & Labels {
+    const at = this.#random(open.length);
+    const offer = this.#number > STANDING_BLOCKS ? pick(open, at) : this.#offer();
+    offer.sharesLeft -= 1;
+    if (offer.sharesLeft === 0) open.splice(at, 1);
+    const { pair, maker, lot_gem, bid_gem, market, sells, price } = offer.given;
+    return {
+      ...{
+        offer_id: offer.given.id,
+        pair,
+        maker,
+        taker: pick(TAKERS, this.#skewed(TAKERS.length)),
+      },
+      ...{ lot_gem, lot_amt: decimal(offer.lotShare), bid_gem, bid_amt: decimal(offer.bidShare) },
+      ...{ tx: this.#hash(), idx, market, sells, price },
+    };
+  }
+
+  #offer(): Offer {
+    this.#offerId += 1;
+    const market = pick(MARKETS, this.#random(3) === 0 ? 0 : this.#skewed(MARKETS.length));
+    const sells = this.#random(2) === 0;
+    const base = BigInt(this.#random(1e9)) * 10n ** 10n + BigInt(this.#random(1e9)) + 1n;
+    const quote = base * 2n + BigInt(this.#random(1e6)) * 10n ** 10n;
+    const [lotShare, bidShare] = sells ? [base, quote] : [quote, base];
+    // Twenty in each seven.
+    const taken = this.#offerId % OFFERS === 0 ? 2 : 3;
+    const shares = this.#offerId % OFFERS < TAKEN ? taken : 1000;
+    const [lotGem, bidGem] = sells
+      ? [market.baseGem, market.quoteGem]
+      : [market.quoteGem, market.baseGem];
+    const given = {
+      ...{ id: this.#offerId, pair: pairHash(lotGem, bidGem) },
+      ...{ maker: pick(MAKERS, this.#skewed(MAKERS.length)) },
+      ...{ lot_gem: lotGem, lot_amt: decimal(lotShare * BigInt(shares)) },
+      ...{ bid_gem: bidGem, bid_amt: decimal(bidShare * BigInt(shares)) },
+      ...{ tx: this.#hash(), market, sells },
+      // Half away from zero, as the database rounds.
+      price: decimal((2n * quote * UNIT + base) / (2n * base)),
+    };
+    return { given, lotShare, bidShare, sharesLeft: shares };
+  }
+
+  /** An integer from 0 to below the bound: mulberry32. */
+  #random(bound: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+  }
+
+  #skewed(bound: number): number {
+    return Math.floor((this.#random(bound) * this.#random(bound)) / bound);
+  }
+
+  #hash(): string {
+    let digits = "0x";
+    while (digits.length < 66)
+      digits += this.#random(2 ** 32)
+        .toString(16)
+        .padStart(8, "0");
+    return digits;
+  }
+}
+
+function pick<Item>(items: Item[], at: number): Item {
+  const item = items[at];
+  if (item === undefined) throw new Error(`there is no item ${at} of ${items.length}`);
+  return item;
+}
+
+const decimal = (units: bigint): string =>
+  `${units / UNIT}.${String(units % UNIT).padStart(18, "0")}`;

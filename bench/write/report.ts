@@ -1,0 +1,145 @@
+// What writing costs, as Markdown: the bounds, and what they are made of.
+import { median } from "../load/statistics.ts";
+import { table } from "../report/table.ts";
+import type { Server, Times, WriteResults } from "./results.ts";
+import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE, TURNS } from "./turns.ts";
+
+export interface Bound {
+  name: string;
+  value: string;
+  bound: string;
+  isReached: boolean;
+}
+
+/** What is to be reached, and what was. */
+export function boundsOf(server: Server): Bound[] {
+  const { growth, writtenLive, wal, takenBack, renamed } = server;
+  const bytes = (name: string, value: number, most: number): Bound => ({
+    ...{ name, value: `${whole(value)} B`, bound: `≤ ${whole(most)} B`, isReached: value <= most },
+  });
+  const most = (name: string, value: number, bound: number): Bound => ({
+    ...{ name, value: `${value.toFixed(2)} ×`, bound: `≤ ${bound} ×`, isReached: value <= bound },
+  });
+  const least = (name: string, value: number, bound: number): Bound => ({
+    ...{ name, value: `${value.toFixed(2)} ×`, bound: `≥ ${bound} ×`, isReached: value >= bound },
+  });
+  const bounds = [
+    bytes("indexes a trade, behind the long history", growth.indexes, 900),
+    bytes("heap and indexes a trade, behind the long history", growth.all, 1400),
+    bytes("indexes a trade, all written block by block", writtenLive.indexes, 900),
+    bytes("heap and indexes a trade, all written block by block", writtenLive.all, 1400),
+    bytes("write-ahead log a trade, in blocks of 20", wal.tradesAlone, 3000),
+    bytes("the same with 15 offers and 8 cancellations in each block", wal.block, 3000),
+  ];
+  for (const [times, pages, beside] of [
+    [server.times, server.pages, ""],
+    [server.timesBesideQuiet, server.pagesBesideQuiet, ", beside quiet pairs"],
+  ] as const) {
+    const time = (name: string): number => median(times[name] ?? []);
+    for (const name of [FULL_BLOCK, ONE_TRADE]) {
+      const rate = time(bareName(name)) / time(name);
+      bounds.push(least(`${name}: its rate against bare inserts${beside}`, rate, 0.4));
+    }
+    const empty = time(NO_ROW) / time(bareName(ONE_TRADE));
+    bounds.push(most(`${NO_ROW}: its time against a bare insert of one${beside}`, empty, 3));
+    if (beside !== "") continue;
+    for (const { name } of TURNS) {
+      const [many = NaN, few = NaN] = [pages[name], pages[fewName(name)]];
+      const longer = time(name) / time(fewName(name));
+      bounds.push(most(`${name}: time, the long history against the short`, longer, 1.2));
+      bounds.push(most(`${name}: pages, likewise`, many / few, 1.2));
+    }
+  }
+  const [first] = takenBack;
+  for (const { trades, milliseconds, pages } of takenBack.slice(1)) {
+    const name = `taking ${whole(trades)} trades back, for each of them`;
+    bounds.push(most(`${name}: time against 20`, milliseconds / (first?.milliseconds ?? NaN), 1.2));
+    bounds.push(most(`${name}: pages against 20`, pages / (first?.pages ?? NaN), 1.2));
+  }
+  bounds.push(
+    most("renaming a token: times a trade is written", renamed.touched / renamed.trades, 1),
+  );
+  return bounds;
+}
+
+export function writeReport(results: WriteResults): string {
+  const { machine, servers } = results;
+  const parts = [
+    "# What writing costs",
+    [
+      `- ${results.at}, by \`${results.command}\``,
+      `- ${whole(results.trades)} trades of history, and ${whole(results.fewTrades)}, at the same pace: ` +
+        "a block each minute, of 20 trades, 15 offers and 8 cancellations, in 50 markets",
+      `- medians of ${results.rounds} turns, which alternate, of 20 full or 40 other blocks each`,
+      `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
+        "client and database share them",
+      `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
+        (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
+      `- Node ${machine.node}, PostgreSQL ${servers.map((server) => server.postgresql).join(" and ")}`,
+    ].join("\n"),
+    "## What it is to reach",
+    boundsTable(servers),
+  ];
+  for (const server of servers) parts.push(`## PostgreSQL ${server.postgresql}`, details(server));
+  return `${parts.join("\n\n")}\n`;
+}
+
+function boundsTable(servers: Server[]): string {
+  const columns = servers.map(boundsOf);
+  const shown = ({ value, isReached }: Bound): string => (isReached ? value : `**${value}**`);
+  return table(
+    ["what", "bound", ...servers.map(({ postgresql }) => postgresql)],
+    (columns[0] ?? []).map(({ name, bound }, row) => [
+      ...[name, bound],
+      ...columns.map((bounds) => (bounds[row] === undefined ? "" : shown(bounds[row]))),
+    ]),
+  );
+}
+
+function details(server: Server): string {
+  const { wal, takenBack, renamed, registered } = server;
+  const row = (name: string, times: Times, pages: Record<string, number>): string[] => [
+    name,
+    ...[name, bareName(name), fewName(name)].map((key) =>
+      times[key] === undefined ? "" : median(times[key]).toFixed(2),
+    ),
+    ...[name, fewName(name)].map((key) => whole(pages[key] ?? NaN)),
+  ];
+  return [
+    table(
+      [
+        "a block of",
+        "ms",
+        "ms, bare inserts",
+        "ms, short history",
+        "pages",
+        "pages, short history",
+      ],
+      [
+        ...TURNS.map(({ name }) => row(name, server.times, server.pages)),
+        ...TURNS.map(({ name }) => {
+          const [, ...cells] = row(name, server.timesBesideQuiet, server.pagesBesideQuiet);
+          return [`${name}, beside ${whole(registered.pairs)} quiet pairs`, ...cells];
+        }),
+      ],
+    ),
+    table(
+      ["taken back", "ms a trade", "pages a trade"],
+      takenBack.map(({ trades, milliseconds, pages }) => [
+        ...[whole(trades), milliseconds.toFixed(3), pages.toFixed(1)],
+      ]),
+    ),
+    [
+      `- write-ahead log a trade: ${whole(wal.tradesAlone)} bytes in blocks of 20 trades, ` +
+        `${whole(wal.block)} with 15 offers and 8 cancellations in each, of ${whole(wal.trades)} trades, ` +
+        "with `full_page_writes = off`; with it on, of the first trades behind a checkpoint, " +
+        `${whole(wal.behindCheckpoint)}: what a checkpoint adds depends on how seldom they are`,
+      `- renaming a token of ${whole(renamed.trades)} trades writes ${whole(renamed.touched)} of them, ` +
+        `in ${renamed.milliseconds.toFixed(3)} ms each`,
+      `- registering a pair without trades, the last of ${whole(registered.pairs)}: ` +
+        `${registered.milliseconds.toFixed(2)} ms, ${whole(registered.pages)} pages`,
+    ].join("\n"),
+  ].join("\n\n");
+}
+
+const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });
