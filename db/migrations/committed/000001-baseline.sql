@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:16b4da61a68a2fc94dc3975a66ae97f9ca2e8008
+--! Hash: sha1:722d84e4cf19f9208b76393f0fcdd0647f4757a1
 --! Message: baseline
 
 -- The schemas, and what PUBLIC may do in them: nothing.
@@ -2762,6 +2762,9 @@ begin
   on conflict do nothing;
   before := ingest.take_turn();
 
+  -- Rows that were copied, or replicated, have not moved it.
+  perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
+  from public.dex_pair as pair;
   delete from dex_private.market_direction;
   perform ingest.refresh_pairs(array(
     select pair.id

@@ -13,6 +13,9 @@ begin
   on conflict do nothing;
   before := ingest.take_turn();
 
+  -- Rows that were copied, or replicated, have not moved it.
+  perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
+  from public.dex_pair as pair;
   delete from dex_private.market_direction;
   perform ingest.refresh_pairs(array(
     select pair.id
