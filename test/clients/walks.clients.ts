@@ -13,7 +13,7 @@ const TRADES = 10_000;
 const PAGE = 1000;
 const TRADES_A_BLOCK = 5;
 
-/** Five trades in a block, and four blocks in a second: under [TIME, IDX] four tie each time. */
+/** Five trades in a block, and four blocks in a second: blocks of one time are in the order of the chain. */
 const tradeAt = (ordinal: number): TradeRow =>
   aTrade({
     block: Math.floor(ordinal / TRADES_A_BLOCK),
@@ -107,7 +107,7 @@ async function walk(
 
 const ORDERS = [
   { orderBy: ["BLOCK_DESC"], sql: "trade.block desc, trade.id desc" },
-  { orderBy: ["TIME_DESC", "IDX_DESC"], sql: "trade.time desc, trade.idx desc, trade.id desc" },
+  { orderBy: ["TIME_DESC", "IDX_DESC"], sql: "trade.id desc" },
 ];
 
 const FORWARDS = [
