@@ -237,7 +237,11 @@ describe("the book", () => {
   ];
   it.each(cases)("shows of %s whether it is open: %s", async (_name, open, { offers, trades }) => {
     const plain = anOffer({ id: 1_000_000, side: "sell", base: "1", quote: "100" });
-    await write(database.writer, { offers: [plain, ...(offers ?? [])], trades: trades ?? [], head: 10 });
+    await write(database.writer, {
+      offers: [plain, ...(offers ?? [])],
+      trades: trades ?? [],
+      head: 10,
+    });
 
     expect(await figures()).toMatchObject({ ask: open ? "50" : "100" });
   });

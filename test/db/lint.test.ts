@@ -300,7 +300,9 @@ describe("what the pages of db show", () => {
 
   it("is accepted where a large table is changed step by step", async () => {
     const folder = join(REPOSITORY, "db/examples/day");
-    const steps = (await readdir(folder)).filter((name) => name.endsWith(".sql") && !name.includes("backfill")).sort();
+    const steps = (await readdir(folder))
+      .filter((name) => name.endsWith(".sql") && !name.includes("backfill"))
+      .sort();
     const texts = await Promise.all(steps.map((name) => readFile(join(folder, name), "utf8")));
     expect(await lintInTurn(texts)).toEqual(texts.map(() => []));
   });
@@ -381,10 +383,7 @@ describe("what is read", () => {
   });
 
   it.each([
-    [
-      "a function that nothing but the database uses",
-      "drop function dex_private.is_hash(text);",
-    ],
+    ["a function that nothing but the database uses", "drop function dex_private.is_hash(text);"],
     ["a check", "alter table dex_trade drop constraint dex_trade_idx_check;"],
     ["other words in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
     [
