@@ -22,12 +22,11 @@ export async function* readRows<Row>(
   format: Format<Row>,
 ): AsyncGenerator<Row & { line: number }> {
   let fields: Field[] | undefined;
-  for await (const csvRow of readCsv(path, name)) {
-    if (fields === undefined) {
-      fields = readHeader(csvRow, name, format);
-      continue;
+  for await (const csvRows of readCsv(path, name)) {
+    for (const csvRow of csvRows) {
+      if (fields === undefined) fields = readHeader(csvRow, name, format);
+      else yield readRow(csvRow, name, fields, format);
     }
-    yield readRow(csvRow, name, fields, format);
   }
   if (fields === undefined) {
     throw new LoadError(`${name} is empty: its first line names the columns: ${listed(format)}`);
