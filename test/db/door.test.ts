@@ -24,13 +24,6 @@ beforeAll(async () => {
   owner = await connect(database.url, { role: "dex_owner" });
   writer = await connect(database.url, { role: "dex_writer" });
 });
-beforeEach(async () => {
-  await database.empty();
-  await registerMarkets(database.writer);
-});
-afterEach(async () => {
-  expect(await verify(owner)).toEqual([]);
-});
 afterAll(async () => {
   await writer.end();
   await owner.end();
@@ -129,16 +122,31 @@ async function expectRefused(
 
 const KNOWN = trade({ tx: aHash("known"), idx: 4 });
 
-describe("behind block 100, which has a trade, offers 1 and 2, and a cancellation of 2 and of 70", () => {
-  beforeEach(async () => {
-    await block({
-      number: 100,
-      hash: HASH,
-      offers: [offer({ id: 1 }), offer({ id: 2 })],
-      trades: [KNOWN],
-      killed: [2, 70],
-    });
+const begin = async (): Promise<void> => {
+  await database.empty();
+  await registerMarkets(database.writer);
+};
+
+/** Block 100 has a trade, offers 1 and 2, and a cancellation of 2 and of 70. */
+async function beginAt100(): Promise<void> {
+  await begin();
+  await block({
+    number: 100,
+    hash: HASH,
+    offers: [offer({ id: 1 }), offer({ id: 2 })],
+    trades: [KNOWN],
+    killed: [2, 70],
   });
+}
+
+const expectVerified = async (): Promise<void> => {
+  expect(await verify(owner)).toEqual([]);
+};
+
+describe("behind block 100, which has a trade, offers 1 and 2, and a cancellation of 2 and of 70", () => {
+  // Nothing of what is refused changes anything, so that one beginning is enough.
+  beforeAll(beginAt100);
+  afterAll(expectVerified);
 
   const HEX64 = "0x and 64 hex digits in lower case";
   it.each<[string, Given, string | RegExp, string?]>([
@@ -333,7 +341,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       { killed: [70] },
       "killed: offer 70 was cancelled in block 100",
     ],
-  ])("%s are, or is, refused", async (_name, given, message, ...[code]) => {
+  ])("with %s, it is refused", async (_name, given, message, ...[code]) => {
     const whole = { trades: [trade({ idx: 900 })], offers: [offer()], ...given };
     await expectRefused(() => block(whole), message, code);
   });
@@ -419,6 +427,11 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       );
     },
   );
+});
+
+describe("from block 100 on", () => {
+  beforeEach(beginAt100);
+  afterEach(expectVerified);
 
   it("what is refused is written when it is mended", async () => {
     await expect(block({ trades: [trade({ lot_amt: "-1" })] })).rejects.toThrow(
@@ -484,82 +497,87 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
   });
 });
 
-it("the first block may be any, block 0 too", async () => {
-  await block({ number: 0, parent: HASH });
-  expect(await head()).toEqual([{ block: 0 }]);
-  expect(await takeBack(0)).toBe(0);
-});
+describe("from nothing on", () => {
+  beforeEach(begin);
+  afterEach(expectVerified);
 
-it("an empty block moves the head, and leaves everything else", async () => {
-  await block({ number: 5, trades: [trade()] });
-  await block({ number: 6, at: "2026-01-01T00:02:00Z" });
-  const { rows } = await owner.query("select block, time from dex_head");
-  expect(rows).toEqual([{ block: 6, time: new Date("2026-01-01T00:02:00Z") }]);
-  expect(await ids()).toEqual([1]);
-});
-
-it("offers, trades and cancellations of one block are of each other", async () => {
-  const made = { lot_gem: WETH, bid_gem: DAI, lot_amt: "10", bid_amt: "1000" };
-  await block({
-    offers: [offer({ id: 1, ...made }), offer({ id: 2, ...made }), offer({ id: 3, ...made })],
-    trades: [trade({ offer_id: 1, lot_amt: "10" }), trade({ offer_id: 3, lot_amt: "4" })],
-    killed: [2],
-  });
-  const { rows } = await owner.query("select id, killed, filled from dex_offer order by id");
-  expect(rows).toEqual([
-    { id: 1, killed: 0, filled: true },
-    { id: 2, killed: 101, filled: false },
-    { id: 3, killed: 0, filled: false },
-  ]);
-  const standing = await owner.query("select offer_id from dex_private.standing_offer");
-  expect(standing.rows).toEqual([{ offer_id: 3 }]);
-});
-
-describe("blocks without rows", () => {
-  it("go once they are more than 1,000 behind the head, and those with rows stay", async () => {
-    await block({ number: 10 });
-    await block({ number: 11, trades: [trade()] });
-    await block({ number: 12, offers: [offer()] });
-    await block({ number: 13, killed: [999_999] });
-    await block({ number: 14 });
-    await block({ number: 1010 });
-    expect(await blocks()).toEqual([10, 11, 12, 13, 14, 1010]);
-    await block({ number: 1011 });
-    expect(await blocks()).toEqual([11, 12, 13, 14, 1010, 1011]);
-    await block({ number: 1015 });
-    expect(await blocks()).toEqual([11, 12, 13, 1010, 1011, 1015]);
-    await block({ number: 500_000, trades: [trade()] });
-    expect(await blocks()).toEqual([11, 12, 13, 500_000]);
+  it("the first block may be any, block 0 too", async () => {
+    await block({ number: 0, parent: HASH });
+    expect(await head()).toEqual([{ block: 0 }]);
+    expect(await takeBack(0)).toBe(0);
   });
 
-  it("have the head on the last that is there, where it is taken back to one that went", async () => {
-    await block({ number: 11, trades: [trade()] });
-    await block({ number: 12 });
-    await block({ number: 5000 });
-    expect(await takeBack(4000)).toBe(0);
-    expect(await head()).toEqual([{ block: 11 }]);
+  it("an empty block moves the head, and leaves everything else", async () => {
+    await block({ number: 5, trades: [trade()] });
+    await block({ number: 6, at: "2026-01-01T00:02:00Z" });
+    const { rows } = await owner.query("select block, time from dex_head");
+    expect(rows).toEqual([{ block: 6, time: new Date("2026-01-01T00:02:00Z") }]);
+    expect(await ids()).toEqual([1]);
   });
 
-  it("are as few as there are within 1,000, however long nothing happens", async () => {
-    await block({ number: 1, trades: [trade()] });
-    await writer.query(
-      `select ingest.write_block(number, $1)
+  it("offers, trades and cancellations of one block are of each other", async () => {
+    const made = { lot_gem: WETH, bid_gem: DAI, lot_amt: "10", bid_amt: "1000" };
+    await block({
+      offers: [offer({ id: 1, ...made }), offer({ id: 2, ...made }), offer({ id: 3, ...made })],
+      trades: [trade({ offer_id: 1, lot_amt: "10" }), trade({ offer_id: 3, lot_amt: "4" })],
+      killed: [2],
+    });
+    const { rows } = await owner.query("select id, killed, filled from dex_offer order by id");
+    expect(rows).toEqual([
+      { id: 1, killed: 0, filled: true },
+      { id: 2, killed: 101, filled: false },
+      { id: 3, killed: 0, filled: false },
+    ]);
+    const standing = await owner.query("select offer_id from dex_private.standing_offer");
+    expect(standing.rows).toEqual([{ offer_id: 3 }]);
+  });
+
+  describe("blocks without rows", () => {
+    it("go once they are more than 1,000 behind the head, and those with rows stay", async () => {
+      await block({ number: 10 });
+      await block({ number: 11, trades: [trade()] });
+      await block({ number: 12, offers: [offer()] });
+      await block({ number: 13, killed: [999_999] });
+      await block({ number: 14 });
+      await block({ number: 1010 });
+      expect(await blocks()).toEqual([10, 11, 12, 13, 14, 1010]);
+      await block({ number: 1011 });
+      expect(await blocks()).toEqual([11, 12, 13, 14, 1010, 1011]);
+      await block({ number: 1015 });
+      expect(await blocks()).toEqual([11, 12, 13, 1010, 1011, 1015]);
+      await block({ number: 500_000, trades: [trade()] });
+      expect(await blocks()).toEqual([11, 12, 13, 500_000]);
+    });
+
+    it("have the head on the last that is there, where it is taken back to one that went", async () => {
+      await block({ number: 11, trades: [trade()] });
+      await block({ number: 12 });
+      await block({ number: 5000 });
+      expect(await takeBack(4000)).toBe(0);
+      expect(await head()).toEqual([{ block: 11 }]);
+    });
+
+    it("are as few as there are within 1,000, however long nothing happens", async () => {
+      await block({ number: 1, trades: [trade()] });
+      await writer.query(
+        `select ingest.write_block(number, $1)
       from generate_series(2, 5000) as number`,
-      [AT],
-    );
-    // Block 1, and 4000 to 5000.
-    expect(await blocks()).toHaveLength(1002);
+        [AT],
+      );
+      // Block 1, and 4000 to 5000.
+      expect(await blocks()).toHaveLength(1002);
+    });
   });
-});
 
-it("rows are written as they are given: a whole block by the factories, read back", async () => {
-  const given: TradeRow = aTrade({ id: 7, taker: anAddress("t"), idx: 3 });
-  await write(database.writer, { trades: [given] });
-  const { rows } = await owner.query(
-    `select id::integer, offer_id, pair, maker, taker, lot_gem, trim_scale(lot_amt)::text as lot_amt,
+  it("rows are written as they are given: a whole block by the factories, read back", async () => {
+    const given: TradeRow = aTrade({ id: 7, taker: anAddress("t"), idx: 3 });
+    await write(database.writer, { trades: [given] });
+    const { rows } = await owner.query(
+      `select id::integer, offer_id, pair, maker, taker, lot_gem, trim_scale(lot_amt)::text as lot_amt,
       bid_gem, trim_scale(bid_amt)::text as bid_amt, block, tx, idx
     from dex_trade`,
-  );
-  const { time: _, ...expected } = given;
-  expect(rows).toEqual([expected]);
+    );
+    const { time: _, ...expected } = given;
+    expect(rows).toEqual([expected]);
+  });
 });
