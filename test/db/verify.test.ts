@@ -34,6 +34,10 @@ it("finds nothing in what was written through the door", async () => {
   expect(await verify(owner)).toEqual([]);
 });
 
+/** A row that stands, with other keys. */
+const added = (table: string, columns: string): string =>
+  `insert into dex_private.${table} select ${columns} from dex_private.${table} limit 1`;
+
 const DAMAGE: [damage: string, row: RegExp][] = [
   ["delete from dex_private.market_direction where act = 'buy'", /^dex_private.market_direction /],
   ["update dex_pair set base_precision = 6 where base = 'WETH'", /^dex_pair 0x/],
@@ -59,6 +63,53 @@ const DAMAGE: [damage: string, row: RegExp][] = [
   ["delete from dex_block where number = 7200", /^dex_block 7200$/],
   ["update dex_block set first_trade = 3 where number = 7200", /^dex_block 7200$/],
   ["update dex_private.write_state set last_trade = 1", /^dex_private.write_state /],
+  ["update dex_private.write_state set head = 3600", /^dex_private.write_state /],
+  ["delete from dex_private.write_state", /^dex_private.write_state true$/],
+  ["update dex_private.market_direction set market = 'X'", /^dex_private.market_direction /],
+  [
+    added("market_direction", "'one', 'other', market_id, market, act, lot_tkn, bid_tkn"),
+    /^dex_private.market_direction one other$/,
+  ],
+  ["update dex_pair set quote = 'SAI' where quote = 'DAI'", /^dex_pair 0x/],
+  ["update dex_token set symbol = 'SAI' where symbol = 'DAI'", /^dex_pair 0x/],
+  ["update dex_trade set act = 'buy' where id = 1", /^dex_trade 1$/],
+  ["update dex_trade set lot_tkn = 'weth' where id = 1", /^dex_trade 1$/],
+  ["update dex_trade set market_id = 2 where id = 1", /^dex_trade 1$/],
+  ["update dex_trade set lot_amt = 2.000000000000000000 where id = 1", /^dex_trade 1$/],
+  ["delete from dex_trade where id = 3", /^dex_private.minute_figure /],
+  ["update dex_offer set price = null where id = 1", /^dex_offer 1$/],
+  ["update dex_offer set killed = 7200 where id = 1", /^dex_private.cancellation 1$/],
+  ["update dex_offer set killed = 0 where id = 2", /^dex_private.cancellation 2$/],
+  ["update dex_offer set closed = true where id = 1", /^dex_offer 1$/],
+  ["delete from dex_offer where id = 1", /^dex_private.offer_left 1$/],
+  ["insert into dex_private.offer_left values (99, 1)", /^dex_private.offer_left 99$/],
+  ["update dex_private.cancellation set block = 7200", /^dex_private.cancellation 2$/],
+  ["insert into dex_private.cancellation values (3, 7200)", /^dex_private.cancellation 3$/],
+  [
+    "update dex_private.standing_offer set price = 1 where offer_id = 1",
+    /^dex_private.standing_offer 1$/,
+  ],
+  ["delete from dex_private.minute_figure", /^dex_private.minute_figure /],
+  [
+    "insert into dex_private.minute_figure select market_id, start + interval '1 day', 1, 1, 1, 1, 1, 1, 1, 0, 0 from dex_private.minute_figure limit 1",
+    /^dex_private.minute_figure /,
+  ],
+  ["update dex_private.hour_figure set quote_amt = 1", /^dex_private.hour_figure /],
+  [
+    "insert into dex_private.hour_figure select market_id, start + interval '1 day', 1, 1, 1, 1, 1, 1, 1, 0, 0 from dex_private.hour_figure limit 1",
+    /^dex_private.hour_figure /,
+  ],
+  ["update dex_private.market_figure set bid = 1", /^dex_private.market_figure /],
+  [
+    "insert into dex_private.market_figure select (json_populate_record(kept, '{\"market_id\": 99}')).* from dex_private.market_figure as kept limit 1",
+    /^dex_private.market_figure 99$/,
+  ],
+  ["update dex_block set has_rows = false where number = 7200", /^dex_block 7200$/],
+  [
+    "update dex_block set time = time + interval '1 minute' where number = 7200",
+    /^dex_block 7200$/,
+  ],
+  ["delete from dex_block where number = 3600", /^dex_block 3600$/],
 ];
 
 it.each(DAMAGE)("tells what was changed by: %s", async (damage, row) => {
@@ -102,6 +153,27 @@ describe("the command", () => {
     expect(told.differences).toHaveLength(1);
     await database.owner.query("select ingest.rebuild()");
     expect(await run()).toMatchObject({ code: 0 });
+  });
+
+  it("says how it is used", async () => {
+    const { code, stdout } = await run("--help");
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: npm run db:verify \[-- --json\]\n/) as string,
+    });
+  });
+
+  it("exits 2 where it could not look, and says why", async () => {
+    const nowhere = new URL(database.url);
+    nowhere.pathname = "/dex_nowhere";
+    const ran = await promisify(execFile)("node_modules/.bin/node", ["db/commands/verify.ts"], {
+      cwd: REPOSITORY,
+      env: { ...process.env, DATABASE_OWNER_URL: nowhere.href },
+    }).catch((error: unknown) => error as { code: number; stderr: string });
+    expect(ran).toMatchObject({
+      code: 2,
+      stderr: 'The database could not be verified: database "dex_nowhere" does not exist\n',
+    });
   });
 
   it("exits 2 for what it does not know", async () => {

@@ -72,24 +72,43 @@ create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
 as $$
 begin
-  insert into dex_private.minute_figure as kept
-  select *
-  from dex_private.figures_from(first_trade, '1 minute')
-  on conflict (market_id, start) do update
-  set
-    trades = kept.trades + excluded.trades,
-    base_amt = kept.base_amt + excluded.base_amt,
-    quote_amt = kept.quote_amt + excluded.quote_amt,
-    open = coalesce(kept.open, excluded.open),
-    high = greatest(kept.high, excluded.high),
-    low = least(kept.low, excluded.low),
-    close = coalesce(excluded.close, kept.close),
-    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
-    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
-
+  with minutes as materialized (
+    select *
+    from dex_private.figures_from(first_trade, '1 minute')
+  ),
+  kept_minutes as (
+    insert into dex_private.minute_figure as kept
+    select *
+    from minutes
+    on conflict (market_id, start) do update
+    set
+      trades = kept.trades + excluded.trades,
+      base_amt = kept.base_amt + excluded.base_amt,
+      quote_amt = kept.quote_amt + excluded.quote_amt,
+      open = coalesce(kept.open, excluded.open),
+      high = greatest(kept.high, excluded.high),
+      low = least(kept.low, excluded.low),
+      close = coalesce(excluded.close, kept.close),
+      unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
+      unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt
+  )
   insert into dex_private.hour_figure as kept
-  select *
-  from dex_private.figures_from(first_trade, '1 hour')
+  select
+    figure.market_id,
+    dex_private.hour_of(figure.start),
+    sum(figure.trades),
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+    max(figure.high),
+    min(figure.low),
+    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+    sum(figure.unpriced_trades),
+    sum(figure.unpriced_quote_amt)
+  from minutes as figure
+  group by
+    figure.market_id,
+    dex_private.hour_of(figure.start)
   on conflict (market_id, start) do update
   set
     trades = kept.trades + excluded.trades,

@@ -75,13 +75,15 @@ comment on view dex_private.misplaced_block is 'Blocks that are missing, or are 
 -- An id that was taken back is told by no trade, but by the block after it.
 create view dex_private.derived_write_state as
 select
-  kept.one_row,
+  one.row as one_row,
   head.number as head,
   greatest(
     kept.last_trade,
     head.first_trade - 1,
-    (select max(trade.id) from public.dex_trade as trade)
+    (select max(trade.id) from public.dex_trade as trade),
+    0
   ) as last_trade
-from dex_private.write_state as kept
+from (values (true)) as one (row)
+left join dex_private.write_state as kept on true
 left join dex_private.last_block as head on true;
 comment on view dex_private.derived_write_state is 'What write_state is to hold, but for its epoch.';
