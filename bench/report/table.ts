@@ -74,9 +74,8 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
     lines.push(
       `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
         `while another is connected, ${whole(bulkLoad.loadBeside)}; ` +
-        `COPY of the same files without a trigger ${whole(bulkLoad.copy)}, with one that derives ` +
-        `each row's columns ${whole(bulkLoad.copyDerived)}; COPY of files in which those stand, without a ` +
-        `trigger, ${whole(bulkLoad.copyWhole)} (medians of ${bulkLoad.rounds})`,
+        `COPY of the same files ${whole(bulkLoad.copy)}, of files in which the derived columns stand ` +
+        `${whole(bulkLoad.copyWhole)} (medians of ${bulkLoad.rounds})`,
     );
   }
   return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:fdb88d0df9cfa533f24dac776104630e3f9f4653
+--! Hash: sha1:fbfc135f7b97ddf82b271edf352104df853c24eb
 --! Message: baseline
 
 -- The schemas, and what PUBLIC may do in them: nothing.
@@ -1169,7 +1169,8 @@ $$;
 comment on function dex_private.keep_best_offers(integer[]) is 'Finds the best prices of the standing book of these markets anew.';
 
 -- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
--- wrote beside the door.
+-- wrote beside the door. Labels are asked for without amounts, so that the planner finds them once for each two
+-- tokens.
 
 create view dex_private.mislabelled_trade as
 select
@@ -1179,9 +1180,9 @@ select
   label.act,
   label.lot_tkn,
   label.bid_tkn,
-  label.price
+  dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
 from public.dex_trade as trade
-cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, null, null) as label
 where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
   is distinct from (
     label.market_id,
@@ -1189,7 +1190,7 @@ where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, t
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    label.price
+    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
   );
 comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
 
@@ -1201,11 +1202,11 @@ select
   label.act,
   label.lot_tkn,
   label.bid_tkn,
-  label.price,
+  dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
   offer.closed or kept.lot_amt <= 0 as filled
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
-cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, null, null) as label
 where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
   is distinct from (
     label.market_id,
@@ -1213,7 +1214,7 @@ where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, o
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    label.price,
+    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
     offer.closed or kept.lot_amt <= 0
   );
 comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';

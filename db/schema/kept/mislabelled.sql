@@ -1,5 +1,6 @@
 -- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
--- wrote beside the door.
+-- wrote beside the door. Labels are asked for without amounts, so that the planner finds them once for each two
+-- tokens.
 
 create view dex_private.mislabelled_trade as
 select
@@ -9,9 +10,9 @@ select
   label.act,
   label.lot_tkn,
   label.bid_tkn,
-  label.price
+  dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
 from public.dex_trade as trade
-cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, null, null) as label
 where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
   is distinct from (
     label.market_id,
@@ -19,7 +20,7 @@ where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, t
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    label.price
+    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
   );
 comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
 
@@ -31,11 +32,11 @@ select
   label.act,
   label.lot_tkn,
   label.bid_tkn,
-  label.price,
+  dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
   offer.closed or kept.lot_amt <= 0 as filled
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
-cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, null, null) as label
 where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
   is distinct from (
     label.market_id,
@@ -43,7 +44,7 @@ where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, o
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    label.price,
+    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
     offer.closed or kept.lot_amt <= 0
   );
 comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';
