@@ -1,8 +1,19 @@
 // What Prettier does not settle.
 import js from "@eslint/js";
 import prettier from "eslint-config-prettier";
+import { createNodeResolver, importX } from "eslint-plugin-import-x";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
+
+// Imports go one way: main and compose → rest, graphql → http → db. The commands of db/ put together what
+// they need, as main does.
+const ONE_WAY = [
+  { target: "./db", from: ["./server", "./rest"] },
+  { target: "./server/http", from: "./server", except: ["./http"] },
+  { target: "./server/graphql", from: "./server", except: ["./graphql", "./http"] },
+  { target: ["./server/http", "./server/graphql"], from: "./rest" },
+  { target: "./rest", from: "./server", except: ["./http"] },
+];
 
 export default defineConfig([
   globalIgnores([
@@ -20,7 +31,10 @@ export default defineConfig([
         tsconfigRootDir: import.meta.dirname,
       },
     },
+    plugins: { "import-x": importX },
+    settings: { "import-x/resolver-next": [createNodeResolver({ extensions: [".ts", ".js"] })] },
     rules: {
+      "import-x/no-restricted-paths": ["error", { basePath: import.meta.dirname, zones: ONE_WAY }],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
@@ -35,6 +49,7 @@ export default defineConfig([
     },
   },
   { files: ["db/connect.ts"], rules: { "no-restricted-imports": "off" } },
+  { files: ["db/commands/*.ts"], rules: { "import-x/no-restricted-paths": "off" } },
   {
     // Jest and the linters find what they configure by the default export.
     files: ["*.config.js", "test/cluster-*.ts", "test/faults/*-counts.ts"],

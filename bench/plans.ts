@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import prettier from "prettier";
 import { connect, makePool } from "../db/connect.ts";
-import { makeApp } from "../server/app.ts";
+import { makeApp } from "../server/compose.ts";
 import { graphqlCases, readFacts, restCases } from "./cases.ts";
 import { requestTo } from "./compare.ts";
 import { makeData } from "./data/make.ts";

@@ -1,6 +1,6 @@
 // Sends an envelope.
 import type { Request, Response } from "express";
-import { answerTagged, gzip, tagOf } from "../server/tagged-answer.ts";
+import { answerTagged, gzip, tagOf } from "../server/http/etag-answer.ts";
 
 // Figures stand until the head moves, which is every few seconds at most: a cache in front may
 // answer a burst of the same request, and nobody sees a figure more than a second late.

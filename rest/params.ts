@@ -1,7 +1,7 @@
 // What a request's path and query string say, checked by what is declared of them here.
 import type { Request } from "express";
 import { z } from "zod";
-import { BadParameter, UnknownPair } from "../server/errors.ts";
+import { BadParameter, UnknownPair } from "../server/http/errors.ts";
 
 /** The symbols of a pair as the client wrote them, in any case. */
 export interface PairName {

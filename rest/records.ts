@@ -1,6 +1,6 @@
 // Rows of a query → the `data` of an envelope.
 import { z } from "zod";
-import { UnknownPair } from "../server/errors.ts";
+import { UnknownPair } from "../server/http/errors.ts";
 
 /** A row's record, and the BASE/QUOTE it is listed under. */
 export interface KeyedRow {

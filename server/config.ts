@@ -4,11 +4,11 @@ import { z } from "zod";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
-import type { TrustedProxies } from "./client-address.ts";
+import type { TrustedProxies } from "./http/client-address.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import { HTTP_BOUNDS, type HttpBounds } from "./http-server.ts";
-import { LOG_LEVELS, type LogLevel } from "./observe/log.ts";
+import type { RateLimit } from "./http/rate-limit.ts";
+import { HTTP_BOUNDS, type HttpBounds } from "./http/http-server.ts";
+import { LOG_LEVELS, type LogLevel } from "./http/observe/log.ts";
 
 export interface Config {
   /** HOST: the address to listen on. Default 127.0.0.1, this machine alone. */

@@ -1,12 +1,12 @@
 // Runs the service: the only file that touches the process.
 import { parseArgs } from "node:util";
 import { startLive } from "../db/simulate/live.ts";
-import { makeApp } from "./app.ts";
+import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
 import { readConfig } from "./config.ts";
-import { finishAnswers, listen } from "./listen.ts";
-import { openLog } from "./observe/log.ts";
-import { metricsServer } from "./observe/serve-metrics.ts";
+import { finishAnswers, listen } from "./http/listen.ts";
+import { openLog } from "./http/observe/log.ts";
+import { metricsServer } from "./http/observe/serve-metrics.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";

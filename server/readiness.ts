@@ -5,9 +5,9 @@ import type { Database } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
 import { pendingMigrations } from "../db/migrations.ts";
 import { findUnreadable } from "../rest/queries/probe.ts";
-import { databaseFailure } from "./database-failure.ts";
-import type { DatabaseGate } from "./database-gate.ts";
-import { DatabaseNotReady } from "./errors.ts";
+import { databaseFailure } from "./http/database-failure.ts";
+import type { DatabaseGate } from "./http/database-gate.ts";
+import { DatabaseNotReady } from "./http/errors.ts";
 
 export interface ReadinessOptions {
   db: Database;

@@ -3,7 +3,7 @@
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import AjvOf2020 from "ajv/dist/2020.js";
 import { failureName, openapiDocument } from "../rest/openapi/document.ts";
-import { failures } from "../rest/openapi/failures.ts";
+import { failures } from "../rest/openapi/error-responses.ts";
 
 /** A request, and what it was answered. */
 export interface Exchanged {

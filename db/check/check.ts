@@ -16,7 +16,6 @@ import {
 } from "./history.ts";
 import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
-import { findStaleSdl } from "./sdl.ts";
 import { applyOnly, makeShadow, type Shadow } from "./shadow.ts";
 
 /** The schemas that our migrations make, and that are compared. */
@@ -28,6 +27,8 @@ export interface CheckOptions {
   shadow: ShadowUrls;
   /** The schemas that GraphQL shows. */
   exposed: string[];
+  /** Looks at a database that the migrations have just made: what follows from them is tracked elsewhere. */
+  checkMade: (url: string) => Promise<Finding[]>;
   /** Hears of the shadow, so that it can be dropped where the check is broken off. */
   onShadow?: (shadow: Shadow) => void;
 }
@@ -62,7 +63,7 @@ interface Live {
  * could not be checked: it does not answer, has no roles, or no shadow can be made.
  */
 export async function checkDatabase(options: CheckOptions): Promise<CheckResult> {
-  const { url, exposed } = options;
+  const { url, exposed, checkMade } = options;
   const committed = await committedMigrations();
   const live = await readLive(url, exposed);
   const changed = findChangedFiles(committed);
@@ -104,7 +105,7 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
           committed.map(({ file }) => file),
         );
       }
-      result.findings.push(...(await findStaleSdl(shadow.url)));
+      result.findings.push(...(await checkMade(shadow.url)));
     } finally {
       await shadow.drop();
     }

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { checkDatabase } from "../check/check.ts";
 import { reportLines } from "../check/report.ts";
 import type { Shadow } from "../check/shadow.ts";
+import { findStaleSdl } from "../../server/graphql/schema/stale-sdl.ts";
 import { errorText } from "../error-text.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
@@ -23,6 +24,7 @@ try {
     url,
     shadow: shadowUrls(url, process.env),
     exposed: exposedSchemas(process.env["EXPOSED_SCHEMAS"]),
+    checkMade: findStaleSdl,
     onShadow: (made) => (shadow = made),
   });
   console.log(

@@ -1,12 +1,12 @@
 // The OpenAPI document, made of what the endpoints declare of themselves.
 import { z } from "zod";
-import { health, type HealthPath } from "../../server/health.ts";
-import { release } from "../../server/release.ts";
+import { health, type HealthPath } from "../../server/http/health.ts";
+import { release } from "../../server/http/release.ts";
 import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
 import { pairInPath, type Parameter } from "../params.ts";
-import { v1 } from "../v1/endpoints.ts";
-import { v2 } from "../v2/endpoints.ts";
-import { failures, type Failure } from "./failures.ts";
+import { v1 } from "../v1/v1-endpoints.ts";
+import { v2 } from "../v2/v2-endpoints.ts";
+import { failures, type Failure } from "./error-responses.ts";
 import { headers, OF_ANY_ORIGIN, OF_A_FIGURE, OF_THE_REQUEST, type HeaderName } from "./headers.ts";
 import { Schemas } from "./schemas.ts";
 

@@ -2,10 +2,10 @@
 import { Router } from "express";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { policyOf } from "../../server/page-policy.ts";
-import { readOnlyRoute } from "../../server/read-only-route.ts";
-import { STANDING_HEADERS, standingHeadersWith } from "../../server/standing-headers.ts";
-import { answerTagged, gzip, tagOf, type Tagged } from "../../server/tagged-answer.ts";
+import { policyOf } from "../../server/http/content-security-policy.ts";
+import { readOnlyRoute } from "../../server/http/read-only-route.ts";
+import { STANDING_HEADERS, standingHeadersWith } from "../../server/http/standing-headers.ts";
+import { answerTagged, gzip, tagOf, type Tagged } from "../../server/http/etag-answer.ts";
 
 /** What the service brings changes with a release only; a browser asks again after five minutes. */
 const CACHE_CONTROL = "public, max-age=300";

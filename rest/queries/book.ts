@@ -1,7 +1,7 @@
 // The book of one market at the head, from dex_book.
 import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
-import { UnknownPair } from "../../server/errors.ts";
+import { UnknownPair } from "../../server/http/errors.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
 import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";

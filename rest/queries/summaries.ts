@@ -1,7 +1,7 @@
 // The last 24 hours of each market, from dex_summary.
 import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
-import { isoMoment } from "../envelope.ts";
+import { isoMoment } from "../../server/http/envelope.ts";
 import type { PairName } from "../params.ts";
 import { decimal, pairKey, signedDecimal, type KeyedRow } from "../records.ts";
 import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";

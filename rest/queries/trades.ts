@@ -1,8 +1,8 @@
 // The trades of one market.
 import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
-import { UnknownPair } from "../../server/errors.ts";
-import { isoMoment } from "../envelope.ts";
+import { UnknownPair } from "../../server/http/errors.ts";
+import { isoMoment } from "../../server/http/envelope.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
 import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";

@@ -3,7 +3,7 @@
 import { findBreakingChanges, type GraphQLSchema } from "graphql";
 import { makeSchema } from "postgraphile";
 import type { Database } from "../../db/connect.ts";
-import { databaseFailure } from "../database-failure.ts";
+import { databaseFailure } from "../http/database-failure.ts";
 
 /** What EXPOSED_SCHEMAS names cannot be shown beside what is there; the message says why. */
 export class SchemaConflict extends Error {

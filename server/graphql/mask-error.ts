@@ -1,8 +1,8 @@
 // What a client is told of an error: its own mistakes in full, everything else without the insides.
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
-import { databaseFailure } from "../database-failure.ts";
-import { graphqlCode } from "./error-codes.ts";
+import { databaseFailure } from "../http/database-failure.ts";
+import { graphqlCode } from "../http/error-codes.ts";
 import { timeoutMessage } from "./limits/timeouts.ts";
 
 /** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */

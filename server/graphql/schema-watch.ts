@@ -5,7 +5,7 @@
 // are. It takes the reader's rights and nothing more.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../db/connect.ts";
-import { databaseFailure } from "../database-failure.ts";
+import { databaseFailure } from "../http/database-failure.ts";
 
 export interface CatalogWatchOptions {
   /** Asked for the state of the catalogs. */

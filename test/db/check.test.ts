@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkDatabase, type CheckResult } from "../../db/check/check.ts";
+import { findStaleSdl } from "../../server/graphql/schema/stale-sdl.ts";
 import type { Finding } from "../../db/check/finding.ts";
 import { readCatalog } from "../../db/check/catalog.ts";
 import { findDrift } from "../../db/check/drift.ts";
@@ -58,6 +59,7 @@ const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult
     url,
     shadow: shadowUrls(url, {}),
     exposed,
+    checkMade: findStaleSdl,
     onShadow: (shadow) => shadows.push(new URL(shadow.url).pathname.slice(1)),
   });
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { makePool } from "../../db/connect.ts";
 import { settings } from "../../server/config.ts";
-import { Metrics } from "../../server/observe/metrics.ts";
+import { Metrics } from "../../server/http/observe/metrics.ts";
 
 const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
 

@@ -10,7 +10,7 @@ import { connect, makePool } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
 import { LoadError } from "../../db/load/load-error.ts";
 import { loadRows } from "../../db/load/write.ts";
-import { HTTP_BOUNDS } from "../../server/http-server.ts";
+import { HTTP_BOUNDS } from "../../server/http/http-server.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { graphql, type Asked } from "../exchange-http.ts";

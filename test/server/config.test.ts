@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { GRAPHQL_LIMITS } from "../../server/graphql/limits/limits.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
-import { HTTP_BOUNDS } from "../../server/http-server.ts";
+import { HTTP_BOUNDS } from "../../server/http/http-server.ts";
 
 /** The lines that say what is wrong with this environment. */
 function complaints(env: Record<string, string>): string[] {

@@ -1,6 +1,6 @@
 // Reads the body of a GraphQL request, as far as it may be long.
 import { raw, type RequestHandler } from "express";
-import { BodyTooLarge } from "../../errors.ts";
+import { BodyTooLarge } from "../../http/errors.ts";
 
 /** What body-parser says of a body that is too long, and of one that did not come as announced. */
 const TOO_LARGE = "entity.too.large";

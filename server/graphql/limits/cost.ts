@@ -8,7 +8,7 @@ import type { GraphQLError } from "graphql";
 import type { Amount, Demand, ListDemand, OperationDemand } from "./demand.ts";
 import { givenVariable, type GivenVariables } from "./given-variables.ts";
 import type { GraphqlLimits } from "./limits.ts";
-import { refusal } from "./refusal.ts";
+import { refusal } from "./limit-error.ts";
 
 const COUNT_COST = 10;
 const SKIPPED_PER_COST = 100;

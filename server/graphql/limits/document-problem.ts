@@ -17,7 +17,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { GraphqlLimits } from "./limits.ts";
-import { refusal } from "./refusal.ts";
+import { refusal } from "./limit-error.ts";
 
 /**
  * What of this document is more than the limits allow; undefined where nothing is, and for one that

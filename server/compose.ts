@@ -1,0 +1,216 @@
+// The service, put together: what it serves, in the order in which a request meets it.
+import compression from "compression";
+import express, { type Express } from "express";
+import { EventEmitter } from "node:events";
+import type { RequestListener, Server } from "node:http";
+import type { Database, Pool } from "../db/connect.ts";
+import { v1Envelope, v2Envelope } from "./http/envelope.ts";
+import { answerFailures } from "../rest/error-handler.ts";
+import { LastHead } from "./http/last-head.ts";
+import { referenceRouter } from "../rest/openapi/serve.ts";
+import { versionRouter } from "../rest/endpoint.ts";
+import { v1 } from "../rest/v1/v1-endpoints.ts";
+import { v2 } from "../rest/v2/v2-endpoints.ts";
+import type { AnswerStore } from "./http/cache/answer-store.ts";
+import { answerFromMemory, storeOf, type CacheOptions } from "./http/cache/answers-from-memory.ts";
+import { WholeAnswersPlugin } from "./http/cache/complete-answers.ts";
+import { queryFromAnyOrigin, readFromAnyOrigin } from "./http/cross-origin.ts";
+import { withFrontHeaders } from "./http/front-headers.ts";
+import { refuseBy, type Refuse } from "./http/front-refusal.ts";
+import { readEmptyBody } from "./graphql/empty-bodies.ts";
+import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
+import { DatabaseGate } from "./http/database-gate.ts";
+import { answerGraphqlFailures } from "./graphql/error-answers.ts";
+import { readBodyUpTo } from "./graphql/limits/body.ts";
+import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
+import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
+import { healthRouter } from "./http/health.ts";
+import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
+import { asCurrentRequest, currentRequest } from "./http/observe/current-request.ts";
+import { noteRoute } from "./http/observe/note-route.ts";
+import { Metrics } from "./http/observe/metrics.ts";
+import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
+import { observe, type OnOver } from "./http/observe/observe.ts";
+import { metricsRouter } from "./http/observe/serve-metrics.ts";
+import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
+import { limitRate, type RateLimit } from "./http/rate-limit.ts";
+import { Readiness } from "./readiness.ts";
+import { securityHeaders } from "./http/security-headers.ts";
+import { refusalBody } from "./http/refusal-body.ts";
+import { boundUrls } from "./http/url-bounds.ts";
+
+export interface AppOptions {
+  /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
+  pool: Pool;
+  /** Asked what the database has to show, if not `pool`, whose bounds may be too short for that. */
+  catalogs?: Pool;
+  /** Opens when the database can be served; without it, that is taken for granted. */
+  gate?: DatabaseGate;
+  /**
+   * Told of every fault that is not the client's, whole, with the id of the request that it befell.
+   * By default it goes to standard error.
+   */
+  log?: (error: unknown, requestId?: string) => void;
+  /** Told of every request once it is over. */
+  onOver?: OnOver;
+  /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
+  maxHeadAge?: number;
+  /** Counts what it does, for Prometheus; without it, nothing is counted. */
+  metrics?: MetricsOptions | undefined;
+  /** Answers repeated requests from memory; without it, each asks the database. */
+  cache?: CacheOptions | undefined;
+  /** What a client may take of the server; without it, what `HTTP_BOUNDS` gives. */
+  http?: HttpBounds;
+  /** What one GraphQL request may ask for; without it, what `GRAPHQL_LIMITS` gives. */
+  limits?: GraphqlLimits;
+  /** How often a client may ask; without it, as often as it likes. */
+  rateLimit?: RateLimit | undefined;
+  /** Schemas of the site's own that GraphQL shows beside `public`. */
+  exposedSchemas?: readonly string[];
+  /** Has GraphQL show what migrations change; without it, its schema is that of the start. */
+  watch?: WatchOptions | undefined;
+}
+
+export interface MetricsOptions {
+  /** Whether they are at /metrics; else they are for whoever has the App. */
+  isPublic: boolean;
+  /** Asked for the head, if not the service's pool. */
+  db?: Database;
+  /** How many lines of the log were dropped. */
+  droppedLines?: () => number;
+}
+
+interface Kept {
+  /** What answers are kept in; undefined where none are. */
+  kept: AnswerStore | undefined;
+  /** Emits when GraphQL has another schema. */
+  schema: EventEmitter<{ changed: [] }>;
+}
+
+export interface App {
+  /** Not listening yet: that is for whoever knows where. */
+  server: Server;
+  /** Undefined where nothing is counted. */
+  metrics: Metrics | undefined;
+  /** Answers what was begun, takes nothing more, and lets go of everything but the pool. */
+  close: () => Promise<void>;
+}
+
+/** Makes the service over a database. It listens to nothing and reads no environment. */
+export async function makeApp(options: AppOptions): Promise<App> {
+  const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
+  const { limits = GRAPHQL_LIMITS, onOver = () => undefined, maxHeadAge = 0 } = options;
+  const log = underItsRequest(options.log ?? console.error);
+  const app = express();
+  const head = new LastHead();
+  const kept = cache && storeOf(cache);
+  const schema: Kept["schema"] = new EventEmitter();
+  const metrics = countedBy(options, kept);
+  const refuse = refuseBy(refusalBody(head));
+  const server = makeServer(
+    beforeExpress(app, { ...options, kept, schema }, refuse, log),
+    http,
+    refuse,
+    (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
+  );
+
+  app.disable("x-powered-by");
+  app.enable("case sensitive routing");
+  // rest/answer.ts gives each encoding of an answer its own.
+  app.disable("etag");
+
+  // First, since it is asked most: each layer before it would be passed by every request. Its answers
+  // bring the headers of the two below themselves.
+  app.use("/v1", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v1, pool, head));
+  app.use("/v2", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v2, pool, head));
+
+  app.use(securityHeaders);
+  app.use(readFromAnyOrigin);
+  app.use(refuseBrokenPath);
+
+  app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
+  if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
+  app.use(referenceRouter());
+
+  app.use("/graphql", queryFromAnyOrigin, compression());
+  app.all(
+    /^\/graphql$/,
+    noteRoute("/graphql"),
+    onlyJsonPosts,
+    readBodyUpTo(limits.bodyBytes),
+    readEmptyBody,
+  );
+  const graphql = await addGraphql(app, server, {
+    pool,
+    catalogs: options.catalogs ?? pool,
+    gate,
+    log,
+    limits,
+    exposedSchemas: options.exposedSchemas ?? [],
+    watch: options.watch,
+    onNewSchema: () => schema.emit("changed"),
+    plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
+  });
+
+  app.use(refuseUnknownPath);
+  app.use("/graphql", answerGraphqlFailures(log));
+  app.use("/v1", answerFailures(v1Envelope, head, log));
+  app.use(answerFailures(v2Envelope, head, log));
+
+  return {
+    server,
+    metrics,
+    async close() {
+      graphql.endStreams();
+      await stopListening(server);
+      await graphql.release();
+    },
+  };
+}
+
+/**
+ * What a request meets before Express, the first last. Express itself costs more than an answer that
+ * is known, so what every request goes through is not in it.
+ */
+function beforeExpress(
+  app: Express,
+  { pool, cache, kept, schema, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
+  refuse: Refuse,
+  log: LogError,
+): RequestListener {
+  const { bodyBytes } = limits;
+  const service = asCurrentRequest(app);
+  const answering =
+    cache && kept
+      ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
+      : withFrontHeaders(service);
+  const bounded = boundUrls(answering, refuse);
+  return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
+}
+
+function countedBy(
+  { pool, metrics }: AppOptions,
+  kept: AnswerStore | undefined,
+): Metrics | undefined {
+  if (metrics === undefined) return undefined;
+  const { db = pool, droppedLines = () => 0 } = metrics;
+  return new Metrics({ pool, db, kept, droppedLines });
+}
+
+const inTurn =
+  (first: OnOver, second: OnOver): OnOver =>
+  (observation) => {
+    first(observation);
+    second(observation);
+  };
+
+type LogError = (error: unknown) => void;
+
+function underItsRequest(log: (error: unknown, requestId?: string) => void): LogError {
+  return (error) => log(error, currentRequest()?.id);
+}
+
+async function stopListening(server: Server): Promise<void> {
+  if (!server.listening) return;
+  await new Promise((resolve) => server.close(resolve));
+}

@@ -1,0 +1,73 @@
+// What a process supervisor asks: does the process live, and can it serve?
+import { Router, type Response } from "express";
+import { z } from "zod";
+import { DatabaseUnreachable } from "./errors.ts";
+import { readOnlyRoute } from "./read-only-route.ts";
+
+/** Says why the service cannot serve; nothing where it can. */
+export interface Readiness {
+  reasons(): Promise<string[]>;
+}
+
+/** A path as OpenAPI has it, with its answers by status. */
+export interface HealthPath {
+  id: string;
+  path: string;
+  summary: string;
+  description: string;
+  answers: Record<number, { meaning: string; schema: z.ZodType }>;
+}
+
+/** The paths of `healthRouter`. */
+export const health: HealthPath[] = [
+  {
+    id: "health",
+    path: "/health",
+    summary: "Whether the process lives",
+    description: "Whatever the database does.",
+    answers: {
+      200: { meaning: "It lives.", schema: z.object({ status: z.literal("ok") }) },
+    },
+  },
+  {
+    id: "ready",
+    path: "/ready",
+    summary: "Whether the service can serve",
+    description:
+      "It can when the database answers, has every migration, lets every figure be read, and has a " +
+      "head that is not too old, where the operator has said how old it may be.",
+    answers: {
+      200: { meaning: "It can.", schema: z.object({ status: z.literal("ready") }) },
+      503: {
+        meaning: "It cannot.",
+        schema: z.object({
+          status: z.literal("not ready"),
+          reasons: z.array(z.string()).min(1).describe("Why it cannot, a sentence each."),
+        }),
+      },
+    },
+  },
+];
+
+/**
+ * `/health`: 200 while the process lives, whatever the database does. `/ready`: 200 when the service
+ * can serve, else 503 with the reasons.
+ */
+export function healthRouter(readiness: Readiness): Router {
+  const router = Router({ caseSensitive: true });
+  readOnlyRoute(router, "/health", (_req, res) => {
+    uncached(res).json({ status: "ok" });
+  });
+  readOnlyRoute(router, "/ready", async (_req, res) => {
+    const reasons = await readiness.reasons();
+    if (reasons.length === 0) uncached(res).json({ status: "ready" });
+    else
+      uncached(res)
+        .status(503)
+        .set(new DatabaseUnreachable().headers)
+        .json({ status: "not ready", reasons });
+  });
+  return router;
+}
+
+const uncached = (res: Response): Response => res.set("Cache-Control", "no-store");

@@ -1,0 +1,557 @@
+// Pages of allDexTrades: every argument, alone and together, and walks of the whole set.
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  DAI,
+  hours,
+  MKR,
+  registerMarkets,
+  WETH,
+  write,
+} from "../../../factories.ts";
+import { dataOf, errorsOf, type TradesPage } from "../../../graphql.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+
+const SHRIMP = anAddress("an unregistered token");
+
+/**
+ * 60 trades in 20 blocks, three to a block with ties in block, second and transaction, by three
+ * takers: 36 in WETHDAI, 12 in MKRWETH, and 12 of no market.
+ */
+const history = Array.from({ length: 60 }, (_, i) => {
+  const block = Math.floor(i / 3);
+  const inMkr = i % 5 === 3;
+  const inNone = i % 5 === 4;
+  return aTrade({
+    id: i + 1,
+    block,
+    // Two blocks share a second.
+    time: hours(Math.floor(block / 2)),
+    tx: `0x${String(Math.floor(i / 2)).padStart(64, "0")}`,
+    idx: i % 3,
+    offer_id: (i % 7) + 1,
+    taker: anAddress(`taker ${i % 3}`),
+    maker: anAddress(`maker ${i % 2}`),
+    side: i % 2 === 0 ? "sell" : "buy",
+    baseGem: inMkr ? MKR : inNone ? SHRIMP : WETH,
+    quoteGem: inMkr ? WETH : DAI,
+    base: "2",
+    quote: String(i + 1),
+  });
+});
+
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await write(database.writer, { offers: [anOffer({ id: 1 })], trades: history });
+  app = await makeTestApp(database.reader);
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const PAGE =
+  "nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount";
+
+async function page(args: string): Promise<TradesPage> {
+  const { allDexTrades } = await dataOf(app, `{ allDexTrades${args && `(${args})`} { ${PAGE} } }`);
+  return allDexTrades;
+}
+
+const ids = ({ nodes }: Pick<TradesPage, "nodes">): number[] => nodes.map(({ id }) => Number(id));
+
+type Value = string | number | null;
+
+/** BigInt's text is a number too; no text is before any other. */
+function compare(a: Value, b: Value): number {
+  const [one, other] = [String(a ?? ""), String(b ?? "")];
+  if (/^\d+$/.test(one)) return Number(one) - Number(other);
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
+
+describe("first, last and offset", () => {
+  it.each([
+    ["", upTo(60), false, false],
+    ["first: 3", [1, 2, 3], false, true],
+    ["first: 60", upTo(60), false, false],
+    ["first: 61", upTo(60), false, false],
+    ["last: 2", [59, 60], true, false],
+    ["offset: 57", [58, 59, 60], true, false],
+    ["first: 2, offset: 4", [5, 6], true, true],
+    ["offset: 60", [], true, false],
+    ["first: null, last: null, offset: null", upTo(60), false, false],
+  ])("(%s) gives that part of the set", async (args, expected, previous, next) => {
+    const { nodes, pageInfo, totalCount } = await page(args);
+    expect(ids({ nodes })).toEqual(expected);
+    expect({ ...pageInfo, totalCount }).toMatchObject({
+      hasPreviousPage: previous,
+      hasNextPage: next,
+      totalCount: 60,
+    });
+  });
+
+  it("counts offset from the after cursor", async () => {
+    const { pageInfo } = await page("first: 10");
+    expect(ids(await page(`first: 2, offset: 3, after: "${pageInfo.endCursor}"`))).toEqual([
+      14, 15,
+    ]);
+  });
+
+  it("takes what lies between two cursors", async () => {
+    const tenth = (await page("first: 10")).pageInfo.endCursor;
+    const fifteenth = (await page("first: 15")).pageInfo.endCursor;
+    const between = await page(`after: "${tenth}", before: "${fifteenth}"`);
+    expect(ids(between)).toEqual([11, 12, 13, 14]);
+    expect(between.pageInfo).toMatchObject({ hasPreviousPage: true, hasNextPage: true });
+    expect(ids(await page(`last: 2, after: "${tenth}", before: "${fifteenth}"`))).toEqual([13, 14]);
+  });
+
+  it.each([
+    ["first: -1", 'Argument "first" must be an integer from 0, not -1.'],
+    ["last: -5", 'Argument "last" must be an integer from 0, not -5.'],
+    ["offset: -1", 'Argument "offset" must be an integer from 0, not -1.'],
+    [
+      "first: 1, last: 1",
+      'Arguments "first" and "last" cannot be used together: give one of them.',
+    ],
+    [
+      "last: 1, offset: 1",
+      'Argument "offset" cannot be used together with "last": page back with "before".',
+    ],
+    ["first: 2147483648", "Int cannot represent non 32-bit signed integer value: 2147483648"],
+    ['first: "1"', 'Int cannot represent non-integer value: "1"'],
+    ['after: "x"', '"x" is not accepted as Cursor: expected a cursor that this service gave.'],
+  ])("(%s) is an error that names it", async (args, message) => {
+    expect(await errorsOf(app, `{ allDexTrades(${args}) { nodes { id } } }`)).toEqual([message]);
+    expect(await errorsOf(app, `{ allDexTrades(${args}) { totalCount } }`)).toEqual([message]);
+  });
+
+  it("checks variables and nested connections as it checks literals", async () => {
+    expect(
+      await errorsOf(app, "query ($n: Int) { allDexTrades(last: $n) { nodes { id } } }", {
+        n: -2,
+      }),
+    ).toEqual(['Argument "last" must be an integer from 0, not -2.']);
+    expect(
+      await errorsOf(app, "{ dexOffer(id: 1) { trades(first: -1) { nodes { id } } } }"),
+    ).toEqual(['Argument "first" must be an integer from 0, not -1.']);
+  });
+});
+
+describe("orderBy", () => {
+  it("runs from the highest block to the lowest by BLOCK_DESC, ties by id", async () => {
+    expect(ids(await page("orderBy: BLOCK_DESC, first: 4"))).toEqual([60, 59, 58, 57]);
+  });
+
+  it("takes one value or a list", async () => {
+    expect(ids(await page("orderBy: [TIME_DESC, IDX_DESC], first: 6"))).toEqual([
+      // Blocks 18 and 19 share a second: the one, and then the other.
+      60, 59, 58, 57, 56, 55,
+    ]);
+  });
+
+  const COMBINATIONS = [
+    ...["ID", "PRIMARY_KEY", "BLOCK", "TIME", "OFFER_ID", "MARKET", "MAKER", "TAKER"],
+    ...["TIME IDX", "BLOCK IDX"],
+    ...["MARKET BLOCK", "MAKER BLOCK", "TAKER BLOCK", "OFFER_ID BLOCK"],
+    ...["MARKET TIME", "MAKER TIME", "TAKER TIME", "OFFER_ID TIME"],
+  ];
+
+  const WALKS = COMBINATIONS.flatMap((columns) =>
+    ["ASC", "DESC"].map((direction) =>
+      columns
+        .split(" ")
+        .map((column) => `${column}_${direction}`)
+        .join(", "),
+    ),
+  );
+
+  it.each(WALKS)("[%s] walks the whole set by cursor in both directions", async (orderBy) => {
+    const all = ids(await page(`orderBy: [${orderBy}]`));
+    expect([...all].sort((a, b) => a - b)).toEqual(upTo(60));
+
+    const forwards: number[] = [];
+    let cursor: string | null = null;
+    for (let more = true; more;) {
+      const args: string = cursor === null ? "" : `, after: "${cursor}"`;
+      const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], first: 7${args}`);
+      expect(pageInfo.hasPreviousPage).toBe(forwards.length > 0);
+      forwards.push(...ids({ nodes }));
+      cursor = pageInfo.endCursor;
+      more = pageInfo.hasNextPage;
+    }
+    expect(forwards).toEqual(all);
+
+    const backwards: number[] = [];
+    cursor = null;
+    for (let more = true; more;) {
+      const args: string = cursor === null ? "" : `, before: "${cursor}"`;
+      const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], last: 7${args}`);
+      expect(pageInfo.hasNextPage).toBe(backwards.length > 0);
+      backwards.unshift(...ids({ nodes }));
+      cursor = pageInfo.startCursor;
+      more = pageInfo.hasPreviousPage;
+    }
+    expect(backwards).toEqual(all);
+
+    const byOffset: number[] = [];
+    for (let offset = 0; offset < 60; offset += 7) {
+      byOffset.push(...ids(await page(`orderBy: [${orderBy}], first: 7, offset: ${offset}`)));
+    }
+    expect(byOffset).toEqual(all);
+  });
+
+  it.each(WALKS)("[%s] is in that order, ties by id", async (orderBy) => {
+    const columns = orderBy
+      .replace("PRIMARY_KEY", "ID")
+      .split(", ")
+      .map((name) => name.replace(/_(ASC|DESC)$/, "").toLowerCase());
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(orderBy: [${orderBy}]) {
+        nodes { id block time idx offer_id: offerId market maker taker }
+      } }`,
+    );
+    const sorted = [...allDexTrades.nodes].sort((a, b) => {
+      // Two blocks may share a second, and idx is of rows of one block.
+      for (const column of [...columns.filter((name) => name !== "idx"), "id"]) {
+        const order = compare(a[column] as Value, b[column] as Value);
+        if (order !== 0) return orderBy.includes("DESC") ? -order : order;
+      }
+      return 0;
+    });
+    expect(ids(allDexTrades)).toEqual(ids({ nodes: sorted }));
+  });
+
+  it("orders small tables by any column, with no row lost among those that tie", async () => {
+    const query = (after: string): string =>
+      `{ allDexPairs(orderBy: ACTIVE_ASC, first: 1${after}) { nodes { market } pageInfo { endCursor } } }`;
+    interface Pairs {
+      allDexPairs: { nodes: { market: string }[]; pageInfo: { endCursor: string } };
+    }
+    const first = await dataOf<Pairs>(app, query(""));
+    const second = await dataOf<Pairs>(
+      app,
+      query(`, after: "${first.allDexPairs.pageInfo.endCursor}"`),
+    );
+    expect([first, second].map((data) => data.allDexPairs.nodes[0]?.market)).toEqual([
+      "MKRWETH",
+      "WETHDAI",
+    ]);
+  });
+
+  it.each(["VOL_ASC", "VOL_DESC"])(
+    "walks a view by %s in both directions, its nulls included",
+    async (orderBy) => {
+      interface Markets {
+        allDexMarkets: TradesPage;
+      }
+      const marketsOf = async (args: string): Promise<TradesPage> =>
+        (
+          await dataOf<Markets>(
+            app,
+            `{ allDexMarkets(orderBy: ${orderBy}${args}) {
+              nodes { pair vol } pageInfo { startCursor endCursor }
+            } }`,
+          )
+        ).allDexMarkets;
+      const pairs = ({ nodes }: TradesPage): unknown[] => nodes.map(({ pair }) => pair);
+      // Neither market has a trade in the 24 hours before now: both volumes are null.
+      const all = await marketsOf("");
+      expect(pairs(all)).toHaveLength(2);
+      const { endCursor } = (await marketsOf(", first: 1")).pageInfo;
+      expect(pairs(await marketsOf(`, first: 1, after: "${endCursor}"`))).toEqual(
+        pairs(all).slice(1),
+      );
+      const { startCursor } = (await marketsOf(", last: 1")).pageInfo;
+      expect(pairs(await marketsOf(`, last: 1, before: "${startCursor}"`))).toEqual(
+        pairs(all).slice(0, 1),
+      );
+    },
+  );
+
+  it.each([
+    ["IDX_DESC", "would sort the whole set"],
+    ["MARKET_ASC, MAKER_ASC", "would sort the whole set"],
+    ["IDX_DESC, BLOCK_DESC", "would sort the whole set"],
+    ["BLOCK_DESC, IDX_ASC", "mixes ascending and descending"],
+  ])("[%s] is an error that lists the orders that are served", async (orderBy, problem) => {
+    const messages = await errorsOf(
+      app,
+      `{ allDexTrades(orderBy: [${orderBy}], first: 1) { nodes { id } } }`,
+    );
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toContain(`Argument "orderBy": [${orderBy}] ${problem}`);
+    expect(messages[0]).toContain("[BLOCK], [BLOCK, IDX], [ID]");
+    expect(messages[0]).toContain("[TIME, IDX]");
+    expect(messages[0]).not.toContain("MARKET_ID");
+  });
+});
+
+describe("offers, whose ids need not be in the order of their blocks", () => {
+  interface Offers {
+    allDexOffers: TradesPage;
+  }
+  /** Ids 1 to 24, three to a block, the later ones in the earlier blocks. */
+  const offers = upTo(24).map((id) =>
+    anOffer({
+      id: 100 + id,
+      block: 200 - Math.floor(id / 3),
+      time: hours(200),
+      maker: anAddress(`maker ${id % 2}`),
+      baseGem: id % 4 === 0 ? SHRIMP : WETH,
+    }),
+  );
+  beforeAll(async () => {
+    await write(database.writer, { offers });
+  });
+  afterAll(async () => {
+    await database.writer.query("select ingest.take_back(19)");
+  });
+
+  it.each(
+    ["MAKER", "MARKET", "BLOCK", "TIME", "MAKER BLOCK", "MAKER TIME", "MARKET BLOCK", "MARKET TIME"]
+      .flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`])
+      .map((order) => {
+        const [columns, direction] = order.split("|");
+        return columns!
+          .split(" ")
+          .map((column) => `${column}_${direction!}`)
+          .join(", ");
+      }),
+  )("[%s] is in that order, ties by block and id, and is walked by cursor", async (orderBy) => {
+    const pageOf = async (args: string): Promise<TradesPage> =>
+      (
+        await dataOf<Offers>(
+          app,
+          `{ allDexOffers(filter: { id: { greaterThan: 100 } }, orderBy: [${orderBy}]${args}) {
+            nodes { id block maker market } pageInfo { endCursor hasNextPage }
+          } }`,
+        )
+      ).allDexOffers;
+    const all = await pageOf("");
+    const [first = ""] = orderBy.toLowerCase().split(/_|, /);
+    const sorted = [...all.nodes].sort((a, b) => {
+      for (const column of [first, "block", "id"]) {
+        const order = compare(a[column] as Value, b[column] as Value);
+        if (order !== 0) return orderBy.includes("DESC") ? -order : order;
+      }
+      return 0;
+    });
+    expect(ids(all)).toEqual(ids({ nodes: sorted }));
+    expect(all.nodes).toHaveLength(24);
+
+    const walked: number[] = [];
+    let cursor: string | null = null;
+    for (let more = true; more;) {
+      const { nodes, pageInfo } = await pageOf(
+        `, first: 5${cursor === null ? "" : `, after: "${cursor}"`}`,
+      );
+      walked.push(...ids({ nodes }));
+      cursor = pageInfo.endCursor;
+      more = pageInfo.hasNextPage;
+    }
+    expect(walked).toEqual(ids(all));
+  });
+});
+
+describe("a cursor", () => {
+  const misuse =
+    /^Invalid '(after|before)' cursor - a cursor is only valid within a specific ordering/;
+
+  it.each([
+    ["BLOCK_DESC", "BLOCK_ASC"],
+    ["BLOCK_ASC", "BLOCK_DESC"],
+    ["PRIMARY_KEY_ASC", "PRIMARY_KEY_DESC"],
+    ["BLOCK_DESC", "TIME_DESC"],
+    ["BLOCK_DESC", "ID_DESC"],
+    ["MARKET_DESC", "[MARKET_DESC, TIME_DESC]"],
+    ["[MARKET_DESC, BLOCK_DESC]", "[MARKET_DESC, TIME_DESC]"],
+    ["[MARKET_ASC, BLOCK_ASC]", "BLOCK_ASC"],
+    ["BLOCK_DESC", "[BLOCK_DESC, IDX_DESC]"],
+    ["[TIME_DESC, IDX_DESC]", "[TIME_ASC, IDX_ASC]"],
+  ])("of %s is refused under %s", async (made, used) => {
+    const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
+    for (const args of [`first: 5, after:`, `last: 5, before:`]) {
+      const [message] = await errorsOf(
+        app,
+        `{ allDexTrades(orderBy: ${used}, ${args} "${pageInfo.endCursor}") { nodes { id } } }`,
+      );
+      expect(message).toMatch(misuse);
+    }
+  });
+
+  it.each([
+    ["NATURAL", "PRIMARY_KEY_ASC"],
+    ["PRIMARY_KEY_ASC", "NATURAL"],
+    ["ID_ASC", "PRIMARY_KEY_ASC"],
+    ["PRIMARY_KEY_DESC", "ID_DESC"],
+  ])("of %s is good under %s, which is the same order", async (made, used) => {
+    const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
+    const next = await page(`orderBy: ${used}, first: 5, after: "${pageInfo.endCursor}"`);
+    const both = await page(`orderBy: ${made}, first: 10`);
+    expect(next.nodes).toEqual(both.nodes.slice(5));
+  });
+
+  it("of another's making is refused", async () => {
+    const made = Buffer.from(JSON.stringify(["made up", 1, "1"])).toString("base64");
+    const [message] = await errorsOf(
+      app,
+      `{ allDexTrades(after: "${made}", first: 1) { nodes { id } } }`,
+    );
+    expect(message).toMatch(misuse);
+  });
+
+  it("pages on while trades are being added, none twice and none missing", async () => {
+    const other = await makeDatabase();
+    const busyApp = await makeTestApp(other.reader);
+    const add = (from: number, count: number): Promise<void> =>
+      write(other.writer, {
+        trades: Array.from({ length: count }, (_, i) =>
+          aTrade({ block: from + Math.floor(i / 2), idx: i }),
+        ),
+      });
+    await add(1, 40);
+
+    const seen: number[] = [];
+    let cursor: string | null = null;
+    for (let more = true; more;) {
+      const args: string = cursor === null ? "" : `, after: "${cursor}"`;
+      const { allDexTrades } = await dataOf(
+        busyApp,
+        `{ allDexTrades(orderBy: BLOCK_DESC, first: 6${args}) { ${PAGE} } }`,
+      );
+      seen.push(...ids(allDexTrades));
+      cursor = allDexTrades.pageInfo.endCursor;
+      more = allDexTrades.pageInfo.hasNextPage;
+      await add(100 + seen.length, 2);
+    }
+    // The 40 that were there at the first page, newest first.
+    expect(seen).toEqual(upTo(40).reverse());
+    await busyApp.close();
+    await other.drop();
+  });
+});
+
+describe("condition and filter", () => {
+  const count = async (args: string): Promise<number> => (await page(args)).totalCount;
+  const expected = (matches: (trade: (typeof history)[number], i: number) => boolean): number =>
+    history.filter(matches).length;
+
+  it("counts and gives only trades of the market and taker", async () => {
+    const { nodes, totalCount } = await page(
+      `condition: { market: "WETHDAI", taker: "${anAddress("taker 0")}" }, first: 2, orderBy: BLOCK_DESC`,
+    );
+    // Of every third trade those that are neither MKRWETH (i % 5 = 3) nor of no market (i % 5 = 4).
+    const matching = upTo(60).filter((id) => (id - 1) % 3 === 0 && (id - 1) % 5 < 3);
+    expect(totalCount).toBe(matching.length);
+    expect(ids({ nodes })).toEqual(matching.reverse().slice(0, 2));
+  });
+
+  it("finds trades of no market by a null condition", async () => {
+    expect(await count("condition: { market: null }")).toBe(12);
+    expect(await count("filter: { market: { isNull: true } }")).toBe(12);
+  });
+
+  it.each([
+    ['{ act: { equalTo: "buy" } }', (_: unknown, i: number) => i % 2 === 1 && i % 5 < 4],
+    ['{ lotTkn: { in: ["MKR"] } }', (_: unknown, i: number) => i % 5 === 3 && i % 2 === 0],
+    [
+      "{ block: { greaterThan: 10, lessThanOrEqualTo: 12 } }",
+      (_: unknown, i: number) => i >= 33 && i < 39,
+    ],
+    [
+      '{ price: { greaterThanOrEqualTo: "29.5" } }',
+      (_: unknown, i: number) => i >= 58 && i % 5 < 4,
+    ],
+    [`{ time: { lessThan: "${hours(1)}" } }`, (_: unknown, i: number) => i < 6],
+    ["{ not: { offerId: { in: [1, 2, 3] } } }", (_: unknown, i: number) => i % 7 > 2],
+    [
+      "{ offerId: { notIn: [1] }, idx: { equalTo: 0 } }",
+      (_: unknown, i: number) => i % 7 > 0 && i % 3 === 0,
+    ],
+    ['{ market: { notEqualTo: "WETHDAI" } }', (_: unknown, i: number) => i % 5 === 3],
+    [
+      '{ lotTkn: { equalToInsensitive: "weth" } }',
+      (_: unknown, i: number) => (i % 5 < 3 && i % 2 === 0) || (i % 5 === 3 && i % 2 === 1),
+    ],
+    [
+      `{ taker: { inInsensitive: ["${anAddress("taker 1").toUpperCase().replace("0X", "0x")}"] } }`,
+      (_: unknown, i: number) => i % 3 === 1,
+    ],
+  ])("filter: %s", async (filter, matches) => {
+    expect(await count(`filter: ${filter}`)).toBe(expected(matches));
+  });
+
+  it("ands the conditions beside an or", async () => {
+    const either = `or: [
+      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } },
+      { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
+    ]`;
+    expect(await count(`filter: { ${either} }`)).toBe(36);
+    expect(
+      await count(
+        `filter: { ${either}, time: { greaterThanOrEqualTo: "${hours(2)}", lessThan: "${hours(3)}" } }`,
+      ),
+    ).toBe(expected((_, i) => i >= 12 && i < 18 && i % 5 < 3));
+  });
+
+  it("loses no digit of an amount given as text", async () => {
+    await write(database.writer, {
+      trades: [aTrade({ hour: 100, base: "6243.744408617758000001", quote: "1" })],
+    });
+    expect(await count('condition: { lotAmt: "6243.744408617758000001" }')).toBe(1);
+    expect(await count('condition: { lotAmt: "6243.744408617758" }')).toBe(0);
+    expect(await count("condition: { lotAmt: 6243.744408617758000001 }")).toBe(1);
+    await database.writer.query("select ingest.take_back(19)");
+  });
+
+  it.each([
+    [
+      '{ price: { equalTo: "1,5" } }',
+      '"1,5" is not accepted as BigFloat: expected a decimal number',
+    ],
+    [
+      '{ time: { equalTo: "yesterday" } }',
+      '"yesterday" is not accepted as Datetime: expected a time',
+    ],
+    ['{ time: { equalTo: "2026-02-30" } }', '"2026-02-30" is not accepted as Datetime'],
+    [
+      '{ id: { equalTo: "9223372036854775808" } }',
+      '"9223372036854775808" is not accepted as BigInt',
+    ],
+    ["{}", 'An empty object in "filter" says nothing'],
+    ["{ market: {} }", 'An empty object in "filter" says nothing'],
+    ["{ market: { equalTo: null } }", 'A null in "filter" says nothing'],
+    ['{ market: { includes: "W" } }', 'Field "includes" is not defined by type "StringFilter"'],
+    ["{ offer: { id: { equalTo: 1 } } }", 'Field "offer" is not defined by type "DexTradeFilter"'],
+  ])("filter: %s is an error that says what is accepted", async (filter, message) => {
+    const [first] = await errorsOf(app, `{ allDexTrades(filter: ${filter}) { totalCount } }`);
+    expect(first).toContain(message);
+  });
+
+  it("refuses a JSON number that may have lost digits on its way", async () => {
+    const query = "query ($n: BigFloat) { allDexTrades(condition: { lotAmt: $n }) { totalCount } }";
+    expect(await errorsOf(app, query, { n: 0.1234567890123456 })).toEqual([
+      expect.stringContaining("is not accepted as BigFloat"),
+    ]);
+    expect((await dataOf(app, query, { n: 2 })).allDexTrades.totalCount).toBeGreaterThan(0);
+  });
+});
+
+it("ignores variables that the query does not declare", async () => {
+  const { allDexTrades } = await dataOf(
+    app,
+    "query ($first: Int) { allDexTrades(first: $first) { totalCount } }",
+    { first: 1, unused: "by old clients" },
+  );
+  expect(allDexTrades.totalCount).toBe(60);
+});

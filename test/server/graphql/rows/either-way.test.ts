@@ -1,0 +1,178 @@
+// Both tokens either way: the rows are SQL's own, whichever way the question is read.
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { anAddress, aTrade, DAI, MKR, registerMarkets, WETH, write } from "../../../factories.ts";
+import { dataOf } from "../../../graphql.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+
+const SHRIMP = anAddress("a token of no market");
+
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  // Every two of four tokens, each with itself as well, either way: two tokens that are the same have
+  // one key whatever they are.
+  const tokens = [WETH, DAI, MKR, SHRIMP];
+  await write(database.writer, {
+    trades: Array.from({ length: 64 }, (_, n) =>
+      aTrade({
+        hour: n % 5,
+        side: "sell",
+        baseGem: tokens[n % 4]!,
+        quoteGem: tokens[Math.floor(n / 4) % 4]!,
+        base: "1",
+        quote: "1",
+      }),
+    ),
+  });
+  app = await makeTestApp(database.reader, { cache: "off" });
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const way = (lot: string, bid: string): string =>
+  `{ lotGem: { equalTo: "${lot}" }, bidGem: { equalTo: "${bid}" } }`;
+const inSql = (lot: string, bid: string): string => `(lot_gem = '${lot}' and bid_gem = '${bid}')`;
+const either = (a: string, b: string): string => `or: [${way(a, b)}, ${way(b, a)}]`;
+const eitherInSql = (a: string, b: string): string => `(${inSql(a, b)} or ${inSql(b, a)})`;
+
+it.each([
+  ["of a market", either(WETH, DAI), eitherInSql(WETH, DAI)],
+  ["of a market, the other way about", either(DAI, WETH), eitherInSql(WETH, DAI)],
+  ["of no market", either(SHRIMP, MKR), eitherInSql(SHRIMP, MKR)],
+  ["of one token alone", either(MKR, MKR), eitherInSql(MKR, MKR)],
+  [
+    "each bid before its lot",
+    `or: [
+      { bidGem: { equalTo: "${DAI}" }, lotGem: { equalTo: "${WETH}" } }
+      { bidGem: { equalTo: "${WETH}" }, lotGem: { equalTo: "${DAI}" } }
+    ]`,
+    eitherInSql(WETH, DAI),
+  ],
+  ["negated", `not: { ${either(WETH, DAI)} }`, `not ${eitherInSql(WETH, DAI)}`],
+  [
+    "of one pair or another",
+    `or: [{ ${either(WETH, DAI)} }, { ${either(MKR, SHRIMP)} }]`,
+    `${eitherInSql(WETH, DAI)} or ${eitherInSql(MKR, SHRIMP)}`,
+  ],
+  [
+    "of two pairs at once",
+    `and: [{ ${either(WETH, DAI)} }, { ${either(MKR, SHRIMP)} }]`,
+    `${eitherInSql(WETH, DAI)} and ${eitherInSql(MKR, SHRIMP)}`,
+  ],
+  [
+    "beside other conditions",
+    `${either(WETH, DAI)}, bidTkn: { equalTo: "DAI" }, id: { lessThan: "40" }`,
+    `${eitherInSql(WETH, DAI)} and bid_tkn = 'DAI' and id < 40`,
+  ],
+])("the trades between two tokens: %s", async (_name, filter, where) => {
+  await expectRows(filter, where);
+});
+
+it.each([
+  ["one way twice", `or: [${way(WETH, DAI)}, ${way(WETH, DAI)}]`, inSql(WETH, DAI)],
+  ["one way", `or: [${way(WETH, DAI)}]`, inSql(WETH, DAI)],
+  ["no way", "or: []", "true"],
+  [
+    "two pairs, a way each",
+    `or: [${way(WETH, DAI)}, ${way(DAI, MKR)}]`,
+    `${inSql(WETH, DAI)} or ${inSql(DAI, MKR)}`,
+  ],
+  [
+    "three ways",
+    `or: [${way(WETH, DAI)}, ${way(DAI, WETH)}, ${way(MKR, DAI)}]`,
+    `${eitherInSql(WETH, DAI)} or ${inSql(MKR, DAI)}`,
+  ],
+  [
+    "one token of each",
+    `or: [{ lotGem: { equalTo: "${WETH}" } }, { bidGem: { equalTo: "${WETH}" } }]`,
+    `lot_gem = '${WETH}' or bid_gem = '${WETH}'`,
+  ],
+  [
+    "with more of one way",
+    `or: [
+      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" }, id: { lessThan: "9" } }
+      ${way(DAI, WETH)}
+    ]`,
+    `${inSql(WETH, DAI)} and id < 9 or ${inSql(DAI, WETH)}`,
+  ],
+  [
+    "with more of one token",
+    `or: [
+      { lotGem: { equalTo: "${WETH}", notEqualTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
+      ${way(DAI, WETH)}
+    ]`,
+    inSql(DAI, WETH),
+  ],
+  [
+    "by another operator",
+    `or: [
+      { lotGem: { equalToInsensitive: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
+      { lotGem: { equalToInsensitive: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
+    ]`,
+    eitherInSql(WETH, DAI),
+  ],
+])("what is not both ways is as it is asked: %s", async (_name, filter, where) => {
+  await expectRows(filter, where);
+});
+
+it("is the same by variables", async () => {
+  const { allDexTrades } = await dataOf(
+    app,
+    "query ($filter: DexTradeFilter!) { allDexTrades(filter: $filter) { totalCount } }",
+    {
+      filter: {
+        or: [
+          { lotGem: { equalTo: WETH }, bidGem: { equalTo: DAI } },
+          { lotGem: { equalTo: DAI }, bidGem: { equalTo: WETH } },
+        ],
+      },
+    },
+  );
+  // Of 16 lots and bids two are these, each with 64 / 16 trades.
+  expect(allDexTrades.totalCount).toBe(8);
+});
+
+async function expectRows(filter: string, where: string): Promise<void> {
+  const { allDexTrades } = await dataOf(
+    app,
+    `{ allDexTrades(orderBy: ID_ASC, filter: { ${filter} }) { totalCount nodes { id } } }`,
+  );
+  const { rows } = await database.owner.query<{ id: string }>(
+    `select id::text from dex_trade where ${where} order by dex_trade.id`,
+  );
+  expect(allDexTrades.nodes).toEqual(rows);
+  expect(allDexTrades.totalCount).toBe(rows.length);
+}
+
+it.each([
+  "dex_private.no_function(lot_gem, bid_gem)",
+  "dex_private.either_way_key(lot_gem, no_column)",
+  "dex_private.either_way_key(lot_gem, market)",
+  "dex_private.either_way_key(lot_gem, lot_amt)",
+  "lot_gem, bid_gem",
+])("a tag that cannot be followed is logged, and the question answered: %s", async (tag) => {
+  const other = await makeDatabase();
+  try {
+    await other.owner.query(`comment on table dex_trade is '@eitherWay ${tag}'`);
+    const untagged = await makeTestApp(other.reader, { cache: "off" });
+    try {
+      const { allDexTrades } = await dataOf(
+        untagged,
+        `{ allDexTrades(filter: { ${either(WETH, DAI)} }) { nodes { id } } }`,
+      );
+      expect(allDexTrades.nodes).toEqual([]);
+      expect(String(untagged.logged[0])).toBe(
+        `Error: @eitherWay of dex_trade is left aside: it needs a function and two columns of text that cannot be null, named as schema.function(column, column), not "${tag}".`,
+      );
+    } finally {
+      await untagged.close();
+    }
+  } finally {
+    await other.drop();
+  }
+});

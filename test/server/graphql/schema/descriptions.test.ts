@@ -1,0 +1,69 @@
+// What the schema says of nulls, of orders and of comparisons, held to what the service does.
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import { anAddress, aTrade, registerMarkets, write } from "../../../factories.ts";
+import { dataOf } from "../../../graphql.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  // WETH/DAI has a price and MKR/WETH none; the second trade is in no market, and so without a price.
+  await write(database.writer, {
+    trades: [
+      aTrade({ hour: 1, block: 1 }),
+      aTrade({ hour: 2, block: 2, baseGem: anAddress("unknown") }),
+    ],
+  });
+  app = await makeTestApp(database.reader);
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const blocks = async (args: string): Promise<unknown[]> => {
+  const { allDexTrades } = await dataOf(app, `{ allDexTrades(${args}) { nodes { block } } }`);
+  return allDexTrades.nodes.map(({ block }) => block);
+};
+
+interface Prices {
+  allDexPrices: { nodes: { last: string | null }[] };
+}
+
+const lasts = async (orderBy: string): Promise<(string | null)[]> => {
+  const query = `{ allDexPrices(orderBy: ${orderBy}) { nodes { last } } }`;
+  const { allDexPrices } = await dataOf<Prices>(app, query);
+  return allDexPrices.nodes.map(({ last }) => last);
+};
+
+it("orders nulls as each value of an orderBy says", async () => {
+  expect(await blocks("orderBy: MARKET_ASC")).toEqual([2, 1]);
+  expect(await blocks("orderBy: MARKET_DESC")).toEqual([1, 2]);
+  expect(await lasts("LAST_ASC")).toEqual(["100.000000000000000000", null]);
+  expect(await lasts("LAST_DESC")).toEqual([null, "100.000000000000000000"]);
+});
+
+it("takes NATURAL for the primary key", async () => {
+  expect(await blocks("orderBy: NATURAL")).toEqual(await blocks("orderBy: PRIMARY_KEY_ASC"));
+});
+
+it("finds a value that is null by isNull: true and a condition's null alone", async () => {
+  expect(await blocks("filter: { price: { isNull: true } }")).toEqual([2]);
+  expect(await blocks("condition: { price: null }")).toEqual([2]);
+  for (const comparison of [
+    ...['equalTo: "1"', 'notEqualTo: "1"', 'in: ["1"]', 'notIn: ["1"]', "isNull: false"],
+    ...['lessThan: "1"', 'lessThanOrEqualTo: "1"', 'greaterThan: "1"', 'greaterThanOrEqualTo: "1"'],
+  ]) {
+    expect(await blocks(`filter: { price: { ${comparison} } }`)).not.toContain(2);
+    if (comparison === "isNull: false") continue;
+    expect(await blocks(`filter: { not: { price: { ${comparison} } } }`)).not.toContain(2);
+  }
+});
+
+it("compares text in upper or lower case where the operator says so", async () => {
+  expect(await blocks('filter: { market: { equalTo: "wethdai" } }')).toEqual([]);
+  expect(await blocks('filter: { market: { equalToInsensitive: "wethdai" } }')).toEqual([1]);
+  expect(await blocks('filter: { market: { inInsensitive: ["x", "wethdai"] } }')).toEqual([1]);
+});

@@ -1,0 +1,440 @@
+// totalCount of trades is SQL's count, for every shape of question and whatever a writer does.
+import fc from "fast-check";
+import { makePool, type Database } from "../../../../db/connect.ts";
+import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../../database.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  hours,
+  MKR,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  WETH,
+  write,
+  type TradeRow,
+} from "../../../factories.ts";
+import { ask, dataOf, type TradesPage } from "../../../graphql.ts";
+import { failStatements } from "../../../statements.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+/** Asked more rarely: what it has kept is old. */
+let idle: TestApp;
+
+beforeAll(async () => {
+  database = await makeDatabase();
+  app = await makeTestApp(database.reader, { cache: "off" });
+  idle = await makeTestApp(database.reader, { cache: "off" });
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+});
+afterAll(async () => {
+  await app.close();
+  await idle.close();
+  await database.drop();
+});
+
+const SHRIMP = anAddress("a token of no market");
+const taker = anAddress("taker 1");
+const maker = anAddress("maker 1");
+
+/** What clients ask, and the same in SQL. */
+const SHAPES: [args: string, where: string][] = [
+  ["", "true"],
+  ["condition: {}", "true"],
+  ['condition: { market: "WETHDAI" }', "market = 'WETHDAI'"],
+  ['condition: { market: "SHRIMPDAI" }', "market = 'SHRIMPDAI'"],
+  ["condition: { market: null }", "market is null"],
+  [`condition: { taker: "${taker}" }`, `taker = '${taker}'`],
+  [`condition: { maker: "${maker}" }`, `maker = '${maker}'`],
+  [
+    `condition: { market: "WETHDAI", taker: "${taker}" }`,
+    `market = 'WETHDAI' and taker = '${taker}'`,
+  ],
+  [
+    `filter: { or: [
+      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
+      { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
+    ] }`,
+    `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
+  ],
+  [
+    `condition: { market: "WETHDAI" }
+    filter: { time: { greaterThanOrEqualTo: "${hours(2)}", lessThan: "${hours(4)}" } }`,
+    `market = 'WETHDAI' and time >= '${hours(2)}' and time < '${hours(4)}'`,
+  ],
+  ['filter: { act: { equalTo: "sell" } }', "act = 'sell'"],
+  ['filter: { price: { greaterThan: "3.5" } }', "price > 3.5"],
+  ["filter: { market: { isNull: true } }", "market is null"],
+  [
+    'filter: { not: { market: { in: ["WETHDAI", "MKRWETH"] } } }',
+    "not market in ('WETHDAI', 'MKRWETH')",
+  ],
+  ["condition: { offerId: 1 }", "offer_id = 1"],
+  ['filter: { id: { lessThanOrEqualTo: "5" } }', "id <= 5"],
+];
+
+const ALL_SHAPES = `{ ${SHAPES.map(
+  ([args], n) => `shape${n}: allDexTrades${args && `(${args})`} { totalCount }`,
+).join("\n")} }`;
+
+/** Asks every shape at once, and SQL for the same. */
+async function expectAllRight(asked: TestApp): Promise<void> {
+  const data = await dataOf<Record<string, TradesPage>>(asked, ALL_SHAPES);
+  const { rows } = await database.owner.query<Record<string, number>>(
+    `select ${SHAPES.map(
+      ([, where], n) => `count(*) filter (where ${where})::integer as shape${n}`,
+    ).join(", ")} from dex_trade`,
+  );
+  const answered = Object.fromEntries(
+    Object.entries(data).map(([name, { totalCount }]) => [name, totalCount]),
+  );
+  expect(answered).toEqual(rows[0]);
+}
+
+/** A trade of any kind: two markets and none, both sides, four takers, two makers. */
+const trade = (n: number, hour: number, id?: number): TradeRow =>
+  aTrade({
+    hour,
+    ...(id !== undefined && { id }),
+    side: n % 2 === 0 ? "sell" : "buy",
+    baseGem: [WETH, MKR, SHRIMP][n % 3] ?? WETH,
+    quoteGem: n % 3 === 1 ? WETH : DAI,
+    base: "2",
+    quote: String(n + 1),
+    taker: anAddress(`taker ${n % 4}`),
+    maker: anAddress(`maker ${n % 2}`),
+    offer_id: (n % 5) + 1,
+  });
+
+/** The hour behind the head, 0 at first. */
+async function nextHour(db: Database): Promise<number> {
+  const { rows } = await db.query<{ hour: number }>(
+    "select coalesce((select block / 3600 + 1 from dex_head), 0) as hour",
+  );
+  return rows[0]!.hour;
+}
+
+/** Writes so many trades of every kind in the six hours behind the head. */
+async function add(count: number, db: Database = database.writer): Promise<void> {
+  const from = await nextHour(db);
+  const trades = Array.from({ length: count }, (_, n) => trade(n, from + (n % 6)));
+  await write(db, { trades });
+}
+
+/** Writes trades with ids so far behind the highest that was ever given, in one block. */
+async function addAhead(...ahead: number[]): Promise<void> {
+  const { rows } = await database.writer.query<{ last: string }>(
+    "select last_trade as last from dex_private.write_state",
+  );
+  const hour = await nextHour(database.writer);
+  const trades = ahead.map((by, n) => trade(n, hour, Number(rows[0]!.last) + by));
+  await write(database.writer, { trades });
+}
+
+const registerShrimp = async (symbol = "SHRIMP"): Promise<void> => {
+  await registerTokens(database.writer, { address: SHRIMP, symbol });
+  await registerPair(database.writer, SHRIMP, DAI);
+};
+
+/** To the end of so many hours, or to the head if that is before. */
+const takeBack = (hour: number, db: Database = database.writer) =>
+  db.query("select ingest.take_back(least($1, block)) from dex_head", [blockAt(hour)]);
+
+it("is right for every shape, of nothing and of something, asked twice", async () => {
+  await expectAllRight(app);
+  await add(30);
+  await expectAllRight(app);
+  await expectAllRight(app);
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ["trades were added", () => add(7)],
+  ["a block without trades was added", async () => write(database.writer, { head: 7 })],
+  ["blocks were taken back", () => takeBack(3)],
+  [
+    "blocks were taken back and others came in their place",
+    async () => {
+      await takeBack(3);
+      await add(40);
+    },
+  ],
+  [
+    "blocks were taken back twice",
+    async () => {
+      await takeBack(4);
+      await add(6);
+      await expectAllRight(app);
+      await takeBack(2);
+      await add(2);
+    },
+  ],
+  ["the newest block was taken back and written again", () => takeBack(4).then(() => add(5))],
+  ["all but the first block were taken back", () => takeBack(0)],
+  ["a pair was registered after its trades", () => registerShrimp()],
+  ["a pair was turned round", () => registerPair(database.writer, DAI, WETH)],
+  [
+    "a token was named otherwise",
+    () => registerTokens(database.writer, { address: MKR, symbol: "MAKER" }),
+  ],
+  [
+    "a transaction did several of these",
+    async () => {
+      const client = await database.writer.connect();
+      await client.query("begin");
+      await add(5, client);
+      await takeBack(4, client);
+      await add(5, client);
+      await client.query("commit");
+      client.release();
+    },
+  ],
+  [
+    "a transaction was rolled back",
+    async () => {
+      const client = await database.writer.connect();
+      await client.query("begin");
+      await add(5, client);
+      await client.query("rollback");
+      client.release();
+      await add(3);
+    },
+  ],
+  ["everything that is kept was made anew", () => database.owner.query("select ingest.rebuild()")],
+])("is right after %s", async (_name, change) => {
+  await add(30);
+  await expectAllRight(app);
+  await change();
+  await expectAllRight(app);
+  await add(3);
+  await expectAllRight(app);
+});
+
+it("is right for one who has not asked for long", async () => {
+  await add(30);
+  await expectAllRight(idle);
+  await add(10);
+  await takeBack(2);
+  await expectAllRight(app);
+  await add(50);
+  await expectAllRight(app);
+  await expectAllRight(idle);
+});
+
+/** Asks every shape beside a page, and SQL for the same. */
+async function expectSame(): Promise<void> {
+  for (const [args, where] of SHAPES) {
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(${args} first: 1) { nodes { id } totalCount } }`,
+    );
+    const { rows } = await database.owner.query<{ count: number }>(
+      `select count(*)::integer as count from dex_trade where ${where}`,
+    );
+    expect([args, allDexTrades.totalCount]).toEqual([args, rows[0]?.count]);
+  }
+}
+
+it.each([
+  ["alone", expectAllRight],
+  ["beside a page", expectSame],
+])(
+  "is right %s where ids are far apart, also after they were taken back",
+  async (_where, expectRight) => {
+    await add(30);
+    await expectRight(app);
+    for (const ahead of [1, 9_999, 10_000, 10_001, 25_000, 1_000_000]) {
+      await addAhead(ahead, ahead + 1);
+      await expectRight(app);
+    }
+    // Each block with two trades, from which on the rest is taken back.
+    for (const depth of [1, 2, 4]) {
+      const { rows } = await database.writer.query<{ number: number }>(
+        "select number from dex_block order by number desc limit 1 offset $1",
+        [depth],
+      );
+      await database.writer.query("select ingest.take_back($1)", [rows[0]!.number]);
+      if (depth !== 2) await addAhead(1);
+      await expectRight(app);
+      await addAhead(2, 10_000);
+      await expectRight(app);
+    }
+  },
+);
+
+it("is the same beside a page, for every shape", async () => {
+  await add(30);
+  await expectSame();
+  await expectSame();
+  await add(7);
+  await expectSame();
+  await takeBack(3);
+  await expectSame();
+  await registerShrimp();
+  await expectSame();
+  await expectAllRight(app);
+});
+
+it("takes the same question for the same, in a literal and in variables", async () => {
+  await add(30);
+  const query = `query ($condition: DexTradeCondition, $filter: DexTradeFilter) {
+    allDexTrades(condition: $condition, filter: $filter) { totalCount }
+  }`;
+  const countOf = async (variables: Record<string, unknown>): Promise<number> =>
+    (await dataOf(app, query, variables)).allDexTrades.totalCount;
+  // Of 30 trades every third is in WETHDAI, and of these every fourth is taker 1's.
+  const counts = async (): Promise<number[]> => [
+    await countOf({}),
+    await countOf({ condition: null }),
+    await countOf({ condition: { market: "WETHDAI" } }),
+    await countOf({ condition: { market: "WETHDAI" }, filter: { taker: { equalTo: taker } } }),
+    await countOf({ condition: { taker, market: "WETHDAI" } }),
+  ];
+  expect(await counts()).toEqual([30, 30, 10, 2, 2]);
+  await add(12);
+  expect(await counts()).toEqual([42, 42, 14, 3, 3]);
+});
+
+it("does not depend on the page", async () => {
+  await add(30);
+  for (const page of ["first: 3", "last: 2", "offset: 29", "first: 0", "orderBy: [TIME_DESC]"]) {
+    const { allDexTrades } = await dataOf(
+      app,
+      `{ allDexTrades(${page}, condition: { market: "WETHDAI" }) { totalCount } }`,
+    );
+    expect(allDexTrades.totalCount).toBe(10);
+  }
+});
+
+it("counts an offer's trades, alone and in a list", async () => {
+  await write(database.writer, { offers: [anOffer({ id: 1 }), anOffer({ id: 2 })] });
+  const query = `{
+    dexOffer(id: 1) { trades { totalCount } }
+    allDexOffers(orderBy: ID_ASC) {
+      totalCount
+      nodes { id trades { totalCount } sold: trades(condition: { act: "sell" }) { totalCount } }
+    }
+    allDexTrades { totalCount }
+  }`;
+  const expectRight = async (all: number): Promise<void> => {
+    const { rows } = await database.owner.query<{ id: number; all: number; sold: number }>(
+      `select
+        id,
+        (select count(*)::integer from dex_trade where offer_id = offer.id) as "all",
+        (select count(*)::integer from dex_trade where offer_id = offer.id and act = 'sell') as sold
+      from dex_offer as offer
+      order by id`,
+    );
+    expect(await dataOf(app, query)).toEqual({
+      dexOffer: { trades: { totalCount: rows[0]?.all } },
+      allDexOffers: {
+        totalCount: 2,
+        nodes: rows.map((row) => ({
+          id: row.id,
+          trades: { totalCount: row.all },
+          sold: { totalCount: row.sold },
+        })),
+      },
+      allDexTrades: { totalCount: all },
+    });
+  };
+  await add(30);
+  await expectRight(30);
+  await add(9);
+  await expectRight(39);
+  // The hours 1 to 6 have five trades each.
+  await takeBack(4);
+  await expectRight(20);
+});
+
+it("is refused with the arguments that are wrong", async () => {
+  const { errors } = await ask(app, "{ allDexTrades(first: -1) { totalCount } }");
+  expect(errors?.[0]?.message).toContain('Argument "first"');
+});
+
+describe("a count that PostgreSQL ends", () => {
+  it.each([
+    ["alone", "{ allDexTrades { totalCount } }"],
+    ["beside a page", "{ allDexTrades(first: 1) { totalCount nodes { id } } }"],
+    [
+      "beside another list",
+      "{ allDexTrades(first: 1) { totalCount nodes { id } } dexHead { block } }",
+    ],
+  ])("is told as such %s", async (_where, query) => {
+    await add(3);
+    const pool = makePool(database.url, { role: "dex_reader" });
+    failStatements(pool, "count(*)", { code: "57014", message: "canceling statement" });
+    const failing = await makeTestApp(pool, { cache: "off" });
+    try {
+      const { errors } = await ask(failing, query);
+
+      expect(errors).toEqual([
+        expect.objectContaining({
+          message: "The database took too long to answer this",
+          path: ["allDexTrades", "totalCount"],
+          extensions: { code: "TIMEOUT" },
+        }),
+      ]);
+    } finally {
+      await failing.close();
+      await pool.end();
+    }
+  });
+});
+
+type Act =
+  | { do: "ask" | "ask the idle" | "register" | "rename" | "turn" }
+  | { do: "add"; trades: number[] }
+  | { do: "add ahead"; ahead: number }
+  | { do: "take back"; hours: number };
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  fc.constantFrom<Act>({ do: "ask" }, { do: "ask" }, { do: "ask the idle" }),
+  fc.constantFrom<Act>({ do: "register" }, { do: "rename" }, { do: "turn" }),
+  fc.record({
+    do: fc.constant("add" as const),
+    trades: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({
+    do: fc.constant("add ahead" as const),
+    ahead: fc.constantFrom(1, 5, 9_999, 10_000, 12_345, 100_000),
+  }),
+  fc.record({ do: fc.constant("take back" as const), hours: fc.nat({ max: 8 }) }),
+);
+
+async function perform(step: Act): Promise<void> {
+  const { writer } = database;
+  if (step.do === "ask") await expectAllRight(app);
+  if (step.do === "ask the idle") await expectAllRight(idle);
+  if (step.do === "add") {
+    const from = await nextHour(writer);
+    await write(writer, { trades: step.trades.map((n) => trade(n, from + (n % 3))) });
+  }
+  if (step.do === "add ahead") await addAhead(step.ahead);
+  if (step.do === "take back") {
+    await takeBack(Math.max(0, (await nextHour(writer)) - 1 - step.hours));
+  }
+  if (step.do === "register") await registerShrimp();
+  if (step.do === "rename") await registerTokens(writer, { address: MKR, symbol: "MAKER" });
+  if (step.do === "turn") await registerPair(writer, DAI, WETH);
+}
+
+it("is right all along random histories", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 25 }), async (steps) => {
+      await database.empty();
+      await registerMarkets(database.writer);
+      for (const step of steps) await perform(step);
+      await expectAllRight(app);
+      await expectAllRight(idle);
+    }),
+    { numRuns: 20 },
+  );
+});

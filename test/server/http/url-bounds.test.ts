@@ -1,0 +1,90 @@
+// URLs that are longer than they may be: refused before anything looks into them.
+import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { registerMarkets } from "../../factories.ts";
+import { dataOf } from "../../graphql.ts";
+import { recordStatements, type Statement } from "../../statements.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let statements: Statement[];
+beforeAll(async () => {
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  statements = recordStatements(database.reader);
+  app = await makeTestApp(database.reader);
+  // So that the schema has been read.
+  await dataOf(app, "{ __typename }");
+});
+beforeEach(() => {
+  statements.length = 0;
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const path = (length: number): string => `/v1/prices/dai/${"x".repeat(length - 15)}`;
+const query = (length: number): string => `?unknown=${"x".repeat(length - 8)}`;
+const parameters = (count: number): string =>
+  `?${Array.from({ length: count }, (_, n) => `p${n}=1`).join("&")}`;
+
+it.each([
+  ["a path of 1024 characters", path(1024), 400],
+  ["a query string of 2048", `/v1/prices/weth/dai${query(2048)}`, 200],
+  ["50 parameters, all unknown", `/v2/trades/weth/dai${parameters(50)}`, 200],
+])("%s is looked at", async (_what, url, status) => {
+  const answer = await app.request.get(url);
+  expect(answer.status).toBe(status);
+  expect(statements).not.toEqual([]);
+});
+
+it.each([
+  ["a longer path", path(1025), 414, "The path must be at most 1024 characters long"],
+  [
+    "a longer path with a query string",
+    `${path(1025)}?limit=1`,
+    414,
+    "The path must be at most 1024 characters long",
+  ],
+  [
+    "a longer query string",
+    `/v1/prices/weth/dai${query(2049)}`,
+    414,
+    "The query string must be at most 2048 characters long",
+  ],
+  [
+    "more parameters",
+    `/v1/prices/weth/dai${parameters(51)}`,
+    400,
+    "The query string must have at most 50 parameters",
+  ],
+])("%s is refused, and nothing is asked", async (_what, url, status, message) => {
+  const v1 = await app.request.get(url);
+  const v2 = await app.request.get(url.replace("/v1/", "/v2/"));
+
+  expect([v1.status, v2.status]).toEqual([status, status]);
+  expect(v1.body).toEqual({ data: {}, time: expect.any(Number), message });
+  expect(v2.body).toEqual({ time: expect.any(String), message });
+  expect(v1.headers).toMatchObject({
+    "cache-control": "no-store",
+    "access-control-allow-origin": "*",
+  });
+  expect(statements).toEqual([]);
+});
+
+it("is refused in the form of GraphQL there", async () => {
+  const { status, body } = await app.request
+    .post(`/graphql${query(2049)}`)
+    .send({ query: "{ __typename }" });
+
+  expect(status).toBe(414);
+  expect(body).toEqual({
+    errors: [
+      {
+        message: "The query string must be at most 2048 characters long",
+        extensions: { code: "URL_TOO_LONG" },
+      },
+    ],
+  });
+});
