@@ -1,19 +1,17 @@
 // A list that is asked for without `first` and `last` comes whole, or not at all: PostgreSQL is asked
 // for one row more than it may have, and where that comes, the list is an error.
-import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import {
   ConstantStep,
   context,
   lambda,
   list,
   SafeError,
-  type ConnectionStep,
   type FieldPlanResolver,
   type Step,
 } from "postgraphile/grafast";
+import { selectOf, type AnyConnection } from "../grafast-internals.ts";
 import type { GraphqlLimits } from "./limits.ts";
 
-type AnyConnection = ConnectionStep<unknown, never, never, never>;
 type Given = number | null | undefined;
 
 /** What is known of a page of rows, once they are read. */
@@ -68,7 +66,7 @@ export function makeWholeListsPlugin(limits: GraphqlLimits): GraphileConfig.Plug
             const $connection = plan($parent, fieldArgs, info) as AnyConnection;
             // By the connection's own setFirst and setLast they would be read where a count alone is
             // asked for.
-            const $rows = $connection.getSubplan() as unknown as PgSelectStep;
+            const $rows = selectOf($connection);
             const $first = fieldArgs.getRaw("first") as Step<Given>;
             const $last = fieldArgs.getRaw("last") as Step<Given>;
             if (!isAbsent($last)) $rows.setLast($last);

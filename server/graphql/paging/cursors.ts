@@ -12,15 +12,10 @@ import {
   type PgOrderSpec,
   type PgResource,
   type PgSelectQueryBuilder,
-  type PgSelectStep,
 } from "postgraphile/@dataplan/pg";
-import {
-  lambda,
-  type ConnectionStep,
-  type GrafastArgumentConfig,
-  type Step,
-} from "postgraphile/grafast";
+import { lambda, type GrafastArgumentConfig, type Step } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
+import { applyTo, selectOf, type AnyConnection } from "../grafast-internals.ts";
 
 type ApplyOrder = (builder: PgSelectQueryBuilder) => void;
 type OfColumn = Extract<PgOrderSpec, { attribute: string }>;
@@ -110,8 +105,7 @@ export const CursorsPlugin: GraphileConfig.Plugin = {
         if (scope.argName !== "orderBy" || scope.isPgFieldConnection !== true) return arg;
         if (resource === undefined) return arg;
         const applyPlan: ApplyPlan = (_$parent, $field, value) => {
-          const $connection = $field as ConnectionStep<unknown, never, never, never>;
-          const $select = $connection.getSubplan() as unknown as PgSelectStep;
+          const $select = selectOf($field as AnyConnection);
           // It takes the place of the rows, and has them ordered by what is asked of it.
           const asked = {
             withLayerPlan: <T>(callback: () => T): T => $select.withLayerPlan(callback),
@@ -126,7 +120,7 @@ export const CursorsPlugin: GraphileConfig.Plugin = {
                 ),
               ),
           };
-          value.apply(asked as unknown as PgSelectStep);
+          applyTo(value, asked);
         };
         return { ...arg, applyPlan };
       },

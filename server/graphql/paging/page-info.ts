@@ -1,21 +1,7 @@
 // Makes hasPreviousPage and hasNextPage right in both directions. PostGraphile answers only the one
 // it pages towards; but where a cursor is given, the row of the cursor lies behind the page.
-import {
-  constant,
-  lambda,
-  list,
-  type ConnectionStep,
-  type FieldPlanResolver,
-  type Step,
-} from "postgraphile/grafast";
-
-/** grafast's step of a PageInfo, whose one dependency is its connection; the class is not exported. */
-interface PageInfoStep {
-  get(fieldName: string): Step;
-  getDepOptions(index: 0): { step: ConnectionStep<unknown, never, never, never> };
-}
-
-const asPageInfo = ($step: Step): PageInfoStep => $step as unknown as PageInfoStep;
+import { constant, lambda, list, type FieldPlanResolver, type Step } from "postgraphile/grafast";
+import { connectionOfPageInfo, fieldOfPageInfo } from "../grafast-internals.ts";
 
 const SIDES = {
   hasPreviousPage: { cursor: "getAfter", offset: true },
@@ -37,8 +23,8 @@ const CURSORS = new Set(["startCursor", "endCursor"]);
 /** Has the rows read: grafast does not, where a cursor is all that is asked of a page. */
 function cursorPlan(fieldName: string, stock: FieldPlanResolver | undefined): FieldPlanResolver {
   return ($pageInfo, fieldArgs, info) => {
-    asPageInfo($pageInfo).getDepOptions(0).step.nodes();
-    return stock ? stock($pageInfo, fieldArgs, info) : asPageInfo($pageInfo).get(fieldName);
+    connectionOfPageInfo($pageInfo).nodes();
+    return stock ? stock($pageInfo, fieldArgs, info) : fieldOfPageInfo($pageInfo, fieldName);
   };
 }
 
@@ -56,10 +42,10 @@ export const PageInfoPlugin: GraphileConfig.Plugin = {
         if (!isSide(fieldName)) return field;
         const side = SIDES[fieldName];
         const stock: FieldPlanResolver =
-          field.plan ?? (($pageInfo) => asPageInfo($pageInfo).get(fieldName));
+          field.plan ?? (($pageInfo) => fieldOfPageInfo($pageInfo, fieldName));
         const plan: FieldPlanResolver = ($pageInfo, fieldArgs, info) => {
           const $known = stock($pageInfo, fieldArgs, info) as Step<boolean>;
-          const $connection = asPageInfo($pageInfo).getDepOptions(0).step;
+          const $connection = connectionOfPageInfo($pageInfo);
           const $offset = side.offset ? $connection.getOffset() : null;
           return lambda(
             list([$known, $connection[side.cursor]() ?? constant(null), $offset ?? constant(null)]),

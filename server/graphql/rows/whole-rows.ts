@@ -19,12 +19,12 @@ import {
 } from "postgraphile/@dataplan/pg";
 import {
   Step,
-  type ConnectionStep,
   type ExecutionDetails,
   type FieldPlanResolver,
   type GrafastExecutionArgs,
 } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
+import { asConnection, literalOf, selectOf, selectValue } from "../grafast-internals.ts";
 import { askedFields, selectRows, withRows } from "./row-selections.ts";
 
 /** The column behind a field. */
@@ -55,14 +55,7 @@ interface Column {
   nullError: string | undefined;
 }
 
-type Connection = ConnectionStep<unknown, never, never, never>;
 type Row = readonly (string | null)[];
-
-/** What a PgSelectStep offers to steps that read its rows; its types leave it out. */
-interface SelectsWhilePlanning {
-  alias: SQL;
-  selectAndReturnIndex: (fragment: SQL) => number;
-}
 
 /** The rows of a page as GraphQL objects. */
 class WholeRowsStep extends Step<unknown> {
@@ -84,11 +77,9 @@ class WholeRowsStep extends Step<unknown> {
   /** Only now is it known which step selects the rows: some are merged. */
   override optimize(): this {
     const { step } = this.getDepOptions(this.#selectDep);
-    const $select = step as unknown as SelectsWhilePlanning;
-    this.#positions = this.#columns.map(({ name, asText }) => {
-      const column = sql`${$select.alias}.${sql.identifier(name)}`;
-      return $select.selectAndReturnIndex(asText(column));
-    });
+    this.#positions = this.#columns.map(({ name, asText }) =>
+      selectValue(step, (alias) => asText(sql`${alias}.${sql.identifier(name)}`)),
+    );
     return this;
   }
 
@@ -151,15 +142,13 @@ function columnsOf(of: string, rowType: GraphQLObjectType): Column[] {
 
 function planRows(connectionType: GraphQLObjectType): FieldPlanResolver {
   return ($parent, fieldArgs) => {
-    const $connection = $parent as unknown as Connection;
+    const $connection = asConnection($parent);
     const nodes = connectionType.getFields()["nodes"];
-    // A literal, which the plan is made for.
-    const $of = fieldArgs.getRaw("of") as unknown as { eval: () => string };
     const rowType = nodes && getNamedType(nodes.type);
     if (!isObjectType(rowType)) throw new Error(`${connectionType.name} has no nodes`);
-    const columns = columnsOf($of.eval(), rowType);
+    const columns = columnsOf(String(literalOf(fieldArgs.getRaw("of"))), rowType);
     const $rows = $connection.nodes() as Step;
-    const $select = $connection.getSubplan() as Step;
+    const $select = selectOf($connection);
     return new WholeRowsStep($rows, $select, columns);
   };
 }

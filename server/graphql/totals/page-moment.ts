@@ -1,9 +1,10 @@
 // What the statement that reads a page of a table tagged @appendOnly sees beside its rows: the moment
 // in the table's life that the page is of. Whatever is known of that moment is then of the page's own
 // snapshot, with no transaction around it.
-import { Step, type ConnectionStep, type ExecutionDetails } from "postgraphile/grafast";
+import { Step, type ExecutionDetails } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import type { PgResource } from "postgraphile/@dataplan/pg";
+import { selectOf, selectValue, type AnyConnection } from "../grafast-internals.ts";
 import type { AppendOnly } from "./append-only.ts";
 
 /** A moment in the life of a table that is appended to. */
@@ -11,11 +12,6 @@ export interface Moment {
   /** The newest id of the whole table. */
   newest: bigint;
   epoch: string;
-}
-
-/** What a PgSelectStep offers to steps that read its rows; its types leave it out. */
-interface SelectsWhilePlanning {
-  selectAndReturnIndex: (fragment: SQL) => number;
 }
 
 type Row = readonly (string | null)[];
@@ -30,13 +26,13 @@ export class PageMomentStep extends Step<Moment | null> {
   #position = -1;
 
   constructor(
-    $connection: ConnectionStep<unknown, never, never, never>,
+    $connection: AnyConnection,
     resource: PgResource,
     { idColumn, epochTable }: AppendOnly,
   ) {
     super();
     this.#rowsDep = this.addDependency($connection.nodes() as Step);
-    this.#selectDep = this.addDependency($connection.getSubplan() as Step);
+    this.#selectDep = this.addDependency(selectOf($connection));
     // One value, for it is sent with each row. It depends on none, and is read once.
     const newest = sql`(select max(${sql.identifier(idColumn)}) from ${resource.from as SQL})`;
     this.#moment = sql`(select ${newest} || ' ' || epoch from ${epochTable})`;
@@ -45,8 +41,7 @@ export class PageMomentStep extends Step<Moment | null> {
   /** Only now is it known which step selects the rows: some are merged. */
   override optimize(): this {
     const { step } = this.getDepOptions(this.#selectDep);
-    const $select = step as unknown as SelectsWhilePlanning;
-    this.#position = $select.selectAndReturnIndex(this.#moment);
+    this.#position = selectValue(step, () => this.#moment);
     return this;
   }
 

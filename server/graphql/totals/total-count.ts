@@ -8,33 +8,24 @@
 // Beside a page the count is as of the page's moment, which the page's own statement tells. Where the
 // kept count is of that very moment, there is nothing to count. Else the statement counts up to the
 // page's newest id; it need not be in the page's snapshot, as long as it finds that id and the epoch.
-import {
-  listOfCodec,
-  TYPES,
-  type PgCodec,
-  type PgResource,
-  type PgSelectStep,
-} from "postgraphile/@dataplan/pg";
+import { listOfCodec, TYPES, type PgCodec, type PgResource } from "postgraphile/@dataplan/pg";
 import {
   constant,
-  context,
   inhibitOnNull,
   lambda,
   object,
-  type ConnectionStep,
   type FieldArgs,
   type FieldInfo,
   type FieldPlanResolver,
   type Step,
 } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
-import type { AppendOnly } from "./append-only.ts";
 import { combined } from "../combined.ts";
+import { aggregateOf, fromContext, type AnyConnection } from "../grafast-internals.ts";
+import type { AppendOnly } from "./append-only.ts";
 import { KeptCounts, keyOf, marksWith, type Kept } from "./kept-counts.ts";
 import { PageMomentStep, type Moment } from "./page-moment.ts";
 import type { Attempt } from "../rows/operation-snapshot.ts";
-
-type AnyConnection = ConnectionStep<unknown, never, never, never>;
 
 /** What a connection's totalCount needs: the table, and the key of the rows that it counts. */
 interface Counted {
@@ -86,10 +77,7 @@ function knownOf({ kept, page }: Task): number | undefined {
 
 /** The statement that counts, and tells what it saw; it is not sent where the task is null. */
 function countRows({ $connection, resource, appendOnly }: Counted, $task: Step<Task>): Step<Seen> {
-  const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as (
-    mode: "aggregate",
-  ) => unknown;
-  const $rows = clone("aggregate") as PgSelectStep;
+  const $rows = aggregateOf($connection);
   const given = (codec: PgCodec, valueOf: (task: Task) => unknown): SQL =>
     $rows.placeholder(lambda($task, valueOf, true), codec);
   const marks = given(listOfCodec(TYPES.bigint), ({ kept }) =>
@@ -199,7 +187,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               if (counted === undefined) return plan($connection, fieldArgs, info) as Step;
               const { resource, appendOnly } = counted;
               const $page = new PageMomentStep(counted.$connection, resource, appendOnly);
-              const $attempt = context().get("attempt") as unknown as Step<Attempt | undefined>;
+              const $attempt = fromContext<Attempt | undefined>("attempt");
               return totalCount(counted, $page, $attempt);
             };
             const extensions = { ...field.extensions, planBesideRows };
