@@ -11,6 +11,7 @@ import { referenceRouter } from "../rest/openapi/serve.ts";
 import { versionRouter } from "../rest/endpoint.ts";
 import { v1 } from "../rest/v1/v1-endpoints.ts";
 import { v2 } from "../rest/v2/v2-endpoints.ts";
+import { withReadableAccept } from "./http/accept.ts";
 import type { AnswerStore } from "./http/cache/answer-store.ts";
 import { answerFromMemory, storeOf, type CacheOptions } from "./http/cache/answers-from-memory.ts";
 import { WholeAnswersPlugin } from "./http/cache/complete-answers.ts";
@@ -184,7 +185,7 @@ function beforeExpress(
     cache && kept
       ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
       : withFrontHeaders(service);
-  const bounded = boundUrls(answering, refuse);
+  const bounded = boundUrls(withReadableAccept(answering), refuse);
   return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
 }
 
