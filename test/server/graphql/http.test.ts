@@ -201,7 +201,7 @@ describe("a fault of the service's own", () => {
     expect(errors).toEqual([
       expect.objectContaining({
         message: "The database is not ready to be served",
-        extensions: { code: "UNAVAILABLE" },
+        extensions: { code: "UNAVAILABLE", retryAfter: 5 },
       }),
     ]);
     expect(String(app.logged.at(-1))).toMatch(/dex_head/);
@@ -216,7 +216,7 @@ describe("a fault of the service's own", () => {
     expect(errors).toEqual([
       expect.objectContaining({
         message: "The database cannot be reached",
-        extensions: { code: "UNAVAILABLE" },
+        extensions: { code: "UNAVAILABLE", retryAfter: 5 },
       }),
     ]);
     await lone.close();
