@@ -3,10 +3,10 @@ import { Router, type Request } from "express";
 import { performance } from "node:perf_hooks";
 import type { z } from "zod";
 import type { Database } from "../db/connect.ts";
+import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../server/http/answer.ts";
 import { BadParameter } from "../server/http/errors.ts";
 import { observationOf } from "../server/http/observe/observation.ts";
 import { readOnlyRoute } from "../server/http/read-only-route.ts";
-import { answer } from "./answer.ts";
 import type { Envelope } from "../server/http/envelope.ts";
 import type { LastHead } from "../server/http/last-head.ts";
 import { readPair, readQuery, type PairName, type Parameters } from "./params.ts";
@@ -56,17 +56,34 @@ export interface Version {
   endpoints: Endpoint[];
 }
 
+// Figures stand until the head moves, every few seconds at most: a cache in front may answer a burst of
+// equal requests, and no figure is more than a second late.
+export const CACHE_CONTROL = "public, max-age=1";
+
+/** Gives requests for the same one answer, where answers are kept. */
+export type ShareAnswer = (
+  req: Request,
+  make: () => Promise<Answer | undefined>,
+) => Promise<Answer | undefined>;
+
 /** The paths below a version's own. */
 export function versionRouter(
   { endpoints, envelope }: Version,
   db: Database,
   head: LastHead,
+  share: ShareAnswer = (_req, make) => make(),
 ): Router {
   const router = Router({ caseSensitive: true });
   for (const declared of endpoints) {
     readOnlyRoute(router, declared.path, async (req, res) => {
-      const { rows, time } = await seen(head, req, ask(declared, db, head, req));
-      await answer(req, res, envelope.success(declared.shape(rows), time));
+      const answer = await share(req, async () => {
+        const { rows, time } = await seen(head, req, ask(declared, db, head, req));
+        const plain = JSON.stringify(envelope.success(declared.shape(rows), time));
+        const type = "application/json; charset=utf-8";
+        const content = { type, cacheControl: CACHE_CONTROL, plain };
+        return etagAnswer(content, encodingFor(req, "gzip"));
+      });
+      if (answer !== undefined) sendAnswer(req, res, answer);
     });
   }
   return router;

@@ -1,26 +1,20 @@
 // The service, put together: what it serves, in the order in which a request meets it.
-import compression from "compression";
-import express, { type Express } from "express";
-import { EventEmitter } from "node:events";
-import type { RequestListener, Server } from "node:http";
+import express from "express";
+import type { Server } from "node:http";
 import type { Database, Pool } from "../db/connect.ts";
-import { v1Envelope, v2Envelope } from "./http/envelope.ts";
-import { answerFailures } from "../rest/error-handler.ts";
 import { LastHead } from "./http/last-head.ts";
 import { referenceRouter } from "../rest/openapi/serve.ts";
-import { versionRouter } from "../rest/endpoint.ts";
+import { versionRouter, type ShareAnswer } from "../rest/endpoint.ts";
 import { v1 } from "../rest/v1/v1-endpoints.ts";
 import { v2 } from "../rest/v2/v2-endpoints.ts";
-import type { AnswerStore } from "./http/cache/answer-store.ts";
-import { answerFromMemory, storeOf, type CacheOptions } from "./http/cache/answers-from-memory.ts";
-import { WholeAnswersPlugin } from "./http/cache/complete-answers.ts";
+import { withReadableAccept } from "./http/accept.ts";
+import { AnswerCache, type CacheOptions } from "./http/cache/answer-cache.ts";
+import { makeGraphqlAnswersPlugin } from "./http/cache/graphql-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./http/cross-origin.ts";
 import { withFrontHeaders } from "./http/front-headers.ts";
-import { refuseBy, type Refuse } from "./http/front-refusal.ts";
 import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./http/database-gate.ts";
-import { answerGraphqlFailures } from "./graphql/error-answers.ts";
 import { readBodyUpTo } from "./graphql/limits/body.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
 import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
@@ -33,10 +27,11 @@ import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
 import { observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
-import { limitRate, type RateLimit } from "./http/rate-limit.ts";
+import { rateLimiter, type RateLimit } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
-import { securityHeaders } from "./http/security-headers.ts";
-import { refusalBody } from "./http/refusal-body.ts";
+import { answerFailures, refuseAsOf } from "./http/refusal.ts";
+import { setStandingHeaders } from "./http/standing-headers.ts";
+import { refuseMalformed } from "./http/well-formed.ts";
 import { boundUrls } from "./http/url-bounds.ts";
 
 export interface AppOptions {
@@ -80,13 +75,6 @@ export interface MetricsOptions {
   droppedLines?: () => number;
 }
 
-interface Kept {
-  /** What answers are kept in; undefined where none are. */
-  kept: AnswerStore | undefined;
-  /** Emits when GraphQL has another schema. */
-  schema: EventEmitter<{ changed: [] }>;
-}
-
 export interface App {
   /** Not listening yet: that is for whoever knows where. */
   server: Server;
@@ -98,33 +86,43 @@ export interface App {
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
+  const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit } = options;
   const { limits = GRAPHQL_LIMITS, onOver = () => undefined, maxHeadAge = 0 } = options;
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
-  const kept = cache && storeOf(cache);
-  const schema: Kept["schema"] = new EventEmitter();
-  const metrics = countedBy(options, kept);
-  const refuse = refuseBy(refusalBody(head));
-  const server = makeServer(
-    beforeExpress(app, { ...options, kept, schema }, refuse, log),
-    http,
-    refuse,
-    (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
-  );
+  const { bodyBytes } = limits;
+  const cache =
+    options.cache && new AnswerCache({ versionFrom: pool, bodyBytes, log, ...options.cache });
+  const metrics = countedBy(options, cache);
+  const refuse = refuseAsOf(head);
+  const limiter = rateLimiter(rateLimit, refuse);
+
+  // What a request meets before Express, the last first. Express costs more than a cache hit, so the
+  // work for every request stays outside it.
+  const service = asCurrentRequest(app);
+  const answering = withReadableAccept(cache ? cache.answering(service) : service);
+  const limited = limiter.limit(refuseMalformed(boundUrls(answering, refuse), refuse));
+  const observed = observe(withFrontHeaders(limited), (observation) => {
+    metrics?.count(observation);
+    onOver(observation);
+  });
+  const server = makeServer(observed, http, limiter.count);
 
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
-  // rest/answer.ts gives each encoding of an answer its own.
+  // http/answer.ts gives each encoding of an answer its own.
   app.disable("etag");
+  // The OpenAPI document names the address that it was asked at.
+  app.set("trust proxy", rateLimit?.trustedProxies ?? 0);
 
   // First, since it is asked most: each layer before it would be passed by every request. Its answers
   // bring the headers of the two below themselves.
-  app.use("/v1", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v1, pool, head));
-  app.use("/v2", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v2, pool, head));
+  const share: ShareAnswer | undefined = cache && ((req, make) => cache.share(req, make));
+  app.use("/v1", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v1, pool, head, share));
+  app.use("/v2", refuseBrokenPath, gate.refuseUntilOpen, versionRouter(v2, pool, head, share));
 
-  app.use(securityHeaders);
+  app.use(setStandingHeaders);
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
 
@@ -132,7 +130,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
   app.use(referenceRouter());
 
-  app.use("/graphql", queryFromAnyOrigin, compression());
+  app.use("/graphql", queryFromAnyOrigin);
   app.all(
     /^\/graphql$/,
     noteRoute("/graphql"),
@@ -148,14 +146,12 @@ export async function makeApp(options: AppOptions): Promise<App> {
     limits,
     exposedSchemas: options.exposedSchemas ?? [],
     watch: options.watch,
-    onNewSchema: () => schema.emit("changed"),
-    plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
+    onNewSchema: () => cache?.clear(),
+    plugins: [makeGraphqlAnswersPlugin(cache), ObservedGraphqlPlugin],
   });
 
   app.use(refuseUnknownPath);
-  app.use("/graphql", answerGraphqlFailures(log));
-  app.use("/v1", answerFailures(v1Envelope, head, log));
-  app.use(answerFailures(v2Envelope, head, log));
+  app.use(answerFailures(refuse, log));
 
   return {
     server,
@@ -168,41 +164,14 @@ export async function makeApp(options: AppOptions): Promise<App> {
   };
 }
 
-/**
- * What a request meets before Express, the first last. Express itself costs more than an answer that
- * is known, so what every request goes through is not in it.
- */
-function beforeExpress(
-  app: Express,
-  { pool, cache, kept, schema, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
-  refuse: Refuse,
-  log: LogError,
-): RequestListener {
-  const { bodyBytes } = limits;
-  const service = asCurrentRequest(app);
-  const answering =
-    cache && kept
-      ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
-      : withFrontHeaders(service);
-  const bounded = boundUrls(answering, refuse);
-  return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
-}
-
 function countedBy(
   { pool, metrics }: AppOptions,
-  kept: AnswerStore | undefined,
+  kept: AnswerCache | undefined,
 ): Metrics | undefined {
   if (metrics === undefined) return undefined;
   const { db = pool, droppedLines = () => 0 } = metrics;
   return new Metrics({ pool, db, kept, droppedLines });
 }
-
-const inTurn =
-  (first: OnOver, second: OnOver): OnOver =>
-  (observation) => {
-    first(observation);
-    second(observation);
-  };
 
 type LogError = (error: unknown) => void;
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import supertest, { type Response, type Test } from "supertest";
 import type { Pool } from "../db/connect.ts";
 import { makeApp, type App, type AppOptions } from "../server/compose.ts";
-import type { CacheOptions } from "../server/http/cache/answers-from-memory.ts";
+import type { CacheOptions } from "../server/http/cache/answer-cache.ts";
 import type { Observation } from "../server/http/observe/observation.ts";
 import { expectDocumented } from "./documented.ts";
 

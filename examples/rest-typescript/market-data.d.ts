@@ -542,7 +542,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`. */
+        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`, or two. */
         V1BadRequest: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -589,38 +589,6 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["V1Failure"];
-            };
-        };
-        /** @description The request did not arrive in time. The connection is closed. */
-        V1RequestTimeout: {
-            headers: {
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Server-Timing": components["headers"]["Server-Timing"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["V1Failure"] | components["schemas"]["V2Failure"];
-            };
-        };
-        /** @description The extensions of a chunk of the body are too long. The connection is closed. */
-        V1ContentTooLarge: {
-            headers: {
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Server-Timing": components["headers"]["Server-Timing"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["V1Failure"] | components["schemas"]["V2Failure"];
             };
         };
         /** @description The path is longer than 1024 characters, or the query string than 2048. */
@@ -672,8 +640,8 @@ export interface components {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description The request's headers are too long. The connection is closed. */
-        V1HeadersTooLarge: {
+        /** @description A fault of the service's own, which its log has under the request's id. */
+        V1InternalError: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -685,11 +653,11 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["V1Failure"] | components["schemas"]["V2Failure"];
+                "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description A fault of the service's own, which its log has under the request's id. */
-        V1InternalError: {
+        /** @description `Transfer-Encoding` has something else than `chunked`. The connection is closed. */
+        V1NotImplemented: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -721,7 +689,7 @@ export interface components {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`. */
+        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`, or two. */
         V2BadRequest: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -764,38 +732,6 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 Allow: components["headers"]["Allow"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["V2Failure"];
-            };
-        };
-        /** @description The request did not arrive in time. The connection is closed. */
-        V2RequestTimeout: {
-            headers: {
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Server-Timing": components["headers"]["Server-Timing"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["V2Failure"];
-            };
-        };
-        /** @description The extensions of a chunk of the body are too long. The connection is closed. */
-        V2ContentTooLarge: {
-            headers: {
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Server-Timing": components["headers"]["Server-Timing"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
             };
             content: {
@@ -851,8 +787,8 @@ export interface components {
                 "application/json": components["schemas"]["V2Failure"];
             };
         };
-        /** @description The request's headers are too long. The connection is closed. */
-        V2HeadersTooLarge: {
+        /** @description A fault of the service's own, which its log has under the request's id. */
+        V2InternalError: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -867,8 +803,8 @@ export interface components {
                 "application/json": components["schemas"]["V2Failure"];
             };
         };
-        /** @description A fault of the service's own, which its log has under the request's id. */
-        V2InternalError: {
+        /** @description `Transfer-Encoding` has something else than `chunked`. The connection is closed. */
+        V2NotImplemented: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1024,13 +960,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1083,13 +1017,11 @@ export interface operations {
             400: components["responses"]["V1BadRequest"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1132,13 +1064,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1191,13 +1121,11 @@ export interface operations {
             400: components["responses"]["V1BadRequest"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1240,13 +1168,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1299,13 +1225,11 @@ export interface operations {
             400: components["responses"]["V1BadRequest"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1348,13 +1272,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1407,13 +1329,11 @@ export interface operations {
             400: components["responses"]["V1BadRequest"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
-            408: components["responses"]["V1RequestTimeout"];
-            413: components["responses"]["V1ContentTooLarge"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
             429: components["responses"]["V1TooManyRequests"];
-            431: components["responses"]["V1HeadersTooLarge"];
             500: components["responses"]["V1InternalError"];
+            501: components["responses"]["V1NotImplemented"];
             503: components["responses"]["V1Unavailable"];
         };
     };
@@ -1459,13 +1379,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1521,13 +1439,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1573,13 +1489,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1635,13 +1549,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1708,13 +1620,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1760,13 +1670,11 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1822,13 +1730,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1890,13 +1796,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -1912,12 +1816,12 @@ export interface operations {
                  * @description They start at this time or after it. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
-                from?: string;
+                from?: string & (unknown & unknown);
                 /**
                  * @description They start before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
-                to?: string;
+                to?: string & (unknown & unknown);
                 /**
                  * @description How many, at most: the first ones where `from` is given, else the last. Must be an integer from 1 to 1000, given once and in digits only, without a leading zero.
                  * @example 2
@@ -1978,13 +1882,11 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             503: components["responses"]["V2Unavailable"];
         };
     };
@@ -2016,12 +1918,10 @@ export interface operations {
             };
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
         };
     };
     ready: {
@@ -2052,12 +1952,10 @@ export interface operations {
             };
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
-            408: components["responses"]["V2RequestTimeout"];
-            413: components["responses"]["V2ContentTooLarge"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
-            431: components["responses"]["V2HeadersTooLarge"];
             500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
             /** @description It cannot. */
             503: {
                 headers: {

@@ -1,5 +1,5 @@
 // The OpenAPI document, made of what the endpoints declare of themselves.
-import { z } from "zod";
+import type { z } from "zod";
 import { health, type HealthPath } from "../../server/http/health.ts";
 import { release } from "../../server/http/release.ts";
 import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
@@ -31,6 +31,7 @@ its markets, exact to the last of 18 digits.
 - Nothing is negotiated but the compression: answers are JSON whatever \`Accept\` says.
 - Errors are in the envelope of the version that is asked; outside \`/v1\`, of v2. They say what was
   wrong, and what is accepted.
+- What is not HTTP/1.1, or does not arrive in time, is answered 400, 408, 413 or 431 without a body.
 - For browsers, answers also have \`Content-Security-Policy\`, \`X-Content-Type-Options\`,
   \`Referrer-Policy\` and \`Cross-Origin-Resource-Policy\`.
 - GraphQL, at \`/graphql\`, describes itself; \`/metrics\`, where it is given, is Prometheus's.
@@ -39,7 +40,7 @@ its markets, exact to the last of 18 digits.
 const versions = [v1, v2];
 
 /** The failures that a path outside the versions can be answered with, but for its own. */
-const OF_A_PLAIN_PATH = [400, 405, 408, 413, 414, 417, 431, 500];
+const OF_A_PLAIN_PATH = [400, 405, 414, 417, 500, 501];
 
 /** Makes the document, an OpenAPI 3.1 one. */
 export function openapiDocument(examples: Examples): object {
@@ -150,12 +151,9 @@ class Parts {
   /** The failures in a version's envelope, by their names. */
   failuresOf({ name: version, envelope }: Version): [name: string, response: object][] {
     const { failureSchema } = envelope;
-    const ofV2 = v2.envelope.failureSchema;
-    const early = failureSchema === ofV2 ? ofV2 : z.union([failureSchema, ofV2]);
-    return failures.map(({ status, name, description, headers: carried, isEarly }) => {
+    return failures.map(({ status, name, description, headers: carried }) => {
       const named = failureName(version, name);
-      const schema = isEarly ? early : failureSchema;
-      const content = this.#json(schema, answersOf(named, status));
+      const content = this.#json(failureSchema, answersOf(named, status));
       return [named, { description, headers: refs("headers", carried), content }];
     });
   }

@@ -8,8 +8,6 @@ export interface Failure {
   name: string;
   description: string;
   headers: HeaderName[];
-  /** It may be told before the path has been read, and then in the envelope of v2. */
-  isEarly?: true;
 }
 
 /** What a failure has where the request was read. */
@@ -23,7 +21,7 @@ export const failures: Failure[] = [
     description:
       "The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); " +
       "or a parameter is not what it must be; or the path's percent-encoding is broken; or the query " +
-      "string has more than 50 parameters; or the request has no `Host`.",
+      "string has more than 50 parameters; or the request has no `Host`, or two.",
     headers: read,
   },
   {
@@ -37,20 +35,6 @@ export const failures: Failure[] = [
     name: "MethodNotAllowed",
     description: "The path is served to other methods, which `Allow` names.",
     headers: [...read, "Allow"],
-  },
-  {
-    status: 408,
-    name: "RequestTimeout",
-    description: "The request did not arrive in time. The connection is closed.",
-    headers: read,
-    isEarly: true,
-  },
-  {
-    status: 413,
-    name: "ContentTooLarge",
-    description: "The extensions of a chunk of the body are too long. The connection is closed.",
-    headers: read,
-    isEarly: true,
   },
   {
     status: 414,
@@ -71,16 +55,15 @@ export const failures: Failure[] = [
     headers: [...read, "Retry-After"],
   },
   {
-    status: 431,
-    name: "HeadersTooLarge",
-    description: "The request's headers are too long. The connection is closed.",
-    headers: read,
-    isEarly: true,
-  },
-  {
     status: 500,
     name: "InternalError",
     description: "A fault of the service's own, which its log has under the request's id.",
+    headers: read,
+  },
+  {
+    status: 501,
+    name: "NotImplemented",
+    description: "`Transfer-Encoding` has something else than `chunked`. The connection is closed.",
     headers: read,
   },
   {

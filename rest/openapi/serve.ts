@@ -1,11 +1,12 @@
-// Serves the OpenAPI document at /openapi.json, and at /docs the page on which people read and try it.
-import { Router } from "express";
+// Serves the OpenAPI document at /openapi.json, and a page at /docs to read and try it.
+import { Router, type Request } from "express";
+import { LRUCache } from "lru-cache";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { policyOf } from "../../server/http/content-security-policy.ts";
 import { readOnlyRoute } from "../../server/http/read-only-route.ts";
-import { STANDING_HEADERS, standingHeadersWith } from "../../server/http/standing-headers.ts";
-import { answerTagged, gzip, tagOf, type Tagged } from "../../server/http/etag-answer.ts";
+import { encodingFor, etagAnswer, sendAnswer, type Content } from "../../server/http/answer.ts";
+import { standingHeadersWith } from "../../server/http/standing-headers.ts";
 
 /** What the service brings changes with a release only; a browser asks again after five minutes. */
 const CACHE_CONTROL = "public, max-age=300";
@@ -36,54 +37,59 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
+const FILES: Record<string, { type: string; read: (req: Request) => Promise<string | Buffer> }> = {
+  "/openapi.json": { type: "application/json", read: openapiFor },
+  "/docs": { type: "text/html", read: () => Promise.resolve(PAGE) },
+  "/docs/swagger-ui.css": { type: "text/css", read: () => ofSwaggerUi("swagger-ui.css") },
+  "/docs/swagger-ui-bundle.js": {
+    type: "text/javascript",
+    read: () => ofSwaggerUi("swagger-ui-bundle.js"),
+  },
+};
+
 const OF_THE_PAGE = standingHeadersWith(policyOf(PAGE));
+
+/** How many answers are kept: each file has one for each encoding, and the document for each origin. */
+const MOST_ANSWERS = 32;
 
 /** `/openapi.json`, `/docs`, and the files of the page below that. */
 export function referenceRouter(): Router {
   const router = Router({ caseSensitive: true });
-  publish("/openapi.json", "application/json", () =>
-    readFile(new URL("openapi.json", import.meta.url)),
-  );
-  publish("/docs", "text/html", () => PAGE, OF_THE_PAGE);
-  publish("/docs/swagger-ui.css", "text/css", ofSwaggerUi("swagger-ui.css"));
-  publish("/docs/swagger-ui-bundle.js", "text/javascript", ofSwaggerUi("swagger-ui-bundle.js"));
-  return router;
-
-  function publish(
-    path: string,
-    type: string,
-    read: () => Tagged["plain"] | Promise<Tagged["plain"]>,
-    standing = STANDING_HEADERS,
-  ): void {
-    const file = once(async () => ({
-      ...fileOf(`${type}; charset=utf-8`, await read()),
-      standing,
-    }));
+  const answers = new LRUCache<string, ReturnType<typeof etagAnswer>>({ max: MOST_ANSWERS });
+  for (const [path, { type, read }] of Object.entries(FILES)) {
     readOnlyRoute(router, path, async (req, res) => {
-      await answerTagged(req, res, await file());
+      const encoding = encodingFor(req, "gzip");
+      const key = [path, encoding, path === "/openapi.json" ? originOf(req) : ""].join("\n");
+      const make = async (): ReturnType<typeof etagAnswer> => {
+        const content: Content = {
+          type: `${type}; charset=utf-8`,
+          cacheControl: CACHE_CONTROL,
+          plain: await read(req),
+          ...(path === "/docs" && { standing: OF_THE_PAGE }),
+        };
+        return etagAnswer(content, encoding);
+      };
+      const answer = answers.get(key) ?? make();
+      answers.set(key, answer);
+      // What fails is made anew.
+      answer.catch(() => answers.delete(key));
+      sendAnswer(req, res, await answer);
     });
   }
+  return router;
 }
 
-const ofSwaggerUi = (name: string) => () =>
+const ofSwaggerUi = (name: string): Promise<Buffer> =>
   readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
 
-function fileOf(type: string, plain: Tagged["plain"]): Tagged {
-  return {
-    type,
-    cacheControl: CACHE_CONTROL,
-    plain,
-    tag: tagOf(plain),
-    compressed: once(() => gzip(plain)),
-  };
-}
+const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
-/** Makes a thing when it is first asked for, and then gives the same; what fails is made anew. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () =>
-    (made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    }));
+/** Where the client has asked; relative where its Host is no name. */
+const originOf = ({ host, protocol }: Request): string =>
+  HOST.test(host) ? `${protocol}://${host}` : "/";
+
+/** Generators of clients take a relative address for one of the file that they read. */
+async function openapiFor(req: Request): Promise<string> {
+  const text = await readFile(new URL("openapi.json", import.meta.url), "utf8");
+  return text.replace('"url": "/"', `"url": "${originOf(req)}"`);
 }

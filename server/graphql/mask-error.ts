@@ -2,7 +2,6 @@
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
 import { databaseFailure } from "../http/database-failure.ts";
-import { graphqlCode } from "../http/error-codes.ts";
 import { timeoutMessage } from "./limits/timeouts.ts";
 
 /** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
@@ -47,7 +46,7 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     logged.add(originalError);
     const unavailable = databaseFailure(originalError);
     return unavailable !== undefined
-      ? shown(error, unavailable.message, { code: graphqlCode(unavailable) })
+      ? shown(error, unavailable.message, unavailable.extensions)
       : shown(error, "The service has failed to answer this.", { code: "INTERNAL_SERVER_ERROR" });
   };
 }

@@ -1,23 +1,22 @@
-// Lets web pages of any origin read what the service publishes; there is nothing private in it.
+// Lets web pages of any origin read the answers: there is nothing private in them.
 import cors from "cors";
+
+/** Without this a page could not see them. */
+export const EXPOSED_HEADERS = "ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy";
 
 const ANY_ORIGIN = {
   origin: "*",
-  // Without this a page could not see them.
-  exposedHeaders: [
-    ...["ETag", "Retry-After", "Allow", "X-Request-Id"],
-    ...["RateLimit", "RateLimit-Policy"],
-  ],
-  // One preflight an hour is enough: what is allowed changes with a release only.
+  exposedHeaders: EXPOSED_HEADERS,
+  // The allowed methods change with a release only.
   maxAge: 3600,
 };
 
-/** For every path. OPTIONS goes on to the route, since only it knows whether the path is served. */
+/** Answers a preflight on a path that is only read. The route tells the methods. */
 export const readFromAnyOrigin = cors({
   ...ANY_ORIGIN,
   methods: ["GET", "HEAD"],
   preflightContinue: true,
 });
 
-/** For GraphQL, which is asked by POST; answers the preflight itself. */
+/** For GraphQL, which takes POST; answers the preflight itself. */
 export const queryFromAnyOrigin = cors({ ...ANY_ORIGIN, methods: ["GET", "HEAD", "POST"] });

@@ -1,4 +1,16 @@
-// Every error that a client may be told of, declared once: its status, its message, its headers.
+// Every error that a client may get: its status, message, headers and code.
+
+const CODES = new Map([
+  [400, "BAD_REQUEST"],
+  [405, "METHOD_NOT_ALLOWED"],
+  [413, "BODY_TOO_LARGE"],
+  [414, "URL_TOO_LONG"],
+  [415, "UNSUPPORTED_MEDIA_TYPE"],
+  [417, "EXPECTATION_FAILED"],
+  [429, "RATE_LIMITED"],
+  [501, "NOT_IMPLEMENTED"],
+  [503, "UNAVAILABLE"],
+]);
 
 /** An error whose message is meant for the client. Any other is the service's own fault. */
 export abstract class ClientFacingError extends Error {
@@ -6,6 +18,17 @@ export abstract class ClientFacingError extends Error {
   abstract readonly status: number;
   /** The headers its answer carries beside the usual ones. */
   readonly headers: Record<string, string> = {};
+
+  /** By which GraphQL's clients, and the metrics, know it. */
+  get code(): string {
+    return CODES.get(this.status) ?? "INTERNAL_SERVER_ERROR";
+  }
+
+  /** What GraphQL adds to the message. */
+  get extensions(): { code: string; retryAfter?: number } {
+    const seconds = this.headers["Retry-After"];
+    return { code: this.code, ...(seconds !== undefined && { retryAfter: Number(seconds) }) };
+  }
 }
 
 /** Where a request was not read to its end, the next one would not be found. */
@@ -83,25 +106,25 @@ export class TooManyParameters extends ClientFacingError {
   }
 }
 
-/** What came is not what Node's parser takes for HTTP/1.1. */
-export class NotHttp extends ClientFacingError {
-  override readonly name = "NotHttp";
+/** HTTP/1.1 wants one Host header. */
+export class NotOneHost extends ClientFacingError {
+  override readonly name = "NotOneHost";
   readonly status = 400;
   override readonly headers = CLOSING;
 
-  constructor() {
-    super("The request is not HTTP/1.1");
+  constructor(count: number) {
+    super(count === 0 ? "The request has no Host header" : "The request has two Host headers");
   }
 }
 
-/** HTTP/1.1 wants a Host header. */
-export class NoHost extends ClientFacingError {
-  override readonly name = "NoHost";
-  readonly status = 400;
+/** The body is in a transfer coding that the server cannot undo. */
+export class UnknownTransferCoding extends ClientFacingError {
+  override readonly name = "UnknownTransferCoding";
+  readonly status = 501;
   override readonly headers = CLOSING;
 
   constructor() {
-    super("The request has no Host header");
+    super("Nothing but chunked is accepted in Transfer-Encoding");
   }
 }
 
@@ -116,42 +139,6 @@ export class UnmetExpectation extends ClientFacingError {
   }
 }
 
-/** The request, or its headers, took longer to arrive than they may. */
-export class RequestTooSlow extends ClientFacingError {
-  override readonly name = "RequestTooSlow";
-  readonly status = 408;
-  override readonly headers = CLOSING;
-
-  constructor(headersMs: number, wholeMs: number) {
-    super(
-      `The request did not arrive in time: ${headersMs} ms for its headers, ` +
-        `${wholeMs} ms for all of it`,
-    );
-  }
-}
-
-/** The request's headers, all together, are longer than they may be. */
-export class HeadersTooLong extends ClientFacingError {
-  override readonly name = "HeadersTooLong";
-  readonly status = 431;
-  override readonly headers = CLOSING;
-
-  constructor(maxBytes: number) {
-    super(`The request's headers exceed ${maxBytes} bytes`);
-  }
-}
-
-/** A body in chunks says more of one than Node's parser listens to. */
-export class ChunkExtensionsTooLong extends ClientFacingError {
-  override readonly name = "ChunkExtensionsTooLong";
-  readonly status = 413;
-  override readonly headers = CLOSING;
-
-  constructor() {
-    super("The extensions of a chunk of the body are too long");
-  }
-}
-
 /** The client has asked more often than it may; it is told when it may again. */
 export class TooManyRequests extends ClientFacingError {
   override readonly name = "TooManyRequests";
@@ -161,6 +148,18 @@ export class TooManyRequests extends ClientFacingError {
   constructor(perMinute: number, seconds: number) {
     super(`At most ${perMinute} requests a minute are accepted: ask again in ${seconds} s`);
     this.headers = { "Retry-After": String(seconds) };
+  }
+}
+
+/** A GraphQL request's body is not plain JSON. */
+export class UnsupportedMediaType extends ClientFacingError {
+  override readonly name = "UnsupportedMediaType";
+  readonly status = 415;
+  override readonly headers: Record<string, string>;
+
+  constructor(message: string, accepted: Record<string, string>) {
+    super(message);
+    this.headers = accepted;
   }
 }
 
@@ -209,6 +208,10 @@ export class ServiceBusy extends Unavailable {
 export class TookTooLong extends Unavailable {
   override readonly name = "TookTooLong";
 
+  override get code(): string {
+    return "TIMEOUT";
+  }
+
   constructor() {
     super("The database took too long to answer this");
   }
@@ -217,6 +220,10 @@ export class TookTooLong extends Unavailable {
 /** Somebody holds a lock on what is asked for, as a migration does, for longer than is waited. */
 export class DataLocked extends Unavailable {
   override readonly name = "DataLocked";
+
+  override get code(): string {
+    return "LOCKED";
+  }
 
   constructor() {
     super("The data are locked at the moment");

@@ -56,18 +56,20 @@ export const health: HealthPath[] = [
 export function healthRouter(readiness: Readiness): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/health", (_req, res) => {
-    uncached(res).json({ status: "ok" });
+    send(res, 200, { status: "ok" });
   });
   readOnlyRoute(router, "/ready", async (_req, res) => {
     const reasons = await readiness.reasons();
-    if (reasons.length === 0) uncached(res).json({ status: "ready" });
-    else
-      uncached(res)
-        .status(503)
-        .set(new DatabaseUnreachable().headers)
-        .json({ status: "not ready", reasons });
+    if (reasons.length === 0) send(res, 200, { status: "ready" });
+    else send(res.set(new DatabaseUnreachable().headers), 503, { status: "not ready", reasons });
   });
   return router;
 }
 
-const uncached = (res: Response): Response => res.set("Cache-Control", "no-store");
+// Express's `json` answers `If-None-Match: *` by 304.
+function send(res: Response, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  const length = String(Buffer.byteLength(text));
+  res.status(status).set({ "Cache-Control": "no-store", "Content-Length": length });
+  res.type("json").end(text);
+}

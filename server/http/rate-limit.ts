@@ -1,13 +1,13 @@
-// Limits how often one client may ask, whatever it asks and from wherever it is answered.
+// Limits how often one client may ask.
 //
-// express-rate-limit counts, and knows which IPv6 addresses are one client's; its middleware takes
-// 10 µs a request, a quarter of what an answer from memory takes, and its newest headers need Express.
-// By its store alone it is 2 µs, and 1 if its promise is not waited for.
+// express-rate-limit counts, and knows which IPv6 addresses are one client's. Its middleware takes 10 µs
+// a request, a quarter of what an answer from memory takes, so only its store is used.
 import { ipKeyGenerator, MemoryStore, type Options } from "express-rate-limit";
-import type { IncomingMessage, RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
+import type { Socket } from "node:net";
 import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
 import { TooManyRequests } from "./errors.ts";
-import type { Refuse } from "./front-refusal.ts";
+import type { Refuse } from "./refusal.ts";
 import { observationOf } from "./observe/observation.ts";
 
 export interface RateLimit {
@@ -26,19 +26,25 @@ const UNLIMITED = /^\/(?:health|ready|metrics)\/?(?:\?|$)/;
 /** How many IPv6 addresses are remembered with their network, which takes long to tell. */
 const KNOWN_NETWORKS = 10_000;
 
-/**
- * Hands on the requests within the limit, and refuses the others with TooManyRequests. A minute begins
- * with a client's first request. Every answer carries the headers of the IETF's draft 8, `RateLimit`
- * and `RateLimit-Policy`.
- */
-export function limitRate(
-  next: RequestListener,
-  { perMinute, trustedProxies }: RateLimit,
-  refuse: Refuse,
-): RequestListener {
+export interface RateLimiter {
+  /**
+   * Hands on the requests within the limit, and refuses the others with TooManyRequests. A minute begins
+   * with a client's first request. Every answer carries the headers of the IETF's draft 8, `RateLimit`
+   * and `RateLimit-Policy`.
+   */
+  limit: (next: RequestListener) => RequestListener;
+  /** Counts what came on a connection and is no request. */
+  count: (socket: Socket) => void;
+}
+
+/** Makes a rate limiter; without a limit, it counts nothing. */
+export function rateLimiter(rateLimit: RateLimit | undefined, refuse: Refuse): RateLimiter {
+  if (rateLimit === undefined) return { limit: (next) => next, count: () => undefined };
+  const { perMinute, trustedProxies } = rateLimit;
   const store = new MemoryStore();
   store.init({ windowMs: WINDOW_MS } as Options);
-  const clientOf = clientNames(trustedProxies);
+  const addressOf = clientAddressOf(trustedProxies);
+  const nameOf = clientNames();
   const policy = `"requests";q=${perMinute};w=${WINDOW_SECONDS}`;
 
   /** The requests of this client in its minute, this one too, and when that ends. */
@@ -61,25 +67,27 @@ export function limitRate(
     return hit(client);
   }
 
-  return (req, res) => {
-    if (UNLIMITED.test(req.url ?? "")) {
-      next(req, res);
-      return;
-    }
-    const { left, seconds } = hit(clientOf(req));
-    const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
-    observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
-    if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
-    else next(req, res);
+  return {
+    limit: (next) => (req, res) => {
+      if (UNLIMITED.test(req.url ?? "")) {
+        next(req, res);
+        return;
+      }
+      const { left, seconds } = hit(nameOf(addressOf(req)));
+      const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
+      observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
+      if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
+      else next(req, res);
+    },
+    // Its headers cannot be read, so it counts for the nearest address.
+    count: (socket) => void hit(nameOf(socket.remoteAddress ?? "")),
   };
 }
 
-/** Names clients by their address; by the network of an IPv6 address, of which one client has many. */
-function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
-  const addressOf = clientAddressOf(trustedProxies);
+/** Names a client by its address; by the network of an IPv6 address, of which one client has many. */
+function clientNames(): (address: string) => string {
   const networks = new Map<string, string>();
-  return (req) => {
-    const address = addressOf(req);
+  return (address) => {
     if (!address.includes(":")) return address;
     const known = networks.get(address);
     if (known !== undefined) return known;

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response, Router } from "express";
 import { readFromAnyOrigin } from "./cross-origin.ts";
 import { MethodNotAllowed } from "./errors.ts";
 import { noteRoute } from "./observe/note-route.ts";
-import { securityHeaders } from "./security-headers.ts";
+import { setStandingHeaders } from "./standing-headers.ts";
 
 const ALLOWED = "GET, HEAD, OPTIONS";
 
@@ -16,7 +16,7 @@ export function readOnlyRoute(router: Router, path: string, handler: RequestHand
     .route(path)
     .all(noteRoute(path))
     .get(handler)
-    .options(securityHeaders, readFromAnyOrigin, tellMethods)
+    .options(setStandingHeaders, readFromAnyOrigin, tellMethods)
     .all(refuseMethod);
 }
 

@@ -1,7 +1,7 @@
 // Refuses a request by the length of its URL, before anything looks into it.
 import type { RequestListener } from "node:http";
 import { TooManyParameters, UrlTooLong } from "./errors.ts";
-import type { Refuse } from "./front-refusal.ts";
+import type { Refuse } from "./refusal.ts";
 
 // The longest symbols, each letter percent-encoded, and every parameter there is are far below.
 const MAX_PATH = 1024;

@@ -1,15 +1,15 @@
-// Which request the code that runs just now is for, so that an error is logged under its id.
+// The request that the running code is for, so that an error is logged under its id.
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Service } from "../cache/captured-response.ts";
+import type { RequestListener } from "node:http";
 import { observationOf, type Observation } from "./observation.ts";
 
 const current = new AsyncLocalStorage<Observation | undefined>();
 
-/** The service, with each request as the current one of all that is done for it. */
+/** A listener with each request as the current one of everything that it does. */
 export const asCurrentRequest =
-  (service: Service): Service =>
-  (req, res, next) =>
-    current.run(observationOf(req), service, req, res, next);
+  (next: RequestListener): RequestListener =>
+  (req, res) =>
+    current.run(observationOf(req), next, req, res);
 
-/** The request that this is done for; undefined for what is done for none, or for several. */
+/** Undefined for code that runs for no request. */
 export const currentRequest = (): Observation | undefined => current.getStore();

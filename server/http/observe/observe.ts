@@ -1,29 +1,35 @@
-// Stands before everything else: each request gets its id, and is told of when it is over.
-import type { RequestListener } from "node:http";
+// Gives each request its id, and reports it when it is over.
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { performance } from "node:perf_hooks";
-import { beginObservation, observationOf, type Observation } from "./observation.ts";
-import { requestId } from "./request-id.ts";
+import { beginObservation, type Observation } from "./observation.ts";
 
-/** Hears of a request once its answer is out, or its client gone. */
+/** Gets each request once its answer is out, or its client gone. */
 export type OnOver = (observation: Observation) => void;
 
-/**
- * A listener for the http server, which hands every request on, and begins what is known of it.
- */
-export function observe(next: RequestListener, tell: OnOver): RequestListener {
+/** What an id that a client gives must be: UUIDs, ULIDs and the ids of traces are. */
+const WELL_FORMED = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** nginx's status for a request whose client went away before it had any of the answer. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** A listener that begins the observation of each request and hands it on. */
+export function observe(next: RequestListener, onOver: OnOver): RequestListener {
   return (req, res) => {
-    // Where the server gives up on a request, it is the same one, with an answer in place of that
-    // which was being made: whichever closes first was the client's.
-    const observation =
-      observationOf(req) ?? beginObservation(req, requestId(req), performance.now());
+    const observation = beginObservation(req, requestId(req), performance.now());
     res.on("close", () => {
-      if (observation.status !== 0) return;
-      observation.status = res.statusCode;
+      observation.isAborted = !res.writableFinished;
+      observation.status = res.headersSent ? res.statusCode : CLIENT_CLOSED_REQUEST;
       observation.ms = performance.now() - observation.startedAt;
       observation.endedAt = Date.now();
-      observation.isAborted = !res.writableFinished;
-      tell(observation);
+      onOver(observation);
     });
     next(req, res);
   };
+}
+
+/** The id that the client gives, where it is well-formed; else a new one. */
+function requestId({ headers }: IncomingMessage): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && WELL_FORMED.test(given) ? given : randomUUID();
 }

@@ -9,7 +9,7 @@ export function metricsRouter(metrics: Metrics): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/metrics", async (_req, res) => {
     const text = await metrics.text();
-    res.set("Cache-Control", "no-store").set("Content-Type", metrics.contentType).send(text);
+    res.set("Cache-Control", "no-store").set("Content-Type", metrics.contentType).end(text);
   });
   return router;
 }

@@ -69,14 +69,35 @@ describe("a path", () => {
 });
 
 describe("/openapi.json", () => {
-  it("is the tracked document, to the byte, whole or compressed", async () => {
+  it.each([
+    ["api.example:8080", "http://api.example:8080"],
+    ["[::1]:80", "http://[::1]:80"],
+    ['a"b', "/"],
+  ])("is the tracked document with the address that it was asked at: %s", async (host, url) => {
     const tracked = await readFile(TRACKED, "utf8");
     for (const encoding of ["identity", "gzip"]) {
-      const answer = await app.request.get("/openapi.json").set("Accept-Encoding", encoding);
+      const answer = await app.request
+        .get("/openapi.json")
+        .set({ Host: host, "Accept-Encoding": encoding, "X-Forwarded-Proto": "https" });
       expect(answer.status).toBe(200);
       expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
-      expect(answer.text).toBe(tracked);
+      expect(answer.text).toBe(tracked.replace('"url": "/"', `"url": ${JSON.stringify(url)}`));
     }
+  });
+
+  it("has patterns for times that know the calendar", () => {
+    const { parameters } = document.paths["/v2/candles/{base}/{quote}"]!.get as unknown as {
+      parameters: { name: string; schema: { allOf: { pattern: string }[] } }[];
+    };
+    const { allOf } = parameters.find(({ name }) => name === "from")!.schema;
+    const isAccepted = (time: string): boolean =>
+      allOf.every(({ pattern }) => new RegExp(pattern).test(time));
+    expect(["2024-02-29T00:00:00Z", "2026-01-31T12:00:00.123Z"].map(isAccepted)).toEqual([
+      true,
+      true,
+    ]);
+    const refused = ["2026-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "2026-01-31T24:00:00Z"];
+    expect(refused.map(isAccepted)).toEqual([false, false, false]);
   });
 });
 

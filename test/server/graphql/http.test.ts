@@ -103,6 +103,28 @@ describe("a request", () => {
     expect(calls).toEqual([]);
   });
 
+  it.each([
+    ["", "application/graphql-response+json"],
+    [",", "application/graphql-response+json"],
+    ["garbage", "application/graphql-response+json"],
+    ["*/*;q=2", "application/graphql-response+json"],
+    ["application/json,", "application/json"],
+    [",application/json", "application/json"],
+    ["a/b;, application/json;q=0.1", "application/json"],
+    ["APPLICATION/JSON", "application/json"],
+    ["application/json, text/plain, */*", "application/graphql-response+json"],
+  ])("with Accept %j is answered in %s", async (accept, type) => {
+    const response = await post({ query: "{ __typename }" }, { accept });
+    expect(response.status).toBe(200);
+    expect(response.type).toBe(type);
+    expect(JSON.parse(response.text)).toEqual({ data: { __typename: "Query" } });
+  });
+
+  it.each(["a/b;", "text/html"])("that accepts only %s is 406", async (accept) => {
+    const response = await post({ query: "{ __typename }" }, { accept });
+    expect(response.status).toBe(406);
+  });
+
   it("may come from a page of any origin", async () => {
     const response = await post({ query: "{ __typename }" }, { origin: "https://example.org" });
     expect(response.headers["access-control-allow-origin"]).toBe("*");
@@ -179,7 +201,7 @@ describe("a fault of the service's own", () => {
     expect(errors).toEqual([
       expect.objectContaining({
         message: "The database is not ready to be served",
-        extensions: { code: "UNAVAILABLE" },
+        extensions: { code: "UNAVAILABLE", retryAfter: 5 },
       }),
     ]);
     expect(String(app.logged.at(-1))).toMatch(/dex_head/);
@@ -194,7 +216,7 @@ describe("a fault of the service's own", () => {
     expect(errors).toEqual([
       expect.objectContaining({
         message: "The database cannot be reached",
-        extensions: { code: "UNAVAILABLE" },
+        extensions: { code: "UNAVAILABLE", retryAfter: 5 },
       }),
     ]);
     await lone.close();

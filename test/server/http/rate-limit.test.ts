@@ -1,8 +1,9 @@
 // How often one client may ask, and who counts as one.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { refuseBy } from "../../../server/http/front-refusal.ts";
-import { limitRate } from "../../../server/http/rate-limit.ts";
+import { LastHead } from "../../../server/http/last-head.ts";
+import { refuseAsOf } from "../../../server/http/refusal.ts";
+import { rateLimiter } from "../../../server/http/rate-limit.ts";
 import {
   exchange,
   exchangeWhole,
@@ -26,10 +27,8 @@ type Ask = (asked: Asked) => Promise<Received>;
 /** The limit alone, in front of what answers everything, and what asks it. */
 async function limited(perMinute: number, trustedProxies: TrustedProxies = 0): Promise<Ask> {
   const server = createServer(
-    limitRate(
+    rateLimiter({ perMinute, trustedProxies }, refuseAsOf(new LastHead())).limit(
       (_req, res) => void res.end(),
-      { perMinute, trustedProxies },
-      refuseBy((_path, message) => ({ message })),
     ),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -107,7 +106,12 @@ describe("the service", () => {
     expect(bodyOf(v1)).toEqual({ data: {}, time: 1_767_312_000, message: told });
     expect(bodyOf(v2)).toEqual({ time: "2026-01-02T00:00:00.000Z", message: told });
     expect(bodyOf(query)).toEqual({
-      errors: [{ message: told, extensions: { code: "RATE_LIMITED" } }],
+      errors: [
+        {
+          message: told,
+          extensions: { code: "RATE_LIMITED", retryAfter: Number(header(query, "retry-after")) },
+        },
+      ],
     });
     for (const refused of [v1, v2, query]) {
       expect(refused.status).toBe(429);

@@ -54,7 +54,9 @@ it.each([
       expect(v1.headers).toMatchObject({ "retry-after": "5", "cache-control": "no-store" });
       expect(v1.body).toEqual({ data: {}, time: expect.any(Number), message });
       expect(v2.body).toEqual({ time: expect.any(String), message });
-      expect(errors).toEqual([expect.objectContaining({ message, extensions: { code } })]);
+      expect(errors).toEqual([
+        expect.objectContaining({ message, extensions: { code, retryAfter: 5 } }),
+      ]);
       // The log hears of it as PostgreSQL says it.
       expect(app.logged.map((error) => (error as Error).message)).toEqual(
         Array.from({ length: 3 }, () => `canceling statement due to ${_name} timeout`),
