@@ -159,13 +159,11 @@ const variables = {
   MAX_BODY_BYTES: integer(1000, 10_000_000)
     .default(GRAPHQL_LIMITS.bodyBytes)
     .describe("an integer of bytes from 1000 to 10000000"),
-  // Below these the introspection query, which every tool asks, would be refused.
+  // Tools ask the introspection query: below these it would be refused.
   MAX_TOKENS: atMost(GRAPHQL_LIMITS.tokens, 200),
   MAX_DEPTH: atMost(GRAPHQL_LIMITS.depth, 15, 100),
   MAX_FIELDS: atMost(GRAPHQL_LIMITS.fields, 250),
-  MAX_ALIASES: atMost(GRAPHQL_LIMITS.aliases, 0),
-  MAX_DIRECTIVES: atMost(GRAPHQL_LIMITS.directives, 0),
-  MAX_OPERATIONS: atMost(GRAPHQL_LIMITS.operations),
+  MAX_COMPLEXITY: atMost(GRAPHQL_LIMITS.complexity, 100),
   MAX_VALUES: atMost(GRAPHQL_LIMITS.values),
   MAX_INPUT_DEPTH: atMost(GRAPHQL_LIMITS.inputDepth, 2, 100),
   PLANNING_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.planningMs),
@@ -286,9 +284,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       tokens: data.MAX_TOKENS,
       depth: data.MAX_DEPTH,
       fields: data.MAX_FIELDS,
-      aliases: data.MAX_ALIASES,
-      directives: data.MAX_DIRECTIVES,
-      operations: data.MAX_OPERATIONS,
+      complexity: data.MAX_COMPLEXITY,
       values: data.MAX_VALUES,
       inputDepth: data.MAX_INPUT_DEPTH,
       planningMs: data.PLANNING_TIMEOUT_MS,

@@ -12,6 +12,7 @@ import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
+import { makeKeptPlansPlugin } from "./limits/kept-plans.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
 import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
@@ -66,6 +67,7 @@ export function makePreset({
       // First, so that what is refused begins nothing.
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
+      makeKeptPlansPlugin(),
       makeWholeListsPlugin(limits),
       KnownOperationsPlugin,
       ExactNamesPlugin,
@@ -128,6 +130,8 @@ export function makePreset({
       // The preset for version 4 takes forms too.
       allowedRequestContentTypes: ["application/json"],
       maskError: makeMaskError(log),
+      // DocumentLimitsPlugin keeps documents by their length, where this counts them.
+      parseAndValidateCacheSize: 0,
     },
     ruru: {
       // What GraphiQL opens with. The type asks for every setting, where all are optional.
