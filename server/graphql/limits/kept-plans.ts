@@ -45,7 +45,9 @@ export function makeKeptPlansPlugin(): GraphileConfig.Plugin {
 
     grafast: {
       middleware: {
-        establishOperationPlan(next, { args }) {
+        establishOperationPlan(next, { args, variableValues }) {
+          // A variable that is not given has no value: `$constructor` must not read Object's.
+          Object.setPrototypeOf(variableValues, null);
           try {
             const plan = next();
             note(plan, args);
