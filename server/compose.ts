@@ -16,13 +16,20 @@ import { answerFromMemory, storeOf, type CacheOptions } from "./http/cache/answe
 import { WholeAnswersPlugin } from "./http/cache/complete-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./http/cross-origin.ts";
 import { withFrontHeaders } from "./http/front-headers.ts";
-import { refuseBy, type Refuse } from "./http/front-refusal.ts";
+import { refuseBy } from "./http/front-refusal.ts";
 import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./http/database-gate.ts";
 import { answerGraphqlFailures } from "./graphql/error-answers.ts";
 import { readBodyUpTo } from "./graphql/limits/body.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
+import {
+  IN_FLIGHT_LIMITS,
+  makeInFlightPlugin,
+  OperationsInFlight,
+  type InFlightLimits,
+} from "./graphql/limits/operations-in-flight.ts";
+import { countRefusals, shedLoad, type LoadShedding } from "./graphql/limits/shed-load.ts";
 import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
 import { healthRouter } from "./http/health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
@@ -33,7 +40,8 @@ import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
 import { observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
-import { limitRate, type RateLimit } from "./http/rate-limit.ts";
+import type { TrustedProxies } from "./http/client-address.ts";
+import { clientNames, limitRate, type RateLimit } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
 import { securityHeaders } from "./http/security-headers.ts";
 import { refusalBody } from "./http/refusal-body.ts";
@@ -42,6 +50,8 @@ import { boundUrls } from "./http/url-bounds.ts";
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
   pool: Pool;
+  /** GraphQL's own connections, of the same role; without it, it has those of `pool`. */
+  graphqlPool?: Pool;
   /** Asked what the database has to show, if not `pool`, whose bounds may be too short for that. */
   catalogs?: Pool;
   /** Opens when the database can be served; without it, that is taken for granted. */
@@ -51,8 +61,10 @@ export interface AppOptions {
    * By default it goes to standard error.
    */
   log?: (error: unknown, requestId?: string) => void;
-  /** Told of every request once it is over. */
+  /** Told of every request once it is over, but of refusals for load, which `warn` is given the number of. */
   onOver?: OnOver;
+  /** Told what its operator should know. */
+  warn?: (line: string) => void;
   /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
   maxHeadAge?: number;
   /** Counts what it does, for Prometheus; without it, nothing is counted. */
@@ -65,6 +77,10 @@ export interface AppOptions {
   limits?: GraphqlLimits;
   /** How often a client may ask; without it, as often as it likes. */
   rateLimit?: RateLimit | undefined;
+  /** Which proxies say for whom they ask; without it, none. */
+  trustedProxies?: TrustedProxies;
+  /** How many GraphQL operations are in flight; without it, what `IN_FLIGHT_LIMITS` gives. */
+  inFlight?: InFlightLimits;
   /** Schemas of the site's own that GraphQL shows beside `public`. */
   exposedSchemas?: readonly string[];
   /** Has GraphQL show what migrations change; without it, its schema is that of the start. */
@@ -99,7 +115,8 @@ export interface App {
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
   const { pool, gate = new DatabaseGate(), cache, http = HTTP_BOUNDS } = options;
-  const { limits = GRAPHQL_LIMITS, onOver = () => undefined, maxHeadAge = 0 } = options;
+  const { limits = GRAPHQL_LIMITS, maxHeadAge = 0, graphqlPool = pool } = options;
+  const { onOver = () => undefined, warn = () => undefined } = options;
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
@@ -107,11 +124,18 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const schema: Kept["schema"] = new EventEmitter();
   const metrics = countedBy(options, kept);
   const refuse = refuseBy(refusalBody(head));
+  const clientOf = clientNames(options.trustedProxies ?? 0);
+  const operations = new OperationsInFlight({
+    ...(options.inFlight ?? IN_FLIGHT_LIMITS),
+    // While some wait for the database, others are planned or put into words.
+    running: 2 * graphqlPool.options.max,
+  });
+  const told = countRefusals(onOver, warn);
   const server = makeServer(
-    beforeExpress(app, { ...options, kept, schema }, refuse, log),
+    beforeExpress(app, { ...options, kept, schema }, { operations, clientOf, refuse }, log),
     http,
     refuse,
-    (listener) => observe(listener, metrics ? inTurn(metrics.count, onOver) : onOver),
+    (listener) => observe(listener, metrics ? inTurn(metrics.count, told) : told),
   );
 
   app.disable("x-powered-by");
@@ -141,7 +165,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     readEmptyBody,
   );
   const graphql = await addGraphql(app, server, {
-    pool,
+    pool: graphqlPool,
     catalogs: options.catalogs ?? pool,
     gate,
     log,
@@ -149,7 +173,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
     exposedSchemas: options.exposedSchemas ?? [],
     watch: options.watch,
     onNewSchema: () => schema.emit("changed"),
-    plugins: [ObservedGraphqlPlugin, ...(cache ? [WholeAnswersPlugin] : [])],
+    plugins: [
+      ObservedGraphqlPlugin,
+      makeInFlightPlugin(operations, clientOf),
+      ...(cache ? [WholeAnswersPlugin] : []),
+    ],
   });
 
   app.use(refuseUnknownPath);
@@ -175,7 +203,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 function beforeExpress(
   app: Express,
   { pool, cache, kept, schema, limits = GRAPHQL_LIMITS, rateLimit }: AppOptions & Kept,
-  refuse: Refuse,
+  shedding: LoadShedding,
   log: LogError,
 ): RequestListener {
   const { bodyBytes } = limits;
@@ -184,17 +212,18 @@ function beforeExpress(
     cache && kept
       ? answerFromMemory(service, { versionFrom: pool, bodyBytes, log, kept, schema, ...cache })
       : withFrontHeaders(service);
-  const bounded = boundUrls(answering, refuse);
+  const { refuse } = shedding;
+  const bounded = boundUrls(shedLoad(answering, shedding), refuse);
   return rateLimit ? limitRate(bounded, rateLimit, refuse) : bounded;
 }
 
 function countedBy(
-  { pool, metrics }: AppOptions,
+  { pool, graphqlPool = pool, metrics }: AppOptions,
   kept: AnswerStore | undefined,
 ): Metrics | undefined {
   if (metrics === undefined) return undefined;
   const { db = pool, droppedLines = () => 0 } = metrics;
-  return new Metrics({ pool, db, kept, droppedLines });
+  return new Metrics({ pools: { rest: pool, graphql: graphqlPool }, db, kept, droppedLines });
 }
 
 const inTurn =

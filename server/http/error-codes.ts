@@ -4,6 +4,7 @@ import type { ClientFacingError } from "./errors.ts";
 const BY_NAME = new Map([
   ["TookTooLong", "TIMEOUT"],
   ["DataLocked", "LOCKED"],
+  ["TooManyAtOnce", "TOO_MANY_AT_ONCE"],
 ]);
 
 const BY_STATUS = new Map([

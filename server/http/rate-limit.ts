@@ -75,7 +75,7 @@ export function limitRate(
 }
 
 /** Names clients by their address; by the network of an IPv6 address, of which one client has many. */
-function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
+export function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
   const addressOf = clientAddressOf(trustedProxies);
   const networks = new Map<string, string>();
   return (req) => {
