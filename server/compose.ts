@@ -170,6 +170,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     gate,
     log,
     limits,
+    operations,
     exposedSchemas: options.exposedSchemas ?? [],
     watch: options.watch,
     onNewSchema: () => schema.emit("changed"),

@@ -12,7 +12,8 @@ import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
-import { makeKeptPlansPlugin } from "./limits/kept-plans.ts";
+import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
+import { makePlansPlugin } from "./limits/plans.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
 import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
@@ -37,6 +38,8 @@ export interface PresetOptions {
   log: (error: unknown) => void;
   /** What one request may ask for. */
   limits: GraphqlLimits;
+  /** The operations in flight; without it, none has to wait. */
+  operations?: OperationsInFlight | undefined;
   /** Schemas of the site's own that are shown beside `public`. */
   exposedSchemas?: readonly string[];
 }
@@ -45,6 +48,7 @@ export function makePreset({
   pool,
   log,
   limits,
+  operations,
   exposedSchemas = [],
 }: PresetOptions): GraphileConfig.Preset {
   return {
@@ -67,7 +71,7 @@ export function makePreset({
       // First, so that what is refused begins nothing.
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
-      makeKeptPlansPlugin(),
+      makePlansPlugin(operations),
       makeWholeListsPlugin(limits),
       KnownOperationsPlugin,
       ExactNamesPlugin,

@@ -6,7 +6,7 @@ import { exchange, graphql } from "../exchange-http.ts";
 import { startService, type Service } from "../service.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
 
-const DOCUMENTS = Number(process.env["DOCUMENTS"] ?? 600);
+const DOCUMENTS = Number(process.env["DOCUMENTS"] ?? 500);
 const WARM_AFTER = 200;
 const CLIENTS = 4;
 const HEAP_MB = 512;

@@ -16,8 +16,8 @@ declare global {
     interface Context {
       /** How many rows each list of this operation may have that gives neither `first` nor `last`. */
       listBound?: number;
-      /** What this operation takes to plan. */
-      complexity?: number;
+      /** What this operation asks for. */
+      demand?: OperationDemand;
     }
   }
 }
@@ -95,7 +95,7 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
           if (result instanceof GraphQLError) return { errors: [result] };
           const context = args.contextValue as Grafast.Context;
           context.listBound = result.listBound;
-          context.complexity = demand.complexity;
+          context.demand = demand;
           return next();
         },
       },

@@ -113,6 +113,62 @@ describe("operations", () => {
   });
 });
 
+describe("planning", () => {
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
+    jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(1000);
+    const { operations, run, names } = operationsOf({ running: 2 });
+    const planned: string[] = [];
+    const plan = (name: string): Promise<unknown> =>
+      operations.run("a", () =>
+        operations.plan(() => {
+          planned.push(name);
+          return new Promise(() => undefined);
+        }),
+      );
+    void plan("1");
+    void plan("2");
+    void run("3");
+    await turns(10);
+    expect([planned, names()]).toEqual([["1"], ["3"]]);
+
+    jest.advanceTimersByTime(2999);
+    await turns(10);
+    expect(planned).toEqual(["1"]);
+    jest.advanceTimersByTime(1);
+    await turns(10);
+    expect(planned).toEqual(["1", "2"]);
+  });
+
+  it("that is waited for too long is refused, and a failure makes way for the next", async () => {
+    const { operations } = operationsOf({ waitMs: 1 });
+    const failing = operations.run("a", () =>
+      operations.plan(() => {
+        const until = performance.now() + 20;
+        while (performance.now() < until);
+        throw new Error("no plan");
+      }),
+    );
+    const second = operations.run("a", () => operations.plan(() => "planned"));
+    await expect(failing).rejects.toThrow("no plan");
+    await expect(second).rejects.toThrow("The service is busy");
+    const next = async (): Promise<string> => {
+      for (;;) {
+        const outcome = await operations
+          .run("a", () => operations.plan(() => "planned"))
+          .catch(() => "busy");
+        if (outcome !== "busy") return outcome;
+      }
+    };
+    expect(await next()).toBe("planned");
+  });
+});
+
 it("counts refusals for the log, each kind by its code, and hands on the requests that it does not count", () => {
   jest.useFakeTimers();
   try {

@@ -1,7 +1,11 @@
-// Bounds what grafast keeps of the operations that it has planned: it counts them, where one may take a
-// hundred times as much memory as another.
-import type { GraphQLSchema } from "graphql";
+// Plans operations when it is their turn, and bounds the memory of the plans that grafast keeps: it counts
+// them, where one may take a hundred times as much memory as another.
+import { GraphQLError, type GraphQLSchema } from "graphql";
 import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
+import { graphqlCode } from "../../http/error-codes.ts";
+import { ServiceBusy } from "../../http/errors.ts";
+import type { OperationDemand } from "./demand.ts";
+import type { OperationsInFlight } from "./operations-in-flight.ts";
 
 /** The complexity of all plans that are kept: some 80 MB, or 200 pages with their totals. */
 const KEPT_COMPLEXITY = 20_000;
@@ -12,10 +16,8 @@ const CHARACTERS_A_STEP = 30;
 /** A failure of planning is kept as well. */
 type Outcome = OperationPlan | Error;
 
-function weightOf({ contextValue, document }: GrafastExecutionArgs): number {
-  const { complexity = 0 } = contextValue as Grafast.Context;
-  return complexity + (document.loc?.end ?? 0) / CHARACTERS_A_STEP;
-}
+const demandOf = ({ contextValue }: GrafastExecutionArgs): OperationDemand | undefined =>
+  (contextValue as Grafast.Context).demand;
 
 /** Grafast keeps its caches under symbols of its own, and makes them anew where they are missing. */
 function forgetPlans(schema: GraphQLSchema): void {
@@ -23,28 +25,43 @@ function forgetPlans(schema: GraphQLSchema): void {
   Object.assign(schema.extensions, { grafast: options });
 }
 
-export function makeKeptPlansPlugin(): GraphileConfig.Plugin {
+function busy(error: unknown): { errors: GraphQLError[] } {
+  if (!(error instanceof ServiceBusy)) throw error;
+  return {
+    errors: [new GraphQLError(error.message, { extensions: { code: graphqlCode(error) } })],
+  };
+}
+
+export function makePlansPlugin(operations: OperationsInFlight | undefined): GraphileConfig.Plugin {
   let known = new WeakSet<Outcome>();
+  let planned = new WeakSet<OperationDemand>();
   let kept = 0;
 
   const note = (outcome: Outcome, args: GrafastExecutionArgs): void => {
+    const demand = demandOf(args);
+    if (demand !== undefined) planned.add(demand);
     if (known.has(outcome)) return;
     known.add(outcome);
-    const weight = weightOf(args);
-    kept += weight;
+    kept += (demand?.complexity ?? 0) + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP;
     if (kept <= KEPT_COMPLEXITY) return;
     forgetPlans(args.schema);
     kept = 0;
     known = new WeakSet();
+    planned = new WeakSet();
   };
 
   return {
-    name: "KeptPlansPlugin",
+    name: "PlansPlugin",
     version: "1.0.0",
-    description: "Bounds the memory that plans take.",
+    description: "Bounds the time and the memory that plans take.",
 
     grafast: {
       middleware: {
+        execute(next, { args }) {
+          const demand = demandOf(args);
+          const isPlanned = demand === undefined || planned.has(demand);
+          return operations === undefined || isPlanned ? next() : operations.plan(next).catch(busy);
+        },
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.
           Object.setPrototypeOf(variableValues, null);
