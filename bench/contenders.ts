@@ -35,6 +35,7 @@ export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<
     CACHE: cache,
     // One client sends all the load: it is counted, as any is, and never has too much.
     RATE_LIMIT: "1000000000",
+    MAX_CONCURRENT: "1000000",
   });
 
 /** Starts those that ask the database. The stack stops them. */

@@ -80,6 +80,7 @@ async function main(): Promise<void> {
       DATABASE_OWNER_URL: url,
       CACHE: "off",
       RATE_LIMIT: "0",
+      MAX_CONCURRENT: "0",
       NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}`,
     });
     await askFor(server.url, request, {

@@ -17,6 +17,13 @@ import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./http/database-gate.ts";
 import { readBodyUpTo } from "./graphql/limits/body.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
+import {
+  IN_FLIGHT_LIMITS,
+  makeInFlightPlugin,
+  OperationsInFlight,
+  type InFlightLimits,
+} from "./graphql/limits/operations-in-flight.ts";
+import { countRefusals, shedLoad } from "./graphql/limits/shed-load.ts";
 import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
 import { healthRouter } from "./http/health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
@@ -27,7 +34,8 @@ import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
 import { observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
-import { rateLimiter, type RateLimit } from "./http/rate-limit.ts";
+import type { TrustedProxies } from "./http/client-address.ts";
+import { clientNames, rateLimiter, type RateLimit } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
 import { answerFailures, refuseAsOf } from "./http/refusal.ts";
 import { setStandingHeaders } from "./http/standing-headers.ts";
@@ -37,6 +45,8 @@ import { boundUrls } from "./http/url-bounds.ts";
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
   pool: Pool;
+  /** GraphQL's own connections, of the same role; without it, it has those of `pool`. */
+  graphqlPool?: Pool;
   /** Asked what the database has to show, if not `pool`, whose bounds may be too short for that. */
   catalogs?: Pool;
   /** Opens when the database can be served; without it, that is taken for granted. */
@@ -46,8 +56,10 @@ export interface AppOptions {
    * By default it goes to standard error.
    */
   log?: (error: unknown, requestId?: string) => void;
-  /** Told of every request once it is over. */
+  /** Told of every request once it is over, but of refusals for load, which `warn` is given the number of. */
   onOver?: OnOver;
+  /** Told what its operator should know. */
+  warn?: (line: string) => void;
   /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
   maxHeadAge?: number;
   /** Counts what it does, for Prometheus; without it, nothing is counted. */
@@ -60,6 +72,10 @@ export interface AppOptions {
   limits?: GraphqlLimits;
   /** How often a client may ask; without it, as often as it likes. */
   rateLimit?: RateLimit | undefined;
+  /** Which proxies say for whom they ask; without it, none. */
+  trustedProxies?: TrustedProxies;
+  /** How many GraphQL operations are in flight; without it, what `IN_FLIGHT_LIMITS` gives. */
+  inFlight?: InFlightLimits;
   /** Schemas of the site's own that GraphQL shows beside `public`. */
   exposedSchemas?: readonly string[];
   /** Has GraphQL show what migrations change; without it, its schema is that of the start. */
@@ -87,7 +103,8 @@ export interface App {
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
   const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit } = options;
-  const { limits = GRAPHQL_LIMITS, onOver = () => undefined, maxHeadAge = 0 } = options;
+  const { limits = GRAPHQL_LIMITS, maxHeadAge = 0, graphqlPool = pool } = options;
+  const { onOver = () => undefined, warn = () => undefined, trustedProxies = 0 } = options;
   const log = underItsRequest(options.log ?? console.error);
   const app = express();
   const head = new LastHead();
@@ -97,15 +114,23 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const metrics = countedBy(options, cache);
   const refuse = refuseAsOf(head);
   const limiter = rateLimiter(rateLimit, refuse);
+  const clientOf = clientNames(trustedProxies);
+  const operations = new OperationsInFlight({
+    ...(options.inFlight ?? IN_FLIGHT_LIMITS),
+    // Some wait for the database while others are planned or serialized.
+    running: 2 * graphqlPool.options.max,
+  });
 
   // What a request meets before Express, the last first. Express costs more than a cache hit, so the
   // work for every request stays outside it.
   const service = asCurrentRequest(app);
   const answering = withReadableAccept(cache ? cache.answering(service) : service);
-  const limited = limiter.limit(refuseMalformed(boundUrls(answering, refuse), refuse));
+  const unshed = shedLoad(answering, { operations, clientOf, refuse });
+  const limited = limiter.limit(refuseMalformed(boundUrls(unshed, refuse), refuse));
+  const counted = countRefusals(onOver, warn);
   const observed = observe(withFrontHeaders(limited), (observation) => {
     metrics?.count(observation);
-    onOver(observation);
+    counted(observation);
   });
   const server = makeServer(observed, http, limiter.count);
 
@@ -114,7 +139,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // http/answer.ts gives each encoding of an answer its own.
   app.disable("etag");
   // The OpenAPI document names the address that it was asked at.
-  app.set("trust proxy", rateLimit?.trustedProxies ?? 0);
+  app.set("trust proxy", trustedProxies);
 
   // First, since it is asked most: each layer before it would be passed by every request. Its answers
   // bring the headers of the two below themselves.
@@ -139,15 +164,20 @@ export async function makeApp(options: AppOptions): Promise<App> {
     readEmptyBody,
   );
   const graphql = await addGraphql(app, server, {
-    pool,
+    pool: graphqlPool,
     catalogs: options.catalogs ?? pool,
     gate,
     log,
     limits,
+    operations,
     exposedSchemas: options.exposedSchemas ?? [],
     watch: options.watch,
     onNewSchema: () => cache?.clear(),
-    plugins: [makeGraphqlAnswersPlugin(cache), ObservedGraphqlPlugin],
+    plugins: [
+      makeGraphqlAnswersPlugin(cache),
+      ObservedGraphqlPlugin,
+      makeInFlightPlugin(operations, clientOf),
+    ],
   });
 
   app.use(refuseUnknownPath);
@@ -165,12 +195,12 @@ export async function makeApp(options: AppOptions): Promise<App> {
 }
 
 function countedBy(
-  { pool, metrics }: AppOptions,
+  { pool, graphqlPool = pool, metrics }: AppOptions,
   kept: AnswerCache | undefined,
 ): Metrics | undefined {
   if (metrics === undefined) return undefined;
   const { db = pool, droppedLines = () => 0 } = metrics;
-  return new Metrics({ pool, db, kept, droppedLines });
+  return new Metrics({ pools: { rest: pool, graphql: graphqlPool }, db, kept, droppedLines });
 }
 
 type LogError = (error: unknown) => void;

@@ -29,8 +29,10 @@ export interface Config {
   seedTrades: number;
   /** SIMULATE_RATE: trades a second that the simulated exchange makes, 0 for none. Default 1. */
   simulateRate: number;
-  /** POOL_SIZE: how many connections to the database the service holds at most. Default 10. */
+  /** POOL_SIZE: how many connections to the database REST has at most. Default 10. */
   poolSize: number;
+  /** GRAPHQL_POOL_SIZE: how many connections of its own GraphQL has at most. Default 5. */
+  graphqlPoolSize: number;
   /** POOL_QUEUE: how many requests may wait for a connection; then 503 at once. Default 200. */
   poolQueue: number;
   /** POOL_WAIT_MS: for how long one may wait for it; then 503. Default 5000. */
@@ -39,10 +41,16 @@ export interface Config {
   poolHoldMs: number;
   /** STATEMENT_TIMEOUT_MS: for how long PostgreSQL works on a client's statement, 0 for ever. Default 10000. */
   statementTimeoutMs: number;
+  /** GRAPHQL_STATEMENT_TIMEOUT_MS: the same of GraphQL's statements. Default 5000. */
+  graphqlStatementTimeoutMs: number;
   /** LOCK_TIMEOUT_MS: for how long a statement waits for a lock, 0 for ever. Default 3000. */
   lockTimeoutMs: number;
   /** What RATE_LIMIT and TRUST_PROXY give; undefined for RATE_LIMIT=0. */
   rateLimit: RateLimit | undefined;
+  /** TRUST_PROXY: which proxies say for whom they ask. Default 0, none. */
+  trustedProxies: TrustedProxies;
+  /** MAX_CONCURRENT: how many GraphQL operations of one client are in flight, 0 for any number. Default 8. */
+  maxConcurrent: number;
   /** HEADERS_TIMEOUT_MS and its like: what a client may take of the HTTP server. */
   http: HttpBounds;
   /** LOG_LEVEL: from which level on lines are logged; one a request is `info`. Default info. */
@@ -122,12 +130,14 @@ const variables = {
     .default(1)
     .describe("a number from 0 (off) to 100 trades a second"),
   POOL_SIZE: integer(1, 1000).default(10).describe("an integer from 1 to 1000"),
+  GRAPHQL_POOL_SIZE: integer(1, 1000).default(5).describe("an integer from 1 to 1000"),
   POOL_QUEUE: integer(0, 100_000)
     .default(200)
     .describe("an integer from 0 (nobody waits) to 100000"),
   POOL_WAIT_MS: milliseconds(5000),
   POOL_HOLD_MS: milliseconds(30_000),
   STATEMENT_TIMEOUT_MS: milliseconds(10_000, 0),
+  GRAPHQL_STATEMENT_TIMEOUT_MS: milliseconds(5000, 0),
   LOCK_TIMEOUT_MS: milliseconds(3000, 0),
   RATE_LIMIT: integer(0, 1_000_000_000)
     .default(6000)
@@ -140,6 +150,9 @@ const variables = {
     .describe(
       "a number of proxies from 0 to 10, or their addresses or networks, such as 10.0.0.0/8, separated by commas",
     ),
+  MAX_CONCURRENT: integer(0, 1_000_000)
+    .default(8)
+    .describe("an integer from 0 (any number) to 1000000"),
   HEADERS_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.headersTimeoutMs),
   REQUEST_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.requestTimeoutMs),
   IDLE_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.idleMs),
@@ -159,13 +172,11 @@ const variables = {
   MAX_BODY_BYTES: integer(1000, 10_000_000)
     .default(GRAPHQL_LIMITS.bodyBytes)
     .describe("an integer of bytes from 1000 to 10000000"),
-  // Below these the introspection query, which every tool asks, would be refused.
+  // Tools ask the introspection query: below these it would be refused.
   MAX_TOKENS: atMost(GRAPHQL_LIMITS.tokens, 200),
   MAX_DEPTH: atMost(GRAPHQL_LIMITS.depth, 15, 100),
   MAX_FIELDS: atMost(GRAPHQL_LIMITS.fields, 250),
-  MAX_ALIASES: atMost(GRAPHQL_LIMITS.aliases, 0),
-  MAX_DIRECTIVES: atMost(GRAPHQL_LIMITS.directives, 0),
-  MAX_OPERATIONS: atMost(GRAPHQL_LIMITS.operations),
+  MAX_COMPLEXITY: atMost(GRAPHQL_LIMITS.complexity, 100),
   MAX_VALUES: atMost(GRAPHQL_LIMITS.values),
   MAX_INPUT_DEPTH: atMost(GRAPHQL_LIMITS.inputDepth, 2, 100),
   PLANNING_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.planningMs),
@@ -261,15 +272,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     seedTrades: data.SEED_TRADES,
     simulateRate: data.SIMULATE_RATE,
     poolSize: data.POOL_SIZE,
+    graphqlPoolSize: data.GRAPHQL_POOL_SIZE,
     poolQueue: data.POOL_QUEUE,
     poolWaitMs: data.POOL_WAIT_MS,
     poolHoldMs: data.POOL_HOLD_MS,
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
+    graphqlStatementTimeoutMs: data.GRAPHQL_STATEMENT_TIMEOUT_MS,
     lockTimeoutMs: data.LOCK_TIMEOUT_MS,
     rateLimit:
       data.RATE_LIMIT === 0
         ? undefined
         : { perMinute: data.RATE_LIMIT, trustedProxies: data.TRUST_PROXY },
+    trustedProxies: data.TRUST_PROXY,
+    maxConcurrent: data.MAX_CONCURRENT,
     http: {
       headersTimeoutMs: data.HEADERS_TIMEOUT_MS,
       requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
@@ -286,9 +301,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       tokens: data.MAX_TOKENS,
       depth: data.MAX_DEPTH,
       fields: data.MAX_FIELDS,
-      aliases: data.MAX_ALIASES,
-      directives: data.MAX_DIRECTIVES,
-      operations: data.MAX_OPERATIONS,
+      complexity: data.MAX_COMPLEXITY,
       values: data.MAX_VALUES,
       inputDepth: data.MAX_INPUT_DEPTH,
       planningMs: data.PLANNING_TIMEOUT_MS,

@@ -42,7 +42,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
 
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
-  const { pool, watch, gate, embeddedUrl } = await openDatabase({
+  const { pool, graphqlPool, watch, gate, embeddedUrl } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
@@ -66,12 +66,19 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const cache = config.cache && { ...config.cache, versionFrom: watch };
   const app = await makeApp({
     pool,
+    graphqlPool,
     catalogs: watch,
     gate,
     cache,
     http: config.http,
     limits: config.limits,
     rateLimit: config.rateLimit,
+    trustedProxies: config.trustedProxies,
+    inFlight: {
+      perClient: config.maxConcurrent,
+      waiting: config.poolQueue,
+      waitMs: config.poolWaitMs,
+    },
     maxHeadAge: config.maxHeadAge,
     metrics: config.metrics && {
       isPublic: config.metrics.port === undefined,
@@ -81,6 +88,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     exposedSchemas: config.exposedSchemas,
     watch: values.watch ? { tell: log.info } : undefined,
     log: log.error,
+    warn: log.warn,
     onOver: log.request,
   });
   stack.defer(() =>

@@ -19,6 +19,8 @@ export class CannotServe extends Error {
 export interface ServedDatabase {
   /** Reads as dex_reader. */
   pool: Pool;
+  /** Connections of GraphQL's own: REST always has those of `pool`. */
+  graphqlPool: Pool;
   /**
    * One more connection of the same role, for what the service itself asks: the version of the data,
    * and what there is to be served. It waits for no query of the pool, and has bounds of its own.
@@ -59,7 +61,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const url = embedded?.readerUrl ?? config.databaseUrl ?? "";
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
-  const { statementTimeoutMs, lockTimeoutMs } = config;
+  const { statementTimeoutMs, lockTimeoutMs, graphqlStatementTimeoutMs, graphqlPoolSize } = config;
   const reader = { role: "dex_reader", waitMs, lockTimeoutMs } as const;
   const pool = makePool(url, {
     ...reader,
@@ -68,6 +70,13 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
     bounds: { queue, holdMs },
   });
   stack.defer(() => endPool(pool, hurry));
+  const graphqlPool = makePool(url, {
+    ...reader,
+    statementTimeoutMs: graphqlStatementTimeoutMs,
+    poolSize: graphqlPoolSize,
+    bounds: { queue, holdMs },
+  });
+  stack.defer(() => endPool(graphqlPool, hurry));
   // It connects when it is first asked.
   const watch = makePool(url, {
     ...reader,
@@ -90,7 +99,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
       findObstacle(watch, url, exposedSchemas).catch(notServable);
     void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(watch, log));
   }
-  return { pool, watch, gate, embeddedUrl };
+  return { pool, graphqlPool, watch, gate, embeddedUrl };
 }
 
 /** What a database that came later lacks, that one of the start would have been refused for. */

@@ -1,5 +1,6 @@
 // The only file that reaches into what grafast and @dataplan/pg do not publish. Each function has a contract
 // test, which fails where a new version no longer has what the function needs.
+import type { GraphQLSchema } from "graphql";
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import { context, type ConnectionStep, type Step } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
@@ -57,6 +58,12 @@ export const literalOf = ($argument: unknown): unknown =>
 /** What the operation's context holds under this name. */
 export const fromContext = <Value>(name: keyof Grafast.Context): Step<Value> =>
   context().get(name) as unknown as Step<Value>;
+
+/** Has grafast forget its plans: it keeps them under symbols of its own, and makes what is missing anew. */
+export function forgetPlans(schema: GraphQLSchema): void {
+  const options = Object.fromEntries(Object.entries(schema.extensions.grafast ?? {}));
+  Object.assign(schema.extensions, { grafast: options });
+}
 
 /** Applies an argument's values to this in place of the rows, of which it has what the argument calls. */
 export const applyTo = (

@@ -12,6 +12,8 @@ import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
 import { KnownOperationsPlugin } from "./known-operations.ts";
+import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
+import { makePlansPlugin } from "./limits/plans.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
 import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
@@ -36,6 +38,8 @@ export interface PresetOptions {
   log: (error: unknown) => void;
   /** What one request may ask for. */
   limits: GraphqlLimits;
+  /** The operations in flight; without it, none has to wait. */
+  operations?: OperationsInFlight | undefined;
   /** Schemas of the site's own that are shown beside `public`. */
   exposedSchemas?: readonly string[];
 }
@@ -44,6 +48,7 @@ export function makePreset({
   pool,
   log,
   limits,
+  operations,
   exposedSchemas = [],
 }: PresetOptions): GraphileConfig.Preset {
   return {
@@ -66,6 +71,7 @@ export function makePreset({
       // First, so that what is refused begins nothing.
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
+      makePlansPlugin(operations),
       makeWholeListsPlugin(limits),
       KnownOperationsPlugin,
       ExactNamesPlugin,
@@ -128,6 +134,8 @@ export function makePreset({
       // The preset for version 4 takes forms too.
       allowedRequestContentTypes: ["application/json"],
       maskError: makeMaskError(log),
+      // DocumentLimitsPlugin keeps documents by their length, where this counts them.
+      parseAndValidateCacheSize: 0,
     },
     ruru: {
       // What GraphiQL opens with. The type asks for every setting, where all are optional.

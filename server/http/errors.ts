@@ -163,6 +163,21 @@ export class UnsupportedMediaType extends ClientFacingError {
   }
 }
 
+/** The client has as many GraphQL operations in flight as it may. */
+export class TooManyAtOnce extends ClientFacingError {
+  override readonly name = "TooManyAtOnce";
+  readonly status = 429;
+  override readonly headers = { "Retry-After": "1" };
+
+  override get code(): string {
+    return "TOO_MANY_AT_ONCE";
+  }
+
+  constructor(max: number) {
+    super(`At most ${max} operations of a client run at once: wait for an answer, then ask again`);
+  }
+}
+
 /** A GraphQL request's body is longer than it may be. */
 export class BodyTooLarge extends ClientFacingError {
   override readonly name = "BodyTooLarge";

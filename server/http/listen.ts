@@ -21,7 +21,8 @@ export function listen(
     const fail = (error: NodeJS.ErrnoException): void =>
       reject(new Error(cannotListen(error, host, `${setting} ${port}`), { cause: error }));
     server.once("error", fail);
-    server.listen(port, host, () => {
+    // Node's own backlog of 511 is full in a burst of 2,000 connections, which then wait for seconds.
+    server.listen({ port, host, backlog: 4096 }, () => {
       server.off("error", fail);
       resolve(urlOf(server));
     });

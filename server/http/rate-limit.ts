@@ -3,7 +3,7 @@
 // express-rate-limit counts, and knows which IPv6 addresses are one client's. Its middleware takes 10 µs
 // a request, a quarter of what an answer from memory takes, so only its store is used.
 import { ipKeyGenerator, MemoryStore, type Options } from "express-rate-limit";
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import type { Socket } from "node:net";
 import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
 import { TooManyRequests } from "./errors.ts";
@@ -44,7 +44,7 @@ export function rateLimiter(rateLimit: RateLimit | undefined, refuse: Refuse): R
   const store = new MemoryStore();
   store.init({ windowMs: WINDOW_MS } as Options);
   const addressOf = clientAddressOf(trustedProxies);
-  const nameOf = clientNames();
+  const nameOf = addressNames();
   const policy = `"requests";q=${perMinute};w=${WINDOW_SECONDS}`;
 
   /** The requests of this client in its minute, this one too, and when that ends. */
@@ -84,8 +84,15 @@ export function rateLimiter(rateLimit: RateLimit | undefined, refuse: Refuse): R
   };
 }
 
+/** Names the client of a request by its address. */
+export function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
+  const addressOf = clientAddressOf(trustedProxies);
+  const nameOf = addressNames();
+  return (req) => nameOf(addressOf(req));
+}
+
 /** Names a client by its address; by the network of an IPv6 address, of which one client has many. */
-function clientNames(): (address: string) => string {
+function addressNames(): (address: string) => string {
   const networks = new Map<string, string>();
   return (address) => {
     if (!address.includes(":")) return address;

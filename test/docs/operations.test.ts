@@ -26,7 +26,8 @@ const rowsOf = (title: string): string[][] =>
 const metricNames = (): string[] => {
   // It connects when it is first asked, and is not.
   const pool = makePool("postgres://nobody@127.0.0.1:1/nothing");
-  return new Metrics({ pool, db: pool, kept: undefined, droppedLines: () => 0 }).names;
+  return new Metrics({ pools: { rest: pool }, db: pool, kept: undefined, droppedLines: () => 0 })
+    .names;
 };
 
 it("has each setting, with its default and what it accepts", () => {

@@ -30,6 +30,7 @@ beforeAll(async () => {
         DATABASE_URL: server.url,
         CACHE,
         RATE_LIMIT: "0",
+        MAX_CONCURRENT: "0",
         POOL_SIZE: String(POOL_SIZE),
         POOL_WAIT_MS: String(POOL_WAIT_MS),
         POOL_HOLD_MS: String(POOL_HOLD_MS),

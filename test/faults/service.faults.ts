@@ -31,7 +31,13 @@ afterEach(async () => {
 afterAll(() => server.remove());
 
 function start(env: Record<string, string> = {}): Service {
-  const service = startService({ DATABASE_URL: server.url, CACHE: "off", RATE_LIMIT: "0", ...env });
+  const service = startService({
+    DATABASE_URL: server.url,
+    CACHE: "off",
+    RATE_LIMIT: "0",
+    MAX_CONCURRENT: "0",
+    ...env,
+  });
   running.push(service);
   return service;
 }

@@ -154,6 +154,7 @@ const server = await startFaultyServer(500);
 const service = startService({
   DATABASE_URL: server.url,
   RATE_LIMIT: "0",
+  MAX_CONCURRENT: "0",
   POOL_SIZE: "5",
   POOL_WAIT_MS: String(WAIT_MS),
   POOL_HOLD_MS: String(WAIT_MS),

@@ -1,6 +1,6 @@
-// What an operation asks of the database, as far as it costs: a tree of the records, lists and counts
-// that it selects, read from document and schema once for all variables but those that leave something
-// out.
+// What an operation asks of the database: a tree of the records, lists and counts that it selects, and
+// what they take to plan. Read from document and schema once for all variables but those of @skip and
+// @include.
 import {
   getNamedType,
   getNullableType,
@@ -22,7 +22,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { GivenVariables } from "./given-variables.ts";
-import { listSizes, type ListSizes } from "./introspection-sizes.ts";
+import { STEPS } from "./complexity.ts";
 import { leftOutOf, type IsLeftOut } from "./left-out.ts";
 
 /** A number that the query gives, or the variable that will give it; null where it gives none. */
@@ -66,10 +66,18 @@ export interface OperationDemand {
   operation: OperationDefinitionNode;
   root: Demand[];
   lists: ListDemand[];
+  /** What it takes to plan. */
+  complexity: number;
 }
 
-/** A list without paging has no bound that could be read here; arrays of a row are short. */
+/**
+ * The size of a list without paging: an array of a row, or of the schema's description. It need not be
+ * exact, since graphql itself refuses introspection that nests deep.
+ */
 const ARRAY_SIZE = 10;
+
+/** The schema's types are many more. */
+const TYPES_SIZE = 100;
 
 /**
  * The demand of an operation of a valid document, without what these variables leave out; undefined
@@ -91,7 +99,8 @@ export function operationDemand(
   const type = schema.getRootType(operation.operation);
   if (type == null) return undefined;
   const reader = new DemandReader(schema, document, operation, leftOutOf(operation, variables));
-  return { operation, root: reader.read(type, [operation.selectionSet]), lists: reader.lists };
+  const root = reader.read(type, [operation.selectionSet]);
+  return { operation, root, lists: reader.lists, complexity: reader.complexity };
 }
 
 /** A field as it will be answered: all selections of it under one name. */
@@ -103,8 +112,8 @@ interface Selected {
 
 class DemandReader {
   readonly lists: ListDemand[] = [];
+  complexity = 0;
   readonly #schema: GraphQLSchema;
-  readonly #sizes: ListSizes;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #defaults: ReadonlyMap<string, number | null>;
   readonly #isLeftOut: IsLeftOut;
@@ -117,7 +126,6 @@ class DemandReader {
   ) {
     this.#schema = schema;
     this.#isLeftOut = isLeftOut;
-    this.#sizes = listSizes(schema);
     this.#fragments = new Map(
       document.definitions.flatMap((definition) =>
         definition.kind === Kind.FRAGMENT_DEFINITION
@@ -141,12 +149,18 @@ class DemandReader {
   #demandsOf({ parent, field, sets }: Selected): Demand[] {
     const definition = this.#definition(parent, field);
     const type = definition && getNamedType(definition.type);
-    if (definition === undefined || !isCompositeType(type)) return [];
+    if (definition === undefined || !isCompositeType(type)) {
+      this.complexity += STEPS.scalar;
+      return [];
+    }
     const isList = isListType(getNullableType(definition.type));
     if (type.name.startsWith("__")) {
-      const size = isList ? (this.#sizes.get(`${parent.name}.${field.name.value}`) ?? 1) : 0;
-      return [{ kind: "schemaList", size, each: this.read(type, sets) }];
+      const size = field.name.value === "types" ? TYPES_SIZE : ARRAY_SIZE;
+      return [{ kind: "schemaList", size: isList ? size : 0, each: this.read(type, sets) }];
     }
+    this.complexity += isAbstractType(type)
+      ? STEPS.possibleType * this.#schema.getPossibleTypes(type).length
+      : STEPS.record;
     if (definition.args.some(({ name }) => name === "first")) {
       return [this.#list(field, isList, type, sets)];
     }
@@ -162,6 +176,7 @@ class DemandReader {
     type: GraphQLCompositeType,
     sets: SelectionSetNode[],
   ): ListDemand {
+    this.complexity += STEPS.list - STEPS.record;
     const demand: ListDemand = {
       kind: "list",
       field,
@@ -181,9 +196,11 @@ class DemandReader {
   #addPart(demand: ListDemand, part: Selected): void {
     switch (part.field.name.value) {
       case "totalCount":
+        this.complexity += STEPS.totalCount;
         demand.beside.push({ kind: "count" });
         return;
       case "pageInfo":
+        this.complexity += STEPS.pageInfo;
         demand.readsRows = true;
         return;
       case "nodes":

@@ -1,16 +1,15 @@
-// Refuses a document that is more than it may be, before it is validated.
-import type { GraphQLError } from "graphql";
+// Refuses a document that exceeds a limit before it is validated, and keeps documents that are valid.
 import type { ExecutionConfig } from "postgraphile/grafserv";
 import { documentProblem } from "./document-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 
 type ParseAndValidate = ExecutionConfig["parseAndValidate"];
 
-/** As many documents as grafserv keeps by itself. */
-const KEPT_DOCUMENTS = 500;
-
-/** Longer ones are looked at each time: keeping them would take more memory than it spares time. */
-const LONGEST_KEPT = 5000;
+/**
+ * Documents are kept up to so many characters together. A document of short tokens takes 150 bytes
+ * for each character, so this is 45 MB at most.
+ */
+const KEPT_CHARACTERS = 300_000;
 
 /**
  * Makes the plugin. graphql-armor's rules would stand beside graphql's own, one of which is slow on
@@ -18,37 +17,42 @@ const LONGEST_KEPT = 5000;
  * no options of its parser.
  */
 export function makeDocumentLimitsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
-  /** What is wrong with documents that came before, the oldest first. */
-  const problems = new Map<string, GraphQLError | undefined>();
-
-  const problemOf = (query: string): GraphQLError | undefined => {
-    if (problems.has(query)) return problems.get(query);
-    const problem = documentProblem(query, limits);
-    if (query.length > LONGEST_KEPT) return problem;
-    problems.set(query, problem);
-    if (problems.size > KEPT_DOCUMENTS) problems.delete(problems.keys().next().value ?? "");
-    return problem;
-  };
-
-  const limited =
-    (stock: ParseAndValidate): ParseAndValidate =>
-    (query) => {
-      const problem = problemOf(query);
-      return problem === undefined ? stock(query) : { errors: [problem] };
+  const limited = (stock: ParseAndValidate): ParseAndValidate => {
+    const kept = new Map<string, ReturnType<ParseAndValidate>>();
+    let characters = 0;
+    return (query) => {
+      const known = kept.get(query);
+      if (known !== undefined) return known;
+      const problem = documentProblem(query, limits);
+      if (problem !== undefined) return { errors: [problem] };
+      const result = stock(query);
+      if (result.document === undefined) return result;
+      characters += query.length;
+      if (characters > KEPT_CHARACTERS) {
+        kept.clear();
+        characters = query.length;
+      }
+      kept.set(query, result);
+      return result;
     };
+  };
 
   return {
     name: "DocumentLimitsPlugin",
     version: "1.0.0",
-    description: "Limits the size of documents: tokens, directives, operations, depth, fields.",
+    description: "Limits the size of documents: tokens, depth, fields, values.",
 
     grafserv: {
       middleware: {
         setPreset(next, event) {
-          const stock = event.getExecutionConfig;
+          const configOf = event.getExecutionConfig;
+          const known = new WeakMap<ParseAndValidate, ParseAndValidate>();
           event.getExecutionConfig = async function (context) {
-            const config = await stock.call(this, context);
-            return { ...config, parseAndValidate: limited(config.parseAndValidate) };
+            const config = await configOf.call(this, context);
+            const { parseAndValidate } = config;
+            const ours = known.get(parseAndValidate) ?? limited(parseAndValidate);
+            known.set(parseAndValidate, ours);
+            return { ...config, parseAndValidate: ours };
           };
           return next();
         },

@@ -1,5 +1,4 @@
-// Looks at a document before it is validated: validation takes long on a document that is made for
-// that, and planning takes as long as there are fields.
+// Checks a document before it is validated, since validation takes long on a document made for that.
 import {
   BREAK,
   Kind,
@@ -20,47 +19,30 @@ import type { GraphqlLimits } from "./limits.ts";
 import { refusal } from "./limit-error.ts";
 
 /**
- * What of this document is more than the limits allow; undefined where nothing is, and for one that
- * cannot be parsed, which is said elsewhere. It takes no longer than a document within the limits.
+ * The limit that this document exceeds; undefined for none, and for a document that does not parse,
+ * whose error validation gives. It takes no longer than a document within the limits.
  */
 export function documentProblem(query: string, limits: GraphqlLimits): GraphQLError | undefined {
   const source = new Source(query, "GraphQL HTTP Request");
   try {
-    return tokenProblem(source, limits) ?? parsedProblem(parse(source), limits);
+    const tooLong = tokenProblem(source, limits);
+    if (tooLong !== undefined) return tooLong;
+    const document = parse(source);
+    return selectionProblem(document, limits) ?? inputProblem(document, limits);
   } catch {
     return undefined;
   }
 }
 
-function tokenProblem(source: Source, { tokens, directives }: GraphqlLimits) {
+function tokenProblem(source: Source, { tokens }: GraphqlLimits): GraphQLError | undefined {
   const lexer = new Lexer(source);
-  let tokenCount = 0;
-  let directiveCount = 0;
-  while (lexer.advance().kind !== TokenKind.EOF) {
-    tokenCount += 1;
-    if (lexer.token.kind === TokenKind.AT) directiveCount += 1;
-    if (tokenCount > tokens) {
-      return refusal(
-        "TOO_MANY_TOKENS",
-        `The document has more than ${tokens} tokens (names, values and punctuation): give values as variables, or ask in several requests.`,
-      );
-    }
-    if (directiveCount > directives) {
-      return refusal("TOO_MANY_DIRECTIVES", `The document has more than ${directives} directives.`);
-    }
+  for (let count = 0; count <= tokens; count += 1) {
+    if (lexer.advance().kind === TokenKind.EOF) return undefined;
   }
-  return undefined;
-}
-
-function parsedProblem(document: DocumentNode, limits: GraphqlLimits): GraphQLError | undefined {
-  const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  if (operations.length > limits.operations) {
-    return refusal(
-      "TOO_MANY_OPERATIONS",
-      `The document has ${operations.length} operations, of which one is run: at most ${limits.operations} are accepted.`,
-    );
-  }
-  return selectionProblem(document, limits) ?? inputProblem(document, limits);
+  return refusal(
+    "TOO_MANY_TOKENS",
+    `The document has more than ${tokens} tokens (names, values and punctuation): give values as variables, or ask in several requests.`,
+  );
 }
 
 interface Place {
@@ -83,7 +65,6 @@ function selectionProblem(document: DocumentNode, limits: GraphqlLimits) {
     if (definition.kind === Kind.OPERATION_DEFINITION) enter(definition.selectionSet, 1, []);
   }
 
-  let aliases = 0;
   // Spreads count as fields do: fragments that spread others several times grow without any field.
   let visited = 0;
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
@@ -102,8 +83,6 @@ function selectionProblem(document: DocumentNode, limits: GraphqlLimits) {
       continue;
     }
     if (depth > limits.depth) return tooDeep(selection, limits);
-    if (selection.alias !== undefined) aliases += 1;
-    if (aliases > limits.aliases) return tooManyAliases(selection, limits);
     enter(selection.selectionSet, depth + 1, within);
   }
   return undefined;
@@ -119,13 +98,6 @@ const tooDeep = (field: FieldNode, { depth }: GraphqlLimits): GraphQLError =>
   refusal(
     "TOO_DEEP",
     `The field "${field.name.value}" is nested more than ${depth} fields deep.`,
-    field,
-  );
-
-const tooManyAliases = (field: FieldNode, { aliases }: GraphqlLimits): GraphQLError =>
-  refusal(
-    "TOO_MANY_ALIASES",
-    `The document has more than ${aliases} aliases, those of a fragment counted wherever it is spread.`,
     field,
   );
 

@@ -4,11 +4,9 @@ import { GraphQLError, type ASTNode } from "graphql";
 /** By which limit a query is refused; clients and metrics tell them apart by this code. */
 export type LimitCode =
   | "TOO_MANY_TOKENS"
-  | "TOO_MANY_DIRECTIVES"
-  | "TOO_MANY_OPERATIONS"
   | "TOO_DEEP"
   | "TOO_MANY_FIELDS"
-  | "TOO_MANY_ALIASES"
+  | "TOO_COMPLEX"
   | "TOO_MANY_VALUES"
   | "INPUT_TOO_DEEP"
   | "PAGE_TOO_LARGE"

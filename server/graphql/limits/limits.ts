@@ -1,20 +1,16 @@
-// What one GraphQL request may ask for.
+// The limits of one GraphQL request.
 
 export interface GraphqlLimits {
   /** Bytes of a request's body. */
   bodyBytes: number;
-  /** Tokens of a document. */
+  /** Tokens of a document. They bound its directives, operations and aliases too. */
   tokens: number;
-  /** Directives in a document, wherever they stand. */
-  directives: number;
-  /** Operations in a document, of which one is run. */
-  operations: number;
   /** Fields within fields. The standard introspection query has 15. */
   depth: number;
   /** Fields of a document, a fragment's counted wherever it is spread. */
   fields: number;
-  /** Aliases of a document, a fragment's counted wherever it is spread. */
-  aliases: number;
+  /** What an operation takes to plan: see complexity.ts. */
+  complexity: number;
   /** Values in one list of the input, as that of `in`. */
   values: number;
   /** Objects and lists within each other in the input, as those of `and`, `or` and `not`. */
@@ -34,11 +30,9 @@ export interface GraphqlLimits {
 export const GRAPHQL_LIMITS: GraphqlLimits = {
   bodyBytes: 100_000,
   tokens: 2000,
-  directives: 50,
-  operations: 10,
   depth: 15,
   fields: 500,
-  aliases: 50,
+  complexity: 1000,
   values: 1000,
   inputDepth: 12,
   page: 1000,

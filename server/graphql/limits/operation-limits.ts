@@ -1,6 +1,7 @@
 // Refuses an operation that costs more than it may, before anything of it is planned or run.
 import { GraphQLError, type DocumentNode } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { complexityProblem } from "./complexity.ts";
 import { assess, type Assessment } from "./cost.ts";
 import { operationDemand, type OperationDemand } from "./demand.ts";
 import { givenVariable, type GivenVariables } from "./given-variables.ts";
@@ -15,6 +16,8 @@ declare global {
     interface Context {
       /** How many rows each list of this operation may have that gives neither `first` nor `last`. */
       listBound?: number;
+      /** What this operation asks for. */
+      demand?: OperationDemand;
     }
   }
 }
@@ -63,14 +66,15 @@ function demandOf(
 }
 
 function assessed(
-  args: GrafastExecutionArgs,
+  demand: OperationDemand,
+  variables: GivenVariables,
   limits: GraphqlLimits,
-): Assessment | GraphQLError | undefined {
-  const variables = args.variableValues ?? {};
-  const demand = demandOf(args, variables);
-  // Which operation is meant is not said, and grafast says so.
-  if (demand === undefined) return undefined;
-  return variablesProblem(demand.operation, variables, limits) ?? assess(demand, variables, limits);
+): Assessment | GraphQLError {
+  return (
+    complexityProblem(demand.complexity, limits) ??
+    variablesProblem(demand.operation, variables, limits) ??
+    assess(demand, variables, limits)
+  );
 }
 
 /** Makes the plugin. It comes before all others that wrap the execution, so that none begins. */
@@ -83,10 +87,15 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     grafast: {
       middleware: {
         execute(next, { args }) {
-          const result = assessed(args, limits);
+          const variables = args.variableValues ?? {};
+          const demand = demandOf(args, variables);
+          // Grafast refuses a request that does not say which operation is meant.
+          if (demand === undefined) return next();
+          const result = assessed(demand, variables, limits);
           if (result instanceof GraphQLError) return { errors: [result] };
           const context = args.contextValue as Grafast.Context;
-          context.listBound = result?.listBound ?? limits.rows;
+          context.listBound = result.listBound;
+          context.demand = demand;
           return next();
         },
       },

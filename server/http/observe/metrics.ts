@@ -6,8 +6,8 @@ import type { Observation } from "./observation.ts";
 import { WaitingDurations } from "./waiting-durations.ts";
 
 export interface MetricsSources {
-  /** Whose connections are counted. */
-  pool: Pool;
+  /** Whose connections are counted, by name. */
+  pools: Record<string, Pool>;
   /** Asked for the head, once each time that the metrics are. */
   db: Database;
   /** What is kept of answers; undefined where none are. */
@@ -149,33 +149,38 @@ export class Metrics {
 
   /** Those that somebody else counts. */
   #readOff(): void {
-    const { pool, kept, droppedLines } = this.#sources;
+    const { kept, droppedLines } = this.#sources;
+    const pools = Object.entries(this.#sources.pools);
     const registers = [this.#registry];
     const answers = this.#answers;
     new Gauge({
       name: "dex_pool_connections",
       help: "Connections to the database that are open, by what they are doing.",
-      labelNames: ["state"],
+      labelNames: ["pool", "state"],
       registers,
       collect() {
-        this.set({ state: "used" }, pool.totalCount - pool.idleCount);
-        this.set({ state: "idle" }, pool.idleCount);
+        for (const [name, { totalCount, idleCount }] of pools) {
+          this.set({ pool: name, state: "used" }, totalCount - idleCount);
+          this.set({ pool: name, state: "idle" }, idleCount);
+        }
       },
     });
     new Gauge({
       name: "dex_pool_connections_max",
-      help: "Connections to the database that may be open: POOL_SIZE.",
+      help: "Connections to the database that may be open: POOL_SIZE and GRAPHQL_POOL_SIZE.",
+      labelNames: ["pool"],
       registers,
       collect() {
-        this.set(pool.options.max);
+        for (const [name, { options }] of pools) this.set({ pool: name }, options.max);
       },
     });
     new Gauge({
       name: "dex_pool_waiting",
       help: "How many wait for a connection to the database.",
+      labelNames: ["pool"],
       registers,
       collect() {
-        this.set(pool.waitingCount);
+        for (const [name, { waitingCount }] of pools) this.set({ pool: name }, waitingCount);
       },
     });
     new Counter({

@@ -20,6 +20,7 @@ import {
   applyTo,
   connectionOfPageInfo,
   fieldOfPageInfo,
+  forgetPlans,
   fromContext,
   literalOf,
   selectOf,
@@ -163,4 +164,27 @@ it("applyTo: an argument's values are applied to what stands in for the rows", (
   const target = {};
   applyTo({ apply: ($target) => void targets.push($target) }, target);
   expect(targets).toEqual([target]);
+});
+
+it("forgetPlans: grafast has no plan left, and plans anew", async () => {
+  const { schema, resolvedPreset } = await makeSchema({
+    extends: [makeV4Preset({ simpleCollections: "omit" })],
+    pgServices: [makePgService({ pool: database.reader, schemas: ["public"] })],
+    disablePlugins: ["MutationPlugin"],
+  });
+  const ask = (): Promise<unknown> =>
+    Promise.resolve(
+      grafast({
+        schema,
+        source: "{ allDexTrades { totalCount } }",
+        resolvedPreset,
+        requestContext: {},
+      }),
+    );
+  const cached = (): number => Object.getOwnPropertySymbols(schema.extensions.grafast ?? {}).length;
+  const first = await ask();
+  expect(cached()).toBeGreaterThan(0);
+  forgetPlans(schema);
+  expect(cached()).toBe(0);
+  expect(await ask()).toEqual(first);
 });

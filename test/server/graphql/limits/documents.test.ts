@@ -65,20 +65,6 @@ const ACCEPTED_AND_REFUSED: [
     "The document has more than 2000 tokens (names, values and punctuation): give values as variables, or ask in several requests.",
   ],
   [
-    "directives",
-    "TOO_MANY_DIRECTIVES",
-    `{ dexHead { ${times(50, () => "block @skip(if: false)")} } }`,
-    `{ dexHead { ${times(51, () => "block @skip(if: false)")} } }`,
-    "The document has more than 50 directives.",
-  ],
-  [
-    "operations",
-    "TOO_MANY_OPERATIONS",
-    times(10, (n) => `query Q${n} { dexHead { block } }`),
-    times(11, (n) => `query Q${n} { dexHead { block } }`),
-    "The document has 11 operations, of which one is run: at most 10 are accepted.",
-  ],
-  [
     "levels of fields",
     "TOO_DEEP",
     deep(15),
@@ -91,13 +77,6 @@ const ACCEPTED_AND_REFUSED: [
     `{ dexHead { ${times(499, () => "block")} } }`,
     `{ dexHead { ${times(500, () => "block")} } }`,
     "The document has more than 500 fields, those of a fragment counted wherever it is spread.",
-  ],
-  [
-    "aliases",
-    "TOO_MANY_ALIASES",
-    `{ dexHead { ${times(50, (n) => `a${n}: block`)} } }`,
-    `{ dexHead { ${times(51, (n) => `a${n}: block`)} } }`,
-    "The document has more than 50 aliases, those of a fragment counted wherever it is spread.",
   ],
   [
     "values in a list",
@@ -129,7 +108,7 @@ it.each(ACCEPTED_AND_REFUSED)(
   },
 );
 
-it.each(ACCEPTED_AND_REFUSED.slice(1, 2))(
+it.each(ACCEPTED_AND_REFUSED.slice(0, 1))(
   "%s too many are 400 in GraphQL's own media type",
   async (_what, _code, _accepted, query) => {
     const answer = await app.request
@@ -160,15 +139,6 @@ it("leaves fragments that spread themselves to validation", async () => {
   ]);
 });
 
-it("counts no at sign of a string as a directive", async () => {
-  const text = "@".repeat(100);
-  const { errors } = await ask(
-    app,
-    `{ allDexTrades(first: 1, condition: { market: "${text}" }) { nodes { id } } }`,
-  );
-  expect(errors).toBeUndefined();
-});
-
 it("takes the standard introspection query, with all that it can ask", async () => {
   const { data, errors } = await ask<{ __schema: { types: unknown[] } }>(
     app,
@@ -188,7 +158,7 @@ it("takes the standard introspection query, with all that it can ask", async () 
 
 it("refuses introspection that is asked for over and over", async () => {
   const all = "types { fields { args { type { fields { name } } } } }";
-  const { errors } = await ask(app, `{ ${times(40, (n) => `s${n}: __schema { ${all} }`)} }`);
+  const { errors } = await ask(app, `{ ${times(5, (n) => `s${n}: __schema { ${all} }`)} }`);
 
   expect(errors?.[0]?.extensions).toEqual({ code: "TOO_EXPENSIVE" });
 });

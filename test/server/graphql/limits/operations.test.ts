@@ -418,3 +418,25 @@ it("holds all limits to what the service is told", async () => {
   await strict.close();
   expect(codes).toEqual(["PAGE_TOO_LARGE", "TOO_DEEP", "PAGE_TOO_LARGE", "TOO_EXPENSIVE"]);
 });
+
+describe("a variable that is not given", () => {
+  it.each([
+    ["String", "condition: { taker: $NAME }"],
+    ["String", "filter: { taker: { equalTo: $NAME } }"],
+    ["[DexTradesOrderBy!]", "orderBy: $NAME"],
+    ["Cursor", "after: $NAME"],
+    ["DexTradeCondition", "condition: $NAME"],
+    ["Int", "offset: $NAME"],
+  ])("is unset by any name: %s, %s", async (type, argument) => {
+    const query = `query ($NAME: ${type}) { allDexTrades(first: 1, ${argument}) { nodes { id } } }`;
+    const asked = async (name: string): Promise<unknown> => {
+      const { data, errors } = await ask(app, query.replaceAll("NAME", name));
+      return { data, messages: errors?.map(({ message }) => message) };
+    };
+    const usual = await asked("unset");
+
+    for (const name of ["constructor", "toString", "hasOwnProperty", "__proto__", "valueOf"]) {
+      expect(await asked(name)).toEqual(usual);
+    }
+  });
+});

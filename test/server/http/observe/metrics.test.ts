@@ -231,10 +231,10 @@ it("tells how the pool is used, and who waits for it", async () => {
       const idle = await read(app);
 
       const of = (values: Map<string, number>) => [
-        values.get('dex_pool_connections{state="used"}'),
-        values.get('dex_pool_connections{state="idle"}'),
-        values.get("dex_pool_connections_max"),
-        values.get("dex_pool_waiting"),
+        values.get('dex_pool_connections{pool="rest",state="used"}'),
+        values.get('dex_pool_connections{pool="rest",state="idle"}'),
+        values.get('dex_pool_connections_max{pool="rest"}'),
+        values.get('dex_pool_waiting{pool="rest"}'),
       ];
       expect(of(busy)).toEqual([2, 0, 2, 1]);
       expect(of(idle)).toEqual([0, 2, 2, 0]);
@@ -275,7 +275,7 @@ it("tells all the rest while the database does not answer", async () => {
       expect(values.get("dex_database_up")).toBe(0);
       expect(values.has("dex_head_block")).toBe(false);
       expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
-      expect(values.get("dex_pool_connections_max")).toBe(database.reader.options.max);
+      expect(values.get('dex_pool_connections_max{pool="rest"}')).toBe(database.reader.options.max);
       expect([...values.keys()]).toContainEqual(
         expect.stringMatching(/^dex_service_info\{version="\d+\.\d+\.\d+"\}$/),
       );
@@ -344,7 +344,9 @@ describe("the service", () => {
     await stop();
 
     expect(apart.headers.get("content-type")).toContain("version=0.0.4");
-    expect(await apart.text()).toContain("dex_pool_connections_max 10");
+    expect(await apart.text()).toContain(
+      'dex_pool_connections_max{pool="rest"} 10\ndex_pool_connections_max{pool="graphql"} 5\n',
+    );
     expect([apart.status, elsewhere.status, among.status]).toEqual([200, 404, 404]);
     expect(said[1]).not.toBe(`${url}/metrics`);
   });

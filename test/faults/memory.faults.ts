@@ -1,0 +1,69 @@
+// Memory under documents that are all different, each as large as the limits take: what is kept of a
+// document must not add up. `DOCUMENTS=20000 npm run test:faults -- memory` sends as many as that.
+import { Agent } from "node:http";
+import { readFile } from "node:fs/promises";
+import { exchange, graphql } from "../exchange-http.ts";
+import { startService, type Service } from "../service.ts";
+import { startFaultyServer, type FaultyServer } from "./server.ts";
+
+const DOCUMENTS = Number(process.env["DOCUMENTS"] ?? 500);
+const WARM_AFTER = 200;
+const CLIENTS = 4;
+const HEAP_MB = 512;
+
+let server: FaultyServer;
+let service: Service;
+beforeAll(async () => {
+  server = await startFaultyServer(600);
+  service = startService({
+    DATABASE_URL: server.url,
+    RATE_LIMIT: "0",
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
+  });
+});
+afterAll(async () => {
+  service.signal("SIGKILL");
+  await service.ended;
+  await server.remove();
+});
+
+const SCALARS = "id market act maker taker lotAmt bidAmt price block time tx";
+
+/** A document of 24 lists, close to the limit of what may be planned; no two numbers give the same. */
+function largeDocument(n: number): string {
+  const lists = Array.from(
+    { length: 24 },
+    (_, list) => `a${list}_${n}: allDexTrades(first: 1) { nodes { ${SCALARS} } }`,
+  );
+  return `{ ${lists.join(" ")} }`;
+}
+
+async function residentMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+}
+
+it("stays what it was when the service was warm, however many different documents come", async () => {
+  const url = await service.url;
+  const agent = new Agent({ keepAlive: true });
+  let sent = 0;
+  const sendUntil = async (count: number): Promise<void> => {
+    while (sent < count) {
+      sent += 1;
+      const { status, body } = await exchange(url, graphql({ query: largeDocument(sent) }), {
+        agent,
+      });
+      expect(`${status} ${body.toString("utf8", 0, 8)}`).toBe('200 {"data":');
+    }
+  };
+  const send = (count: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: CLIENTS }, () => sendUntil(count)));
+
+  await send(WARM_AFTER);
+  const warm = await residentMegabytes(service.pid);
+  await send(DOCUMENTS);
+  const after = await residentMegabytes(service.pid);
+  agent.destroy();
+
+  expect(after).toBeLessThan(warm * 1.2);
+});
