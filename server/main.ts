@@ -1,5 +1,6 @@
 // Runs the service: the only file that touches the process.
 import { readCommandLine } from "../db/command-line.ts";
+import { progressLine } from "../db/progress-line.ts";
 import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
@@ -58,12 +59,18 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     migrate: values.migrate,
     stack,
     hurry,
-    log: log.info,
+    log,
   });
   signal.throwIfAborted();
   if (
     embeddedUrl !== undefined &&
-    (await seedEmbedded({ url: embeddedUrl, config, signal, log: log.info }))
+    (await seedEmbedded({
+      url: embeddedUrl,
+      config,
+      signal,
+      log,
+      progress: progressLine(process.stderr),
+    }))
   ) {
     const live = startLive(embeddedUrl, {
       seed: SEED,
