@@ -45,7 +45,8 @@ export class DatabaseGate {
     while (this.#obstacle !== undefined && !signal.aborted) {
       const before = this.#obstacle.line;
       this.#obstacle = await look();
-      if (this.#obstacle === undefined) log.info("The database is there: it is served from now on.");
+      if (this.#obstacle === undefined)
+        log.info("The database is there: it is served from now on.");
       else if (this.#obstacle.line !== before) log.warn(this.#obstacle.line);
       if (this.#obstacle === undefined) this.#opened.resolve(undefined);
       else await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
