@@ -17,7 +17,7 @@ const ONE_WAY = [
 
 export default defineConfig([
   globalIgnores([
-    ...["node_modules/", "coverage/", ".data/", ".bench/", "examples/*/*.d.ts"],
+    ...["node_modules/", "coverage/", ".data*/", ".bench/", "examples/*/*.d.ts"],
     // Checked as its users would: by itself, with packages of its own.
     "examples/graphql/",
   ]),

@@ -1,11 +1,16 @@
 // What the small programs of the benchmark are asked for: of how many trades, and where the result goes.
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../db/command-line.ts";
 import { isPossibleSize } from "./data/make.ts";
 
-/** Reads `--trades` and `--out` from the command line; ends the process where they make no sense. */
-export function historyOptions(usualOut: URL): { trades: number; out: string } {
-  const { values } = parseArgs({
+/** Reads `--trades` and `--out` from the command line; ends the process where they are wrong. */
+export function historyOptions(usage: string, usualOut: URL): { trades: number; out: string } {
+  const { values } = readCommandLine({
+    usage: `${usage}
+
+  --trades N  how many trades, a multiple of 1000 from 100000; default 1000000
+  --out FILE  where the result goes
+  --help      show this`,
     options: {
       trades: { type: "string", default: "1000000" },
       out: { type: "string", default: fileURLToPath(usualOut) },
@@ -13,6 +18,5 @@ export function historyOptions(usualOut: URL): { trades: number; out: string } {
   });
   const trades = Number(values.trades);
   if (isPossibleSize(trades)) return { trades, out: values.out };
-  console.error("--trades is a multiple of 1000 from 100000.");
-  process.exit(2);
+  return refuse("--trades is a multiple of 1000 from 100000");
 }

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../db/command-line.ts";
 import { connect, urlForDatabase } from "../db/connect.ts";
 import { isPossibleSize, makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
@@ -13,7 +13,15 @@ import { describeMachine } from "./report/machine.ts";
 
 const DATABASE = "bench_migration";
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: `Usage: npm run bench:migration -- [options]
+
+Changes a large table while it is read and written to, and measures what readers and writers notice.
+
+  --trades N   how many trades, a multiple of 1000 from 100000; default 1000000
+  --seconds S  how long each step is measured, default 20
+  --out DIR    where the results go, default bench/results/migration
+  --help       show this`,
   options: {
     trades: { type: "string", default: "1000000" },
     seconds: { type: "string", default: "20" },
@@ -25,10 +33,8 @@ const { values } = parseArgs({
 });
 const trades = Number(values.trades);
 const seconds = Number(values.seconds);
-if (!isPossibleSize(trades) || !(seconds > 0)) {
-  console.error("--trades is a multiple of 1000 from 100000, --seconds a number above 0.");
-  process.exit(2);
-}
+if (!isPossibleSize(trades)) refuse("--trades is a multiple of 1000 from 100000");
+if (!(seconds > 0)) refuse("--seconds is a number above 0");
 
 const log = (line: string): void => console.log(line);
 const server = await openServer(process.env, log);

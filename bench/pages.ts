@@ -13,7 +13,12 @@ import type { BoundStatement } from "./load/pgbench.ts";
 
 const FEW_TRADES = 100_000;
 
-const { trades, out } = historyOptions(new URL("results/pages.md", import.meta.url));
+const { trades, out } = historyOptions(
+  `Usage: npm run bench:pages -- [options]
+
+Counts the pages of 8 kB that PostgreSQL reads for each endpoint of REST, on a long and a short history.`,
+  new URL("results/pages.md", import.meta.url),
+);
 
 const server = await openServer(process.env, console.log);
 try {

@@ -44,7 +44,12 @@ interface Explained {
   plans: string[];
 }
 
-const { trades, out } = historyOptions(new URL("../docs/plans.md", import.meta.url));
+const { trades, out } = historyOptions(
+  `Usage: npm run plans:print -- [options]
+
+Writes docs/plans.md: PostgreSQL's plans of what clients ask most.`,
+  new URL("../docs/plans.md", import.meta.url),
+);
 
 const server = await openServer(process.env, console.log);
 try {

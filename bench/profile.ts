@@ -3,10 +3,10 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../db/command-line.ts";
 import { connect } from "../db/connect.ts";
 import { graphqlCases, graphqlRequest, readFacts, restCases } from "./cases.ts";
-import { makeData } from "./data/make.ts";
+import { isPossibleSize, makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
 import { askFor } from "./load/client.ts";
 import { PROGRAMS, startServer } from "./servers/start.ts";
@@ -53,16 +53,24 @@ function shares({ nodes, samples, timeDeltas }: Profile, seconds: number): [stri
 const byShare = ([, a]: [string, number], [, b]: [string, number]): number => b - a;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readCommandLine({
+    usage: `Usage: npm run bench:profile -- [options]
+
+Shows which packages the service spends its time in for one case, without the cache.
+
+  --trades N   how many trades, a multiple of 1000 from 100000; default 1000000
+  --case NAME  an operation of bench/cases.ts, default Page, or a path of REST
+  --help       show this`,
     options: {
       trades: { type: "string", default: "1000000" },
       case: { type: "string", default: "Page" },
     },
   });
+  const trades = Number(values.trades);
+  if (!isPossibleSize(trades)) refuse("--trades is a multiple of 1000 from 100000");
   const postgres = await openServer(process.env, log);
   const folder = await mkdtemp(join(tmpdir(), "bench-profile-"));
   try {
-    const trades = Number(values.trades);
     const url = await makeData(postgres, trades, log);
     const client = await connect(url, { role: "dex_reader" });
     const pages = graphqlCases(await readFacts(client));

@@ -3,14 +3,26 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../db/command-line.ts";
 import { describeMachine } from "./report/machine.ts";
 import { boundsOf, writeReport } from "./write/report.ts";
 import { measureWriting } from "./write/measure.ts";
 import type { Server, WriteResults } from "./write/results.ts";
 import { startNew } from "./write/server.ts";
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: `Usage: npm run bench:write -- [options]
+
+Measures what writing a block costs, by ingest.write_block and by plain inserts.
+
+  --trades N       trades of the large history, a multiple of 20 from 20000; default 1000000
+  --few N          trades of the small one; default 100000
+  --rounds N       how often each is measured, default 15
+  --quiet-pairs N  registered pairs without trades, from 300; default 10000
+  --bin DIR        programs of another PostgreSQL to measure too; may be given again
+  --only-bin       measure only those
+  --out DIR        where the results go, default bench/results/write
+  --help           show this`,
   options: {
     trades: { type: "string", default: "1000000" },
     few: { type: "string", default: "100000" },
@@ -29,13 +41,12 @@ const sizes = {
 };
 const { trades, fewTrades, rounds, quietPairs } = sizes;
 if (![trades, fewTrades].every((size) => size >= 20_000 && size % 20 === 0)) {
-  console.error("--trades and --few are multiples of 20 from 20000.");
-  process.exit(2);
+  refuse("--trades and --few are multiples of 20 from 20000");
 }
 if (!(rounds >= 1 && quietPairs >= 300)) {
-  console.error("--rounds is a number from 1, --quiet-pairs one from 300.");
-  process.exit(2);
+  refuse("--rounds is a number from 1, --quiet-pairs one from 300");
 }
+if (values["only-bin"] && values.bin.length === 0) refuse("--only-bin needs --bin");
 
 const log = (line: string): void => console.log(line);
 const folders = [...(values["only-bin"] ? [] : [undefined]), ...values.bin];

@@ -1,5 +1,6 @@
 // Runs the service: the only file that touches the process.
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../db/command-line.ts";
+import { progressLine } from "../db/progress-line.ts";
 import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
@@ -12,6 +13,23 @@ import { openDatabase } from "./served-database.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
 
 const STDOUT = 1;
+
+const USAGE = `Usage: npm start [-- options]
+
+Serves DATABASE_URL or, without it, an embedded PostgreSQL with a simulated exchange. Settings are
+environment variables: docs/configuration.md.
+
+  --migrate  apply the migrations that DATABASE_URL lacks
+  --watch    follow changes of the schema
+  --help     show this`;
+
+const { values } = readCommandLine({
+  usage: USAGE,
+  options: {
+    migrate: { type: "boolean", default: false },
+    watch: { type: "boolean", default: false },
+  },
+});
 
 const { stop, hurry } = stopSignals(process);
 
@@ -31,12 +49,6 @@ if (hurry.aborted) process.exit();
  * hurry, it gives up what has not ended, all but the embedded database, which it stops.
  */
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      migrate: { type: "boolean", default: false },
-      watch: { type: "boolean", default: false },
-    },
-  });
   const config = readConfig(process.env);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
@@ -47,12 +59,18 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     migrate: values.migrate,
     stack,
     hurry,
-    log: log.info,
+    log,
   });
   signal.throwIfAborted();
   if (
     embeddedUrl !== undefined &&
-    (await seedEmbedded({ url: embeddedUrl, config, signal, log: log.info }))
+    (await seedEmbedded({
+      url: embeddedUrl,
+      config,
+      signal,
+      log,
+      progress: progressLine(process.stderr),
+    }))
   ) {
     const live = startLive(embeddedUrl, {
       seed: SEED,
@@ -123,7 +141,6 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
 /** What the user can mend is a line that says how; a defect of the service's own comes whole. */
 function forUser(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // The arguments' parser throws TypeErrors that have a code.
   const isDefect = /^(Type|Range|Reference|Syntax)Error$/.test(error.name) && !("code" in error);
   return isDefect ? (error.stack ?? error.message) : error.message;
 }

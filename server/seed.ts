@@ -1,5 +1,7 @@
 // Decides what the embedded database is filled with at a start, and fills it.
+import { connect } from "../db/connect.ts";
 import { readConnection, writeConnection } from "../db/embedded/connection.ts";
+import { progressBar, type ProgressLine } from "../db/progress-line.ts";
 import { catchUp, holdingsOf, simulateHistory } from "../db/simulate/history.ts";
 import type { Config } from "./config.ts";
 
@@ -7,54 +9,95 @@ import type { Config } from "./config.ts";
 export const SEED = 1;
 
 const HISTORY_DAYS = 30;
+/** Where the first fill was interrupted long ago, it still ends now. */
+const MOST_DAYS = 3650;
 
 export interface SeedOptions {
   /** The superuser's, of the embedded database. */
   url: string;
   config: Pick<Config, "dataDir" | "embeddedSeed" | "seedTrades" | "simulateRate">;
-  /** Ends the filling early; what was written stays, and the next start goes on from it. */
+  /** Ends the filling early; the next start goes on from what was written. */
   signal: AbortSignal;
-  log: (line: string) => void;
+  log: Record<"info" | "warn", (line: string) => void>;
+  progress: ProgressLine;
 }
 
 /**
- * Fills a new database with history, or brings a simulated one up to now. Resolves to whether the
- * simulated exchange is to go on trading in it.
+ * Fills a new database with history, finishes a history that was interrupted, or brings a simulated one
+ * up to now. Resolves to whether the simulated exchange is to go on trading in it.
  *
  * Only a database that a start has filled is ever traded into, which connection.json remembers: one
- * that was begun with EMBEDDED_SEED=none and loaded by hand is its user's, whatever it holds.
+ * that was started with EMBEDDED_SEED=none and loaded by hand is its user's, whatever it holds.
  */
 export async function seedEmbedded(options: SeedOptions): Promise<boolean> {
   const { url, config, log } = options;
-  if (config.embeddedSeed === "none") return false;
-  const holdings = await holdingsOf(url);
   const connection = await readConnection(config.dataDir);
-  const own = connection?.seed === "simulated";
-  if (holdings === "other" || (holdings === "simulated" && !own)) {
-    log("The database holds data that this service did not simulate: it is served as it is.");
+  const seed = connection?.seed;
+  if (config.embeddedSeed === "none") {
+    if (seed !== undefined) {
+      log.warn(
+        `DATA_DIR ${config.dataDir} holds the simulated exchange: it is served as it is, and other ` +
+          "data cannot be loaded into it. For your own data, give another DATA_DIR.",
+      );
+    }
     return false;
   }
-  if (connection !== undefined && !own) {
-    // Before the first trade: a filling that is interrupted is the service's own all the same.
-    await writeConnection(config.dataDir, { ...connection, seed: "simulated" });
+  const holdings = await holdingsOf(url);
+  if (holdings === "other" || (holdings === "simulated" && seed === undefined)) {
+    log.info("The database holds data that this service did not simulate: it is served as it is.");
+    return false;
   }
-  await (holdings === "empty" ? fill(options) : goOn(options));
+  const isWhole = seed === "simulated" && holdings !== "empty";
+  const begun = isWhole || holdings === "empty" ? 0 : await countTrades(url);
+  // Before the first trade, so that the next start knows whose data these are.
+  await writeSeed(config.dataDir, isWhole ? "simulated" : "filling");
+  if (isWhole || begun >= config.seedTrades) await goOn(options);
+  else await fill(options, begun);
+  if (!options.signal.aborted) await writeSeed(config.dataDir, "simulated");
   return config.simulateRate > 0;
 }
 
-async function fill({ url, config, signal, log }: SeedOptions): Promise<void> {
-  log(`Filling it with ${HISTORY_DAYS} days of a simulated exchange …`);
+async function writeSeed(dataDir: string, seed: "filling" | "simulated"): Promise<void> {
+  const connection = await readConnection(dataDir);
+  if (connection === undefined || connection.seed === seed) return;
+  await writeConnection(dataDir, { ...connection, seed });
+}
+
+/** Writes the rest of SEED_TRADES: all of them, or what an interrupted start has left. */
+async function fill(
+  { url, config, signal, log, progress }: SeedOptions,
+  begun: number,
+): Promise<void> {
+  const { seedTrades } = config;
+  log.info(
+    begun === 0
+      ? `Filling it with ${HISTORY_DAYS} days of a simulated exchange …`
+      : "Filling it with the rest of the simulated exchange: the first fill was interrupted …",
+  );
   const { trades } = await simulateHistory(url, {
     seed: SEED,
-    days: HISTORY_DAYS,
-    trades: config.seedTrades,
+    days: begun === 0 ? HISTORY_DAYS : MOST_DAYS,
+    trades: seedTrades - begun,
     signal,
-  });
-  log(`It has ${trades} trades now.`);
+    onProgress: (done) => progress.show(`${progressBar(begun + done, seedTrades)} trades`),
+  }).finally(progress.clear);
+  log.info(`It has ${begun + trades} trades now.`);
+}
+
+async function countTrades(url: string): Promise<number> {
+  const client = await connect(url, { role: "dex_reader" });
+  try {
+    const { rows } = await client.query<{ trades: number }>(
+      "select count(*)::int as trades from dex_trade",
+    );
+    return rows[0]?.trades ?? 0;
+  } finally {
+    await client.end();
+  }
 }
 
 async function goOn({ url, config, signal, log }: SeedOptions): Promise<void> {
   const made = await catchUp(url, { seed: SEED, rate: config.simulateRate, signal });
   if (made !== null)
-    log(`The simulated exchange has made ${made.trades} trade(s) since ${made.from}.`);
+    log.info(`The simulated exchange has made ${made.trades} trade(s) since ${made.from}.`);
 }

@@ -40,8 +40,11 @@ export interface OpenOptions {
   stack: AsyncDisposableStack;
   /** Aborted when whatever still runs is to be given up. */
   hurry: AbortSignal;
-  log: (line: string) => void;
+  log: DatabaseLog;
 }
+
+/** What the operator has to mend is a warning. */
+type DatabaseLog = Record<"info" | "warn", (line: string) => void>;
 
 /**
  * For how long PostgreSQL works on what the service itself asks, in milliseconds, and for how long
@@ -89,15 +92,17 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const { exposedSchemas } = config;
   const gate = new DatabaseGate(await findObstacle(watch, url, exposedSchemas));
   if (gate.obstacle === undefined) {
-    if (embeddedUrl === undefined) log(`Serving the database ${shownUrl(url)}.`);
-    await tellOfRights(watch, log);
+    if (embeddedUrl === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
+    await warnOfRights(watch, log);
   } else {
-    log(`${gate.obstacle.line} It is looked at every second; until then, answers are 503.`);
+    log.warn(
+      `${gate.obstacle.line} The service tries again every second; until then, answers are 503.`,
+    );
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
     const look = (): Promise<Obstacle | undefined> =>
       findObstacle(watch, url, exposedSchemas).catch(notServable);
-    void gate.openWhenClear(look, stopped.signal, log).then(() => tellOfRights(watch, log));
+    void gate.openWhenClear(look, stopped.signal, log).then(() => warnOfRights(watch, log));
   }
   return { pool, graphqlPool, watch, gate, embeddedUrl };
 }
@@ -116,10 +121,10 @@ async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
 }
 
 async function startEmbedded({ config, stack, log }: OpenOptions): Promise<Embedded> {
-  const embedded = await openEmbedded({ dataDir: config.dataDir, log });
+  const embedded = await openEmbedded({ dataDir: config.dataDir, log: log.info });
   stack.defer(() => embedded.stop());
   const found = embedded.adopted ? ", which an earlier service had left running" : "";
-  log(`Serving the embedded database${found}; its data are in ${embedded.clusterDir}.`);
+  log.info(`Serving the embedded database${found}; its data are in ${embedded.clusterDir}.`);
   return embedded;
 }
 
@@ -219,17 +224,17 @@ const SELECT_EXPOSED = `
 `;
 
 /**
- * Tells the operator where the login could be more than dex_reader. No client can make the service
+ * Warns the operator where the login could become more than dex_reader. No client can make the service
  * change its role; a login that has nothing to change to needs no such promise.
  */
-async function tellOfRights(pool: Pool, log: (line: string) => void): Promise<void> {
+async function warnOfRights(pool: Pool, log: DatabaseLog): Promise<void> {
   const row = await pool.query<{ login: string; rights: string | null }>(LOGIN_AND_RIGHTS).then(
     ({ rows }) => rows[0],
     // Nothing depends on it.
     () => undefined,
   );
   if (row === undefined || row.rights === null) return;
-  log(
+  log.warn(
     `The login ${row.login} ${row.rights}. Give the service a DATABASE_URL whose login may become ` +
       "dex_reader and nothing else, and a DATABASE_OWNER_URL for the rest.",
   );

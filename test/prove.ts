@@ -2,8 +2,8 @@
 import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import fc from "fast-check";
+import { readCommandLine, refuse } from "../db/command-line.ts";
 import { connect } from "../db/connect.ts";
 import setUpCluster from "./cluster-setup.ts";
 import tearDownCluster from "./cluster-teardown.ts";
@@ -12,7 +12,14 @@ import { history, playAndCompare } from "./histories.ts";
 
 const RESULT = fileURLToPath(new URL("./proved.md", import.meta.url));
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: `Usage: npm run prove -- [options]
+
+Plays random histories, and compares every figure with a computation the long way.
+
+  --histories N  how many, default 100000
+  --seed N       an integer; default another each time
+  --help         show this`,
   options: {
     histories: { type: "string", default: "100000" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
@@ -21,8 +28,7 @@ const { values } = parseArgs({
 const wanted = Number(values.histories);
 const seed = Number(values.seed);
 if (!Number.isSafeInteger(wanted) || wanted < 1 || !Number.isSafeInteger(seed)) {
-  console.error("--histories and --seed are integers, --histories from 1.");
-  process.exit(2);
+  refuse("--histories and --seed are integers, --histories from 1");
 }
 
 let played = 0;

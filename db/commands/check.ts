@@ -1,14 +1,29 @@
 // npm run db:check: tells where a database differs from what its migrations make, and from what the
 // house asks of it. Exits 0 where nothing is found, 1 where something is, 2 where it could not look.
-import { parseArgs } from "node:util";
 import { checkDatabase } from "../check/check.ts";
 import { reportLines } from "../check/report.ts";
 import type { Shadow } from "../check/shadow.ts";
 import { findStaleSdl } from "../../server/graphql/schema/stale-sdl.ts";
+import { readCommandLine } from "../command-line.ts";
 import { errorText } from "../error-text.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { shownUrl } from "../shown-url.ts";
+
+const USAGE = `Usage: npm run db:check [-- --json]
+
+Compares a database with what its migrations make, and with the rules of db/check/README.md. Reads the
+catalogs only, and writes nothing to the database; it makes and drops a shadow database.
+
+  --json  print one object
+  --help  show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
+
+const { values } = readCommandLine({
+  usage: USAGE,
+  options: { json: { type: "boolean", default: false } },
+});
 
 let shadow: Shadow | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -18,7 +33,6 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 try {
-  const { values } = parseArgs({ options: { json: { type: "boolean", default: false } } });
   const url = await ownerUrl(process.env);
   const result = await checkDatabase({
     url,

@@ -1,7 +1,7 @@
 // npm run db:lint: refuses migrations that would lock out the readers, take something away from them,
 // or show them something undescribed. Exits 0 where none does, 1 where one does, 2 where it cannot look.
 import { readdir, readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../command-line.ts";
 import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
 import { lintMigration, standAfter, type LintResult, type MigrationText } from "../lint/lint.ts";
 import { readReaders } from "../lint/published.ts";
@@ -9,11 +9,22 @@ import { readReaders } from "../lint/published.ts";
 /** The last of the migrations that were there before the linter's last rule, and are history. */
 const BASELINE = "000001";
 
+const USAGE = `Usage: npm run db:lint [-- options] [FILE …]
+
+Refuses migrations that lock out readers, take something from them, or show them something undescribed:
+FILE …, or what is committed after the baseline and the current one. db/lint/README.md has the rules.
+
+  --after N  lint what is committed after migration N, such as 000001
+  --json     print one object
+  --help     show this`;
+
+const { values, positionals } = readCommandLine({
+  usage: USAGE,
+  options: { json: { type: "boolean", default: false }, after: { type: "string" } },
+  most: Infinity,
+});
+
 try {
-  const { values, positionals } = parseArgs({
-    options: { json: { type: "boolean", default: false }, after: { type: "string" } },
-    allowPositionals: true,
-  });
   const { standing, linted } = await choose(values.after, positionals);
   const readers = await readReaders();
   const stands = await standAfter(standing);

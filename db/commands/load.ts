@@ -3,9 +3,10 @@ import { parseArgs } from "node:util";
 import { connect, type Client } from "../connect.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
-import { grouped, progressLine } from "../load/progress.ts";
+import { loadProgressLine } from "../load/progress.ts";
 import { TABLES } from "../load/rows.ts";
 import { loadRows, type LoadSummary } from "../load/write.ts";
+import { grouped } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 
 const USAGE = `Usage: npm run load -- DIR
@@ -61,7 +62,7 @@ function readArguments(): { folder: string } | { exit: number } {
 async function load(folder: string): Promise<LoadSummary> {
   const source = await readFolder(folder);
   const client = await connectAsWriter();
-  const progress = progressLine(process.stderr);
+  const progress = loadProgressLine(process.stderr);
   try {
     return await loadRows(client, source, { onProgress: progress.hear });
   } finally {

@@ -1,7 +1,7 @@
 // npm run db:migrate, db:commit, db:uncommit: graphile-migrate on the database and its shadow.
-import { parseArgs } from "node:util";
 import { commit, uncommit } from "graphile-migrate";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
+import { readCommandLine, refuse } from "../command-line.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { retryLocks } from "../lock-retry.ts";
@@ -9,16 +9,35 @@ import { migrateSettings } from "../migrate-settings.ts";
 import { applyMigrations } from "../migrations.ts";
 import { shadowRefused } from "../shadow-refused.ts";
 
-const [command, ...args] = process.argv.slice(2);
+const USAGE = `Usage: npm run db:migrate
+       npm run db:commit [-- --message TEXT]
+       npm run db:uncommit
+
+db:migrate applies every committed migration that the database lacks. db:commit replays all of them in a
+shadow database, and gives the current one its number. db:uncommit takes the last one back.
+
+  --message TEXT, -m TEXT  what db:commit names the migration
+  --help                   show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
+
+const { values, positionals } = readCommandLine({
+  usage: USAGE,
+  options: { message: { type: "string", short: "m" } },
+  most: 1,
+});
+const [command = ""] = positionals;
+if (!["migrate", "commit", "uncommit"].includes(command)) {
+  refuse("One of migrate, commit and uncommit is needed");
+}
+if (values.message !== undefined && command !== "commit") refuse("--message is for db:commit");
 
 try {
-  const options = { message: { type: "string", short: "m" } } as const;
-  const { values } = parseArgs({ args, options });
   const url = await ownerUrl(process.env);
   const settings = await migrateSettings(url, process.env, console.log);
   if (command === "migrate") await applyMigrations(url, MIGRATIONS_FOLDER, console.log);
   else if (command === "uncommit") await uncommit(settings);
-  else if (command === "commit") {
+  else {
     await retryLocks(
       url,
       (connectionString) => commit({ ...settings, connectionString }, values.message),
@@ -28,7 +47,7 @@ try {
       const isOfChange = (error as { _gmlogged?: boolean })._gmlogged === true;
       throw isOfChange ? error : shadowRefused(error, shadowUrls(url, process.env).root);
     });
-  } else throw new Error("migrate, commit or uncommit is needed.");
+  }
 } catch (error) {
   console.error(errorText(error));
   process.exitCode = 1;

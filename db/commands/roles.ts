@@ -1,7 +1,20 @@
 // npm run db:roles: makes the three roles and their rights on the database.
+import { readCommandLine } from "../command-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { makeRoles } from "../roles.ts";
 import { shownUrl } from "../shown-url.ts";
+
+readCommandLine({
+  options: {},
+  usage: `Usage: npm run db:roles
+
+Makes the roles dex_owner, dex_writer and dex_reader with their rights on the database, and grants
+dex_reader to the login of DATABASE_URL. Run again, it changes nothing.
+
+  --help  show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`,
+});
 
 try {
   const url = await ownerUrl(process.env);

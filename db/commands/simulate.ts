@@ -1,4 +1,5 @@
 // `npm run simulate`: trades a simulated exchange into the database, or into the loader's files.
+import { progressBar, progressLine } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { writeHistoryCsv } from "../simulate/csv.ts";
 import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/history.ts";
@@ -7,8 +8,10 @@ import { OptionError, readOptions, USAGE, type SimulateOptions } from "../simula
 
 type Of<Mode> = Extract<SimulateOptions, { mode: Mode }>;
 
-/** When progress was last shown. */
-let shown = 0;
+const line = progressLine(process.stderr);
+/** How often trading live says how far it is, where there is no terminal. */
+const SAID_EVERY_MS = 60_000;
+
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
 
@@ -34,7 +37,7 @@ async function writeFiles(folder: string, options: Of<"history">): Promise<void>
     onProgress: showProgress,
     signal: stopping.signal,
   });
-  clearProgress();
+  line.clear();
   console.log(`${folder}: ${trades} trades, ${offers} offers, with their tokens and pairs.`);
 }
 
@@ -44,7 +47,7 @@ async function writeHistory(options: Of<"history">): Promise<void> {
     onProgress: showProgress,
     signal: stopping.signal,
   });
-  clearProgress();
+  line.clear();
   console.log(`${trades} trades from ${from} to ${to}; the head is block ${block}.`);
 }
 
@@ -53,7 +56,11 @@ async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
   // What waiting does not cure is said at once.
   if ((await holdingsOf(url)) === "other") throw new OtherDataError();
 
+  console.log(
+    `Trading at ${rate} trades a second${seconds === undefined ? "; Ctrl-C ends it" : ` for ${seconds} s`}.`,
+  );
   let blocks = 0;
+  let said = performance.now();
   let trades = 0;
   const live = startLive(url, {
     seed,
@@ -62,12 +69,17 @@ async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
     onBlock: (made) => {
       blocks += 1;
       trades += made.trades;
-      showLine(`block ${made.block}, ${made.time}: ${trades} trades in ${blocks} blocks`);
+      const state = `block ${made.block}, ${made.time}: ${trades} trades in ${blocks} blocks`;
+      line.show(state);
+      // Where nobody sees the line, the log has one a minute.
+      if (process.stderr.isTTY || performance.now() - said < SAID_EVERY_MS) return;
+      said = performance.now();
+      console.log(state);
     },
   });
   await stopOrTime(seconds);
   await live.stop();
-  clearProgress();
+  line.clear();
   console.log(`${trades} trades in ${blocks} blocks.`);
 }
 
@@ -85,15 +97,5 @@ async function stopOrTime(seconds: number | undefined): Promise<void> {
 }
 
 function showProgress(done: number, total: number): void {
-  if (performance.now() - shown < 200) return;
-  shown = performance.now();
-  showLine(`${done} of ${total} trades`);
-}
-
-function showLine(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
-}
-
-function clearProgress(): void {
-  showLine("");
+  line.show(`${progressBar(done, total)} trades`);
 }

@@ -1,9 +1,26 @@
 // npm run db:status: exits 1 where committed migrations wait, 2 where the current one is not committed, 3
 // for both, 0 for neither, and 4 where it could not look.
 import { status } from "graphile-migrate";
+import { readCommandLine } from "../command-line.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { migrateSettings } from "../migrate-settings.ts";
+
+const EXIT_UNKNOWN = 4;
+
+readCommandLine({
+  options: {},
+  usage: `Usage: npm run db:status
+
+Says which migrations wait. Exits 0 for none, 1 where committed ones wait, 2 where the current one is not
+committed, 3 for both, and 4 where it could not look.
+
+  --help  show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`,
+  // 2 has a meaning of its own.
+  exitCode: EXIT_UNKNOWN,
+});
 
 try {
   const url = await ownerUrl(process.env);
@@ -19,5 +36,5 @@ try {
   process.exitCode = (waiting.length > 0 ? 1 : 0) + (hasCurrentMigration ? 2 : 0);
 } catch (error) {
   console.error(`The status cannot be told: ${errorText(error)}`);
-  process.exitCode = 4;
+  process.exitCode = EXIT_UNKNOWN;
 }

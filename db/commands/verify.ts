@@ -1,6 +1,6 @@
 // npm run db:verify: tells where what the database keeps is not what its history says. Exits 0 where
 // nothing differs, 1 where something does, 2 where it could not look.
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
@@ -18,12 +18,13 @@ writes nothing, and keeps nobody from reading or writing. ingest.rebuild() mends
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
 
+const { values } = readCommandLine({
+  usage: USAGE,
+  options: { json: { type: "boolean", default: false } },
+});
+
 try {
-  const { values } = parseArgs({
-    options: { json: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
-  });
-  if (values.help) console.log(USAGE);
-  else process.exitCode = await run(values.json);
+  process.exitCode = await run(values.json);
 } catch (error) {
   console.error(`The database could not be verified: ${errorText(error)}`);
   process.exitCode = 2;

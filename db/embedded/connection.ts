@@ -16,8 +16,11 @@ export interface EmbeddedConnection {
   database: string;
   /** The name of the database in which graphile-migrate tries what it commits. */
   shadow: string;
-  /** Set once the simulated exchange has begun to fill this database; only then it trades on. */
-  seed?: "simulated";
+  /**
+   * Set once the simulated exchange has begun to fill this database; only then it trades on. `filling`
+   * until the first history is whole: a start that finds it finishes it.
+   */
+  seed?: "filling" | "simulated";
 }
 
 /** DATA_DIR as an absolute path: what was given, else `.data` in the repository's root. */

@@ -1,7 +1,7 @@
 // The command line of `npm run simulate`, checked.
 import { parseArgs } from "node:util";
 
-export const USAGE = `npm run simulate -- [options]
+export const USAGE = `Usage: npm run simulate -- [options]
 
 Trades a simulated exchange into the database: that of DATABASE_OWNER_URL, else of
 DATABASE_URL, else the running embedded one.

@@ -34,19 +34,20 @@ export class DatabaseGate {
   }
 
   /**
-   * Looks again every second until nothing stands in the way any more. `log` hears of what does when
-   * it changes, and that it is over.
+   * Looks again every second until nothing stands in the way any more. A changed obstacle is logged as a
+   * warning.
    */
   async openWhenClear(
     look: () => Promise<Obstacle | undefined>,
     signal: AbortSignal,
-    log: (line: string) => void,
+    log: Record<"info" | "warn", (line: string) => void>,
   ): Promise<void> {
     while (this.#obstacle !== undefined && !signal.aborted) {
       const before = this.#obstacle.line;
       this.#obstacle = await look();
-      if (this.#obstacle === undefined) log("The database is there: it is served from now on.");
-      else if (this.#obstacle.line !== before) log(this.#obstacle.line);
+      if (this.#obstacle === undefined)
+        log.info("The database is there: it is served from now on.");
+      else if (this.#obstacle.line !== before) log.warn(this.#obstacle.line);
       if (this.#obstacle === undefined) this.#opened.resolve(undefined);
       else await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }

@@ -1,11 +1,13 @@
-// docs/operations.md speaks of every setting and every metric there is, and of no other.
+// docs/configuration.md has every setting and docs/operations.md every metric, and no other.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { makePool } from "../../db/connect.ts";
 import { settings } from "../../server/config.ts";
 import { Metrics } from "../../server/http/observe/metrics.ts";
 
-const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+const page = (name: string): string =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
+const text = page("configuration") + page("operations");
 
 const section = (title: string): string =>
   text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";

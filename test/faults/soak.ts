@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
 import { startLive } from "../../db/simulate/live.ts";
 import { exchange, graphql } from "../exchange-http.ts";
@@ -14,7 +14,15 @@ import { startFaultyServer, type FaultyServer } from "./server.ts";
 import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
 import { isToldUnavailable } from "./told.ts";
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: `Usage: npm run soak -- [options]
+
+Runs a service under mixed load, on a database that is written to and meets random faults.
+
+  --minutes N  for how long, above 0 and up to 1440; default 10
+  --seed N     an integer, default 1
+  --publish    write the result to docs/reliability.md
+  --help       show this`,
   options: {
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: "1" },
@@ -24,8 +32,7 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 if (!(minutes > 0 && minutes <= 1440) || !Number.isSafeInteger(seed)) {
-  console.error("--minutes is a number above 0 and up to 1440, --seed an integer.");
-  process.exit(2);
+  refuse("--minutes is a number above 0 and up to 1440, --seed an integer");
 }
 
 const CLIENTS = 6;

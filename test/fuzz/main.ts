@@ -1,5 +1,5 @@
 // `npm run fuzz`: gives the service 100,000 random inputs, or as many as it is told.
-import { parseArgs } from "node:util";
+import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { simulateHistory } from "../../db/simulate/history.ts";
 import setUpCluster from "../cluster-setup.ts";
 import tearDownCluster from "../cluster-teardown.ts";
@@ -7,7 +7,15 @@ import { makeDatabase } from "../database.ts";
 import { writeSection } from "../faults/reliability-page.ts";
 import { fuzz } from "./run.ts";
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: `Usage: npm run fuzz -- [options]
+
+Gives the service random inputs of every kind.
+
+  --inputs N  how many, default 100000
+  --seed N    an integer, default 1
+  --publish   write the result to docs/reliability.md
+  --help      show this`,
   options: {
     inputs: { type: "string", default: "100000" },
     seed: { type: "string", default: "1" },
@@ -17,8 +25,7 @@ const { values } = parseArgs({
 const inputs = Number(values.inputs);
 const seed = Number(values.seed);
 if (!Number.isSafeInteger(inputs) || inputs < 1 || !Number.isSafeInteger(seed)) {
-  console.error("--inputs and --seed are integers, --inputs from 1.");
-  process.exit(2);
+  refuse("--inputs and --seed are integers, --inputs from 1");
 }
 
 await setUpCluster();

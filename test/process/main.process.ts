@@ -83,6 +83,42 @@ describe("without DATABASE_URL", () => {
     expect((await stop(second)).stdout).not.toContain("Filling");
   });
 
+  it("finishes the first fill that was interrupted", async () => {
+    const dataDir = await dataDirs.make();
+    const env = { DATA_DIR: dataDir, SEED_TRADES: "40000" };
+    const interrupted = start(env);
+    await interrupted.printed(/Filling/);
+    while ((await countTrades(dataDir)) === 0);
+    interrupted.signal("SIGINT");
+    expect(await interrupted.ended).toMatchObject({ code: 0, stderr: "" });
+
+    const again = start(env);
+    await again.url;
+
+    expect(await countTrades(dataDir)).toBe(40_000);
+    expect((await stop(again)).code).toBe(0);
+    const finished = start(env);
+    await finished.url;
+    expect(finished.output()).not.toContain("Filling");
+  });
+
+  it("warns where EMBEDDED_SEED=none finds the simulated exchange", async () => {
+    const dataDir = await dataDirs.make();
+    const simulated = start({ DATA_DIR: dataDir });
+    await simulated.url;
+    await stop(simulated);
+
+    const own = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await own.url;
+
+    const warnings = own
+      .output()
+      .split("\n")
+      .filter((line) => line.includes('"level":40'));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain(`DATA_DIR ${dataDir} holds the simulated exchange`);
+  });
+
   it("goes on trading at SIMULATE_RATE", async () => {
     const dataDir = await dataDirs.make();
     const service = start({ DATA_DIR: dataDir, SIMULATE_RATE: "20" });
@@ -410,5 +446,7 @@ describe("with DATABASE_URL", () => {
       "postgres://app@127.0.0.1:1/market does not answer: connect ECONNREFUSED 127.0.0.1:1.",
     );
     expect(stdout).not.toContain("secret");
+    // It is for the operator to mend, like a wrong password or a refused certificate.
+    expect(stdout).toMatch(/"level":40,.*does not answer/);
   });
 });

@@ -1,0 +1,51 @@
+// Reads the arguments of a command.
+import { parseArgs, type ParseArgsConfig } from "node:util";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+export interface CommandLine<O extends Options> {
+  /** What `--help` shows. */
+  usage: string;
+  options: O;
+  /** How many arguments besides options it takes at most; 0 unless given. */
+  most?: number;
+  /** The exit code for wrong arguments; 2 unless given. */
+  exitCode?: number;
+}
+
+const EXIT_USAGE = 2;
+
+/**
+ * The options and arguments that this process was started with. Ends the process where it was asked for
+ * help, or where an argument is unknown: nothing has been done then.
+ */
+export function readCommandLine<const O extends Options>({
+  usage,
+  options,
+  most = 0,
+  exitCode = EXIT_USAGE,
+}: CommandLine<O>) {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { ...options, help: { type: "boolean", short: "h" } as const },
+    });
+    if ((values as { help?: boolean }).help === true) {
+      console.log(usage);
+      process.exit(0);
+    }
+    const unexpected = positionals[most];
+    if (unexpected !== undefined) throw new Error(`Unexpected argument '${unexpected}'`);
+    return { values, positionals };
+  } catch (error) {
+    return refuse((error as Error).message, exitCode);
+  }
+}
+
+/** Ends the process for an argument whose value is not accepted. */
+export function refuse(message: string, exitCode = EXIT_USAGE): never {
+  // parseArgs adds advice that suits no command here.
+  const [reason = ""] = message.split(/\. |\n/);
+  console.error(`${reason.replace(/\.$/, "")}. \`--help\` shows what is accepted.`);
+  process.exit(exitCode);
+}
