@@ -326,7 +326,7 @@ describe("pairs", () => {
       { base: "WETH", quote: "SAI", quote_gem: DAI },
       `no token has the symbol 'SAI' and the address ${DAI}`,
     ],
-    ["the same token twice", { base: "DAI", quote: "DAI" }, "a pair is of two tokens"],
+    ["the same token twice", { base: "DAI", quote: "DAI" }, "a pair needs two different tokens"],
     [
       "the other direction",
       { base: "DAI", quote: "WETH" },
