@@ -16,21 +16,21 @@ import { recordStatements } from "./servers/recorded-page.ts";
 
 /** The rows that each REST case reads, in the order of the cases. */
 const REST_READS = [
-  "A row of `market_figure` a market. Nothing of trades or offers.",
-  "The row of `market_figure` of the market, which is found by its two symbols. Nothing of trades or offers.",
-  "A row of `market_figure` a market. Nothing of trades or offers.",
-  "A hundred entries of the index by market and id, newest first, and their rows.",
-  "The same, begun at `fromId`: what is newer is not read.",
+  "One row of `market_figure` per market. No trades or offers.",
+  "One row of `market_figure`, found by the two symbols of the market. No trades or offers.",
+  "One row of `market_figure` per market. No trades or offers.",
+  "100 entries of the index by market and id, newest first, and their rows.",
+  "The same from `fromId` on: newer trades are not read.",
 ];
 const GRAPHQL_READS: Record<string, string> = {
-  Page: "A hundred entries of the index by market and id, from its end, and their rows.",
+  Page: "100 entries of the index by market and id, from its end, and their rows.",
   PageAndTotal:
-    "The same page, and with it the newest id and the epoch, by which the service knows that the count it has kept is still right.",
-  MarketAndTaker: "A hundred entries of the index by market, taker and id, and their rows.",
+    "The same page, and the newest id and the epoch, which tell the service whether its cached count is still correct.",
+  MarketAndTaker: "100 entries of the index by market, taker and id, and their rows.",
   CursorPageDeep:
-    "A hundred entries of the index by market and id, begun behind the cursor: as much as for the first page.",
+    "100 entries of the index by market and id after the cursor: as many as for the first page.",
   EitherWay:
-    "A hundred entries of the index by the key of the two tokens and id, newest first, within the ids of the day.",
+    "100 entries of the index by the key of the two tokens and id, newest first, within the ids of the day.",
 };
 
 const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";
@@ -121,12 +121,12 @@ function withoutUnused(lines: string[]): string[] {
 function pageOf(all: Explained[]): string {
   return [
     "# How PostgreSQL answers",
-    "The plans that PostgreSQL 18 takes for what clients ask most, at " +
+    "PostgreSQL 18's plans for the most frequent requests, at " +
       `${trades.toLocaleString("en")} trades of the benchmark's history in 50 markets. The statements are ` +
-      "those that the service sends; each is planned once a connection, for any values. " +
-      "`npm run plans:print` makes this page. `rows` are those that came out of a node each time, `loops` " +
-      "how many times; what is below a node that was never run is left out, and so are costs and times, " +
-      "which are others each time. `test/plans.test.ts` holds the service to reading no more than the page.",
+      "those that the service sends; each is planned once per connection, for any values. " +
+      "`npm run plans:print` writes this page. `rows` is the number of rows that a node returned per execution, `loops` " +
+      "the number of executions. Nodes below one that was never executed are left out, as are costs and times, " +
+      "which vary. `test/plans.test.ts` checks that the service reads no more than the page.",
     ...all.flatMap(({ title, reads, plans }) => [
       `## ${title}`,
       reads,
