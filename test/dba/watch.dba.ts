@@ -90,7 +90,7 @@ it("applies each save, and goes on after one that is refused", async () => {
   await save("create table if not exists saved (id integer);\nselec;\n");
   await watching.printed(/1-current\.sql:2:1: syntax error[^]*Nothing was applied\./);
   await save("drop table if exists saved;\n");
-  await watching.printed(/Nothing of it[^]*current: applied/);
+  await watching.printed(/Nothing was applied[^]*current: applied/);
   watching.signal("SIGTERM");
   const { stdout } = await watching.ended;
 
