@@ -1,4 +1,4 @@
-// Bulk load: `npm run load` of a simulated history, against a bare COPY of the same files.
+// Compares `npm run load` of a simulated history with a bare COPY of the same files.
 import { spawn } from "node:child_process";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -16,16 +16,15 @@ import { memoryOf } from "./servers/start.ts";
 
 export interface BulkLoad {
   trades: number;
-  /**
-   * Trades a second, offers included, medians: of `npm run load` into an empty database; of the same
-   * while somebody is connected; of COPY of the same files, which leaves symbols, market, side and price
-   * null; of COPY of files in which those stand.
-   */
+  /** Median trades per second, with their offers, of `npm run load` into an empty database. */
   load: number;
+  /** The same while another client is connected. */
   loadBeside: number;
+  /** The same of COPY of the same files, which leaves symbols, market, side and price null. */
   copy: number;
+  /** The same of COPY of files that contain the derived columns. */
   copyWhole: number;
-  /** Of the loading process, in kilobytes; undefined where the system does not say. */
+  /** Peak memory of the loading process in kilobytes; undefined except on Linux. */
   peak: number | undefined;
   rounds: number;
 }
@@ -33,7 +32,7 @@ export interface BulkLoad {
 const LOAD_COMMAND = fileURLToPath(new URL("../db/commands/load.ts", import.meta.url));
 const DATABASE = "bench_load";
 
-/** Simulates the files once, then loads and copies them in turns. */
+/** Simulates the files once, then loads and copies them alternately. */
 export async function measureBulkLoad(
   server: BenchServer,
   { trades, rounds, log }: { trades: number; rounds: number; log: (line: string) => void },
@@ -100,10 +99,10 @@ async function runLoad(
     env: { ...process.env, DATABASE_OWNER_URL: url },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   let peak: number | undefined;
-  // A process that has ended tells its peak no more.
+  // Poll, because the peak of an ended process is no longer available.
   const watch = setInterval(() => {
     void memoryOf(child.pid ?? 0).then((memory) => {
       if (memory !== undefined) peak = Math.max(peak ?? 0, memory.peak);
@@ -111,14 +110,14 @@ async function runLoad(
   }, 100);
   try {
     const code = await new Promise((resolve) => child.once("close", resolve));
-    if (code !== 0) throw new Error(`npm run load failed: ${complaint}`);
+    if (code !== 0) throw new Error(`npm run load failed: ${errors}`);
   } finally {
     clearInterval(watch);
   }
   return { seconds: (performance.now() - began) / 1000, peak };
 }
 
-/** Seconds of the load while the service, or whoever, has a connection. */
+/** Seconds of the load while another client is connected. */
 async function loadBesideAnother(url: string, folder: string): Promise<number> {
   const another = await connect(url, { role: "dex_reader" });
   try {
@@ -128,12 +127,12 @@ async function loadBesideAnother(url: string, folder: string): Promise<number> {
   }
 }
 
-/** What is copied: the files as they are; or the rows with all that the load derives of them. */
+/** `bare`: the original files; `whole`: files with the derived columns. */
 type Copied = "bare" | "whole";
 
 const FILES = { dex_offer: "offers.csv", dex_trade: "trades.csv" };
 
-/** Seconds to copy offers and trades into tables like theirs, with the same checks and indexes. */
+/** Seconds to copy offers and trades into tables with the same checks and indexes. */
 async function copyFiles(url: string, folder: string, kind: Copied): Promise<number> {
   let seconds = 0;
   const client = await connect(url, { role: "dex_owner" });
@@ -147,7 +146,7 @@ async function copyFiles(url: string, folder: string, kind: Copied): Promise<num
         );
       }
       await client.query(`create table bare (like ${table} including all)`);
-      // The files have amounts with as many digits as they need, and trades without an id.
+      // In the files amounts have a varying number of digits, and trades have no id.
       await client.query(
         `alter table bare
           alter column lot_amt type numeric(96, 18),

@@ -1,4 +1,4 @@
-// The requests that are measured, and the SQL behind those of REST.
+// The measured requests, with the SQL of the REST requests.
 import type { Client, Database } from "../db/connect.ts";
 import { findBook } from "../rest/queries/book.ts";
 import { findCandles } from "../rest/queries/candles.ts";
@@ -17,7 +17,7 @@ export interface Case {
   request: BenchRequest;
 }
 
-/** A case of REST, with its statement. */
+/** A REST case with its SQL statement. */
 export interface RestCase extends Case {
   statement: BoundStatement;
 }
@@ -27,7 +27,7 @@ export interface GraphqlCase {
   operation: string;
   query: string;
   variables: Record<string, unknown>;
-  /** The page begins after the trade that so many precede, in the order of `cursorOrder`. */
+  /** The page begins after this number of trades. */
   cursorAfter?: number;
 }
 
@@ -35,7 +35,7 @@ const PAIR = { base: BUSIEST.base.toLowerCase(), quote: BUSIEST.quote.toLowerCas
 const PAIR_PATH = `${PAIR.base}/${PAIR.quote}`;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** The cases of REST that are compared with other servers. */
+/** The REST cases that are compared with other servers. */
 export async function restCases(trades: number): Promise<RestCase[]> {
   const deep = Math.floor(trades / 100);
   return [
@@ -51,7 +51,7 @@ export async function restCases(trades: number): Promise<RestCase[]> {
   ];
 }
 
-/** Every endpoint of REST, which are compared between a long and a short history. */
+/** All REST endpoints, which are compared between a long and a short history. */
 export async function everyEndpoint(): Promise<RestCase[]> {
   return [
     await restCase("/v1/markets/", (db) => findMarkets(db)),
@@ -78,7 +78,7 @@ async function restCase(path: string, find: (db: Database) => Promise<unknown>):
   return { name: path, request: { method: "GET", path }, statement: await statementOf(find) };
 }
 
-/** What a query module sends. */
+/** Captures the statement that a query module sends. */
 async function statementOf(find: (db: Database) => Promise<unknown>): Promise<BoundStatement> {
   let sent: BoundStatement | undefined;
   const listener = {
@@ -88,21 +88,22 @@ async function statementOf(find: (db: Database) => Promise<unknown>): Promise<Bo
     },
   };
   await find(listener as unknown as Database);
-  if (sent === undefined) throw new Error("a query module sent nothing");
+  if (sent === undefined) throw new Error("the query module sent no statement");
   return sent;
 }
 
-/** What the cases of GraphQL ask for in this database. */
+/** Values of this database that the GraphQL cases use. */
 export interface Facts {
+  /** The taker with the most trades in the busiest market. */
   taker: string;
-  /** The maker with the most trades there. */
+  /** The maker with the most trades in the busiest market. */
   maker: string;
   wethGem: string;
   daiGem: string;
-  /** The last day. */
+  /** Start and end of the last day. */
   since: string;
   until: string;
-  /** How many trades the busiest market has. */
+  /** Number of trades in the busiest market. */
   busiest: number;
 }
 
@@ -144,7 +145,7 @@ const FIELDS =
   "offerId market act pair maker taker lotGem lotTkn lotAmt bidGem bidTkn bidAmt price block time tx";
 const PAGE = 100;
 
-/** The pages of 100 trades, newest first, with every field that the interface gives a trade. */
+/** Pages of 100 trades, newest first, with every field of a trade in the interface. */
 export function graphqlCases(facts: Facts): GraphqlCase[] {
   const { taker, wethGem, daiGem, since, until } = facts;
   const market = BUSIEST.market;
@@ -207,12 +208,12 @@ function page(
   return { name: `GraphQL ${name}`, operation, query, variables };
 }
 
-/** What is said of a page that is asked with its total as well. */
+/** Suffix of the names of pages with their total. */
 export const WITH_TOTAL = ", with totalCount";
 
 /**
- * Pages by what is asked the most, each without and with its total, newest first. They are asked of the
- * service alone, which they compare with itself: of some, another would read all of a long history.
+ * Pages by the most frequent conditions, newest first, each without and with its total. Only the service is
+ * measured, because another server would read the whole history for some of them.
  */
 export function totalCases(facts: Facts): Case[] {
   const { maker, taker, wethGem, daiGem, since, until } = facts;
@@ -245,7 +246,7 @@ export function totalCases(facts: Facts): Case[] {
   );
 }
 
-/** The request of a case; with a cursor where it has one. */
+/** The request of a case, optionally with a cursor. */
 export function graphqlRequest(one: GraphqlCase, after?: string): BenchRequest {
   return {
     method: "POST",
@@ -258,7 +259,7 @@ export function graphqlRequest(one: GraphqlCase, after?: string): BenchRequest {
   };
 }
 
-/** Asks for the cursor of the so-manieth trade of the busiest market, newest first, from 1. */
+/** Requests the cursor of a trade of the busiest market, by its 1-based position, newest first. */
 export const cursorRequest = (position: number): BenchRequest => ({
   method: "POST",
   path: "/graphql",

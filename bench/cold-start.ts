@@ -1,10 +1,10 @@
-// How long the service takes from its start on an existing database to its first answers.
+// Measures the time from the start of the service on an existing database to its first answers.
 import { askOnce } from "./load/client.ts";
 import { median } from "./load/statistics.ts";
 import { startService } from "./contenders.ts";
 
 export interface ColdStart {
-  /** Milliseconds from the start of the process, medians. */
+  /** Median milliseconds from the start of the process. */
   rest: number;
   graphql: number;
   starts: number;

@@ -1,4 +1,4 @@
-// Measures the cases of REST and GraphQL on every contender, after making sure that all say the same.
+// Measures the REST and GraphQL cases on all contenders, after checking that their answers are equal.
 import { isDeepStrictEqual } from "node:util";
 import { connect } from "../db/connect.ts";
 import {
@@ -33,9 +33,9 @@ import { PROGRAMS, startServer, type RunningServer } from "./servers/start.ts";
 
 export interface Comparison {
   measured: Measured[];
-  /** Of the service's processes after all that load, in kilobytes; undefined where not told. */
+  /** Memory of the service's processes after the load, in kilobytes; empty except on Linux. */
   memory: { contender: string; now: number; peak: number }[];
-  /** How many trades the writer made while it was measured. */
+  /** Number of trades that the writer wrote during the measurement. */
   written: number;
 }
 
@@ -46,7 +46,7 @@ export interface CompareOptions extends BenchOptions {
   log: (line: string) => void;
 }
 
-/** What each contender is asked in one case. */
+/** The request to each contender in one case. */
 interface Contest {
   name: string;
   requests: Partial<Record<Contender, BenchRequest>>;
@@ -55,7 +55,7 @@ interface Contest {
 
 type Servers = Partial<Record<Contender, RunningServer>>;
 
-/** Every part of `options.parts` that is about answers. */
+/** Measures the parts of `options.parts` that send requests. */
 export async function compare(options: CompareOptions): Promise<Comparison> {
   const { databaseUrl, log } = options;
   const has = (part: Part): boolean => options.parts.includes(part);
@@ -86,7 +86,7 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
     measured.push(...(await alternate(entriesOf(chosen, servers, options), options, log)));
   }
   if (has("cached")) {
-    // What was measured above already is not measured again.
+    // Skip the cases that were measured above.
     const chosen = [...(has("rest") ? [] : rest), ...(has("graphql") ? [] : graphql)];
     log("Answers from memory, side by side");
     const fromMemory = { cached: asking.cached, ...knowing };
@@ -123,10 +123,10 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
   return { measured, memory, written: tradesWritten };
 }
 
-/** What is said of a case while trades are written. */
+/** Suffix of the names of cases that run beside a writer. */
 export const WRITING = ", a writer at work";
 
-/** The name that the case of an endpoint has on a history of so many trades. */
+/** The name of an endpoint's case in the comparison of history sizes. */
 export const growthCase = (path: string): string => `${path} by size`;
 
 async function compareGrowth(
@@ -163,7 +163,7 @@ async function readFactsOf(databaseUrl: string): Promise<Facts> {
   }
 }
 
-/** The requests as the plain PostGraphile takes them, whose SQL is then written by hand. */
+/** The requests to the plain PostGraphile, whose SQL the hand-written server then uses. */
 async function requestsToPlain(databaseUrl: string, pages: GraphqlCase[]): Promise<NamedRequest[]> {
   const plain = await startServer(PROGRAMS.plainPostgraphile, { DATABASE_URL: databaseUrl });
   try {
@@ -177,7 +177,7 @@ async function requestsToPlain(databaseUrl: string, pages: GraphqlCase[]): Promi
   }
 }
 
-/** Each server gives its own cursors. */
+/** The request of a page to this server; cursors differ between servers. */
 export async function requestTo(
   server: Pick<RunningServer, "url">,
   page: GraphqlCase,
@@ -213,19 +213,22 @@ async function graphqlContests(
           plain: await requestTo(asking.plain, page),
           handWritten: graphqlRequest(page),
         },
-        // pgbench runs one statement, and a page with its total is two.
+        // pgbench runs one statement, but a page with its total needs two.
         statement: sent?.count === undefined ? sent?.nodes : undefined,
       };
     }),
   );
 }
 
-/** The service's answers, for the one that only has the bytes; adds how it is asked for them. */
+/**
+ * The service's answers, for the servers that send fixed bytes. Also adds the requests to these servers to
+ * the contests.
+ */
 async function knownAnswers(contests: Contest[], service: RunningServer): Promise<KnownAnswer[]> {
   return Promise.all(
     contests.map(async (contest, at) => {
       const { service: request } = contest.requests;
-      if (request === undefined) throw new Error(`${contest.name} is not asked of the service`);
+      if (request === undefined) throw new Error(`${contest.name} has no request to the service`);
       const path = `/answers/${at}`;
       contest.requests.sameBytes = { ...request, path };
       contest.requests.bareNode = { ...request, path };
@@ -235,7 +238,7 @@ async function knownAnswers(contests: Contest[], service: RunningServer): Promis
   );
 }
 
-/** Throws where a contender answers otherwise than the service. */
+/** Throws if the answer of a contender differs from that of the service. */
 async function checkEqual(contests: Contest[], servers: Servers): Promise<void> {
   for (const { name, requests } of contests) {
     let expected: unknown;

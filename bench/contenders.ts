@@ -1,11 +1,11 @@
-// The servers that are measured beside each other, all on one database.
+// The compared servers, all on one database.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROGRAMS, startServer, type RunningServer } from "./servers/start.ts";
 import type { RecordedPage } from "./servers/recorded-page.ts";
 
-/** In the order in which they are asked: those that are held against each other come one after the other. */
+/** In measuring order: servers that are compared with each other are neighbours. */
 export const CONTENDERS = {
   service: "this service, CACHE=off",
   handWritten: "hand-written Express 5 + pg",
@@ -18,7 +18,7 @@ export const CONTENDERS = {
 
 export type Contender = keyof typeof CONTENDERS;
 
-/** Who is held against whom. */
+/** Contenders with the same value are compared with each other. */
 export const MATCHES: Partial<Record<Contender, string>> = {
   service: "asking the database",
   handWritten: "asking the database",
@@ -27,18 +27,18 @@ export const MATCHES: Partial<Record<Contender, string>> = {
   bareNode: "knowing the answer",
 };
 
-/** The service on a database, listening on a port of its own. */
+/** Starts the service on a database. */
 export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<RunningServer> =>
   startServer(PROGRAMS.service, {
     DATABASE_URL: databaseUrl,
     DATABASE_OWNER_URL: databaseUrl,
     CACHE: cache,
-    // One client sends all the load: it is counted, as any is, and never has too much.
+    // One client sends all the load: keep the rate limiter active, but out of reach.
     RATE_LIMIT: "1000000000",
     MAX_CONCURRENT: "1000000",
   });
 
-/** Starts those that ask the database. The stack stops them. */
+/** Starts the servers that query the database. The stack stops them. */
 export async function startAsking(
   databaseUrl: string,
   pages: RecordedPage[],
@@ -67,7 +67,7 @@ export interface KnownAnswer {
   body: string;
 }
 
-/** Starts those that only have the bytes. */
+/** Starts the servers that send fixed bytes. The stack stops them. */
 export async function startKnowing(
   answers: KnownAnswer[],
   stack: AsyncDisposableStack,

@@ -1,9 +1,9 @@
-// What the small programs of the benchmark are asked for: of how many trades, and where the result goes.
+// The options of the small benchmark programs: number of trades and output file.
 import { fileURLToPath } from "node:url";
 import { readCommandLine, refuse } from "../db/command-line.ts";
 import { isPossibleSize } from "./data/make.ts";
 
-/** Reads `--trades` and `--out` from the command line; ends the process where they are wrong. */
+/** Reads `--trades` and `--out` from the command line; ends the process if they are invalid. */
 export function historyOptions(usage: string, usualOut: URL): { trades: number; out: string } {
   const { values } = readCommandLine({
     usage: `${usage}

@@ -1,4 +1,4 @@
-// `npm run bench`: makes the data, measures, writes the results.
+// `npm run bench`: creates the data, measures, and writes the results.
 import { fileURLToPath } from "node:url";
 import { measureBulkLoad } from "./bulk-load.ts";
 import { measureColdStart } from "./cold-start.ts";
@@ -47,7 +47,7 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
 
     const machine = await describeMachine(databaseUrl);
     const pgbench = await pgbenchVersion();
-    if (pgbench === undefined) log("pgbench is not installed: it is left out");
+    if (pgbench === undefined) log("Skipping pgbench, which is not installed");
 
     let compared: Comparison = { measured: [], memory: [], written: 0 };
     if (has("rest", "graphql", "writer", "growth", "cached")) {
@@ -83,14 +83,14 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
   }
 }
 
-/** As it would be typed again; where its results went says nothing of them. */
+/** The command line of this run, without --out, which does not affect the results. */
 function commandOf(args: string[]): string {
   const at = args.indexOf("--out");
   const shown = at < 0 ? args : args.toSpliced(at, 2);
   return ["npm run bench", ...(shown.length > 0 ? ["--", ...shown] : [])].join(" ");
 }
 
-// What --quick measures is for trying, and must not replace what is published.
+// Results of --quick must not replace the published ones.
 const outFolder = ({ out, quick }: BenchOptions): string =>
   out ?? fileURLToPath(new URL(quick ? "../.bench/results" : "results", import.meta.url));
 

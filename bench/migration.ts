@@ -1,5 +1,5 @@
-// `npm run bench:migration`: changes a large table while it is read and written to, and tells what was
-// felt of it. `-- --trades 5000000 --seconds 30`; results go to results/migration/, or to --out.
+// `npm run bench:migration`: measures how a schema change of a large table affects readers and writers.
+// `-- --trades 5000000 --seconds 30`; results go to results/migration/, or to --out.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,7 +58,7 @@ try {
   await server.stop();
 }
 
-/** The database that was made stays as it is for other measurements. */
+/** A copy, so that other measurements can use the unchanged database. */
 async function freshCopy(made: string): Promise<string> {
   await dropCopy();
   const admin = await connect(server.url);

@@ -1,36 +1,36 @@
-// What `npm run bench` is asked for.
+// The command line options of `npm run bench`.
 import { parseArgs } from "node:util";
 import { isPossibleSize } from "./data/make.ts";
 
 export const USAGE = `Usage: npm run bench -- [options]
 
-Makes a database of trades, where it is not there yet, and measures the service on it beside what
-one could run instead. bench/README.md says what is measured, and how.
+Creates a database of trades if it is missing, and compares the service on it with alternatives.
+bench/README.md describes the measurements.
 
-  --trades N       how many trades: 1000000 (default), 10000000, … a multiple of 1000 from 100000
-  --data-only      only make the data
-  --cases A,B      only these parts: rest, graphql, writer, growth, cold, load, or cached: of rest
-                   and graphql only the answers from memory, within a minute
-  --rounds N       how often each measurement is made, default 5
-  --seconds S      how long each is, default 2
-  --warm-up S      how long each is asked before any is measured, default 2
-  --connections N  how many are kept open, default 16
-  --load-trades N  how many trades the bulk load is of, default 1000000
-  --out DIR        where results go, default bench/results (--quick: .bench/results)
-  --quick          200,000 trades and short rounds: within five minutes, to see that all works
+  --trades N       number of trades, a multiple of 1000 from 100000, default 1000000
+  --data-only      only create the data
+  --cases A,B      only these parts: rest, graphql, writer, growth, cold, load; or cached: only the
+                   answers from memory of rest and graphql, takes less than a minute
+  --rounds N       number of rounds, default 5
+  --seconds S      seconds of each measurement, default 2
+  --warm-up S      seconds of warm-up of each measurement, default 2
+  --connections N  number of keep-alive connections, default 16
+  --load-trades N  number of trades of the bulk load, default 1000000
+  --out DIR        output folder, default bench/results (with --quick .bench/results)
+  --quick          200,000 trades and short rounds, takes less than five minutes; to try the benchmark
   --help           show this
 
-The PostgreSQL is one of the benchmark's own, in .bench/, or that of BENCH_DATABASE_URL, whose login
-may make databases and roles.`;
+Uses its own embedded PostgreSQL in .bench/, or the server of BENCH_DATABASE_URL, whose login needs the
+right to create databases and roles.`;
 
 const WHOLE = ["rest", "graphql", "writer", "growth", "cold", "load"] as const;
-/** `cached` is a part of rest and graphql, to be asked for alone. */
+/** `cached` is a part of `rest` and `graphql` that can be measured separately. */
 export const PARTS = [...WHOLE, "cached"] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface BenchOptions {
   trades: number;
-  /** The smaller history that answers are compared with. */
+  /** Size of the short history, for the comparison of history sizes. */
   fewTrades: number;
   dataOnly: boolean;
   parts: Part[];
@@ -43,7 +43,7 @@ export interface BenchOptions {
   quick: boolean;
 }
 
-/** Throws a line for the user where an argument is wrong; "help" where that was asked for. */
+/** Reads the options; "help" for --help. Throws a message for the user if an option is invalid. */
 export function readOptions(args: string[]): BenchOptions | "help" {
   const { values } = parseArgs({
     args,
@@ -65,7 +65,9 @@ export function readOptions(args: string[]): BenchOptions | "help" {
   const { quick } = values;
   const trades = Number(values.trades ?? (quick ? 200_000 : 1_000_000));
   if (!isPossibleSize(trades)) {
-    throw new Error(`--trades is a multiple of 1000 from 100000, not ${String(values.trades)}`);
+    throw new Error(
+      `--trades is ${String(values.trades)}; it must be a multiple of 1000 from 100000`,
+    );
   }
   return {
     trades,
@@ -87,7 +89,7 @@ function readParts(given: string | undefined): Part[] {
   const names = given.split(",");
   const unknown = names.find((name) => !PARTS.includes(name as Part));
   if (unknown !== undefined) {
-    throw new Error(`--cases has ${JSON.stringify(unknown)}; there are ${PARTS.join(", ")}`);
+    throw new Error(`--cases has ${JSON.stringify(unknown)}; it accepts ${PARTS.join(", ")}`);
   }
   return PARTS.filter((part) => names.includes(part));
 }
@@ -95,5 +97,5 @@ function readParts(given: string | undefined): Part[] {
 function positive(name: string, text: string): number {
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;
-  throw new Error(`--${name} is a number above 0, not ${JSON.stringify(text)}`);
+  throw new Error(`--${name} is ${JSON.stringify(text)}; it must be a number above 0`);
 }

@@ -1,5 +1,5 @@
-// `npm run bench:pages`: how many pages of 8 kB PostgreSQL looks at for each endpoint of REST, on a long
-// and a short history. Unlike times, they are the same whoever else uses the machine.
+// `npm run bench:pages`: counts the 8 kB pages that PostgreSQL accesses for each REST endpoint, on a long and a
+// short history. Unlike times, the counts do not depend on the load of the machine.
 // `-- --trades 10000000`; the result goes to results/pages.md, or to --out.
 import { writeFile } from "node:fs/promises";
 import prettier from "prettier";
@@ -30,13 +30,13 @@ try {
   await server.stop();
 }
 
-/** By endpoint, the pages that its statement looks at, as the service prepares and runs it. */
+/** The pages accessed by the prepared statement of each endpoint. */
 async function pagesOf(databaseUrl: string): Promise<Map<string, number>> {
   const pool = makePool(databaseUrl, { role: "dex_reader", poolSize: 1 });
   try {
     const pages = new Map<string, number>();
     for (const { name, statement } of await everyEndpoint()) {
-      // The first time it looks things up in the catalogs as well.
+      // The first execution also reads the catalogs, so count the second.
       await pagesOfOne(pool, statement);
       pages.set(name, await pagesOfOne(pool, statement));
     }
@@ -67,16 +67,16 @@ function report(many: Map<string, number>, few: Map<string, number>): string {
     return `| \`${name}\` | ${before} | ${pages} | ${(pages / before).toFixed(2)} × |`;
   });
   return [
-    "# What a long history has PostgreSQL look at",
+    "# Page accesses on a long and a short history",
     "",
     `- by \`npm run bench:pages -- --trades ${trades}\``,
-    "- pages of 8 kB, of tables and indexes, for one answer; each time that a page is looked at counts",
+    "- accesses to 8 kB pages of tables and indexes for one answer, repeated accesses included",
     "",
     `| endpoint | ${FEW_TRADES.toLocaleString("en")} trades | ${trades.toLocaleString("en")} trades | |`,
     "| --- | --: | --: | --: |",
     ...rows,
     "",
-    "What grows is the height of the indexes: one level more to pass each time that something is looked up.",
+    "The increase comes from the height of the indexes: each lookup passes one more level.",
     "",
   ].join("\n");
 }

@@ -1,5 +1,5 @@
-// `npm run plans:print`: writes docs/plans.md, the plans that PostgreSQL takes for what clients ask most,
-// at 1,000,000 trades. `-- --trades 100000 --out FILE` to try it.
+// `npm run plans:print`: writes docs/plans.md, PostgreSQL's plans for the most frequent requests at 1,000,000
+// trades. `-- --trades 100000 --out FILE` to try it.
 import { writeFile } from "node:fs/promises";
 import prettier from "prettier";
 import { connect, makePool } from "../db/connect.ts";
@@ -14,29 +14,29 @@ import { askOnce } from "./load/client.ts";
 import type { BenchRequest } from "./load/request.ts";
 import { recordStatements } from "./servers/recorded-page.ts";
 
-/** What is read for each, in the order of the cases. */
+/** The rows that each REST case reads, in the order of the cases. */
 const REST_READS = [
-  "A row of `market_figure` a market. Nothing of trades or offers.",
-  "The row of `market_figure` of the market, which is found by its two symbols. Nothing of trades or offers.",
-  "A row of `market_figure` a market. Nothing of trades or offers.",
-  "A hundred entries of the index by market and id, newest first, and their rows.",
-  "The same, begun at `fromId`: what is newer is not read.",
+  "One row of `market_figure` per market. No trades or offers.",
+  "One row of `market_figure`, found by the two symbols of the market. No trades or offers.",
+  "One row of `market_figure` per market. No trades or offers.",
+  "100 entries of the index by market and id, newest first, and their rows.",
+  "The same from `fromId` on: newer trades are not read.",
 ];
 const GRAPHQL_READS: Record<string, string> = {
-  Page: "A hundred entries of the index by market and id, from its end, and their rows.",
+  Page: "100 entries of the index by market and id, from its end, and their rows.",
   PageAndTotal:
-    "The same page, and with it the newest id and the epoch, by which the service knows that the count it has kept is still right.",
-  MarketAndTaker: "A hundred entries of the index by market, taker and id, and their rows.",
+    "The same page, and the newest id and the epoch, which tell the service whether its cached count is still correct.",
+  MarketAndTaker: "100 entries of the index by market, taker and id, and their rows.",
   CursorPageDeep:
-    "A hundred entries of the index by market and id, begun behind the cursor: as much as for the first page.",
+    "100 entries of the index by market and id after the cursor: as many as for the first page.",
   EitherWay:
-    "A hundred entries of the index by the key of the two tokens and id, newest first, within the ids of the day.",
+    "100 entries of the index by the key of the two tokens and id, newest first, within the ids of the day.",
 };
 
 const OPTIONS = "analyze, costs off, timing off, summary off, buffers off";
 
-/** What says how, and not what is read: it is in memory, or another each time. */
-const ASIDE = /^ *(?:Sort Method|Full-sort Groups|Storage|Buckets|Heap Fetches|Index Searches):/;
+/** Lines of a plan that vary from run to run. */
+const VARYING = /^ *(?:Sort Method|Full-sort Groups|Storage|Buckets|Heap Fetches|Index Searches):/;
 
 interface Explained {
   title: string;
@@ -76,14 +76,14 @@ async function explainAll(url: string): Promise<Explained[]> {
   const service = { url: `http://127.0.0.1:${port}` };
 
   const explained = async (request: BenchRequest): Promise<string[]> => {
-    // What is counted the first time is kept: the second is what is asked day in, day out.
+    // The first request fills the cache of row counts; the second shows the usual statements.
     for (let time = 0; time < 2; time += 1) {
       sent.length = 0;
       const { status, body } = await askOnce(service.url, request);
       if (status !== 200 || body.includes('"errors"')) throw new Error(body.toString("utf8"));
     }
     const plans: string[] = [];
-    // A copy: what explains them is sent through the same pool.
+    // Iterate over a copy, because the `explain` statements go through the same pool and are recorded too.
     for (const statement of [...sent]) {
       const lines = await explainPrepared<string>(pool, statement, OPTIONS);
       plans.push(withoutUnused(lines).join("\n"));
@@ -110,13 +110,13 @@ async function explainAll(url: string): Promise<Explained[]> {
   return all;
 }
 
-/** Leaves that out, and what is below a node that was never run. */
+/** Removes varying lines, and the children of nodes that were never executed. */
 function withoutUnused(lines: string[]): string[] {
   const kept: string[] = [];
   let unusedAt = Infinity;
   for (const line of lines) {
     const depth = line.search(/\S/);
-    if (depth > unusedAt || ASIDE.test(line)) continue;
+    if (depth > unusedAt || VARYING.test(line)) continue;
     unusedAt = line.includes("(never executed)") ? depth : Infinity;
     kept.push(line);
   }
@@ -126,12 +126,12 @@ function withoutUnused(lines: string[]): string[] {
 function pageOf(all: Explained[]): string {
   return [
     "# How PostgreSQL answers",
-    "The plans that PostgreSQL 18 takes for what clients ask most, at " +
+    "PostgreSQL 18's plans for the most frequent requests, at " +
       `${trades.toLocaleString("en")} trades of the benchmark's history in 50 markets. The statements are ` +
-      "those that the service sends; each is planned once a connection, for any values. " +
-      "`npm run plans:print` makes this page. `rows` are those that came out of a node each time, `loops` " +
-      "how many times; what is below a node that was never run is left out, and so are costs and times, " +
-      "which are others each time. `test/plans.test.ts` holds the service to reading no more than the page.",
+      "those that the service sends; each is planned once per connection, for any values. " +
+      "`npm run plans:print` writes this page. `rows` is the number of rows that a node returned per execution, `loops` " +
+      "the number of executions. Nodes below one that was never executed are left out, as are costs and times, " +
+      "which vary. `test/plans.test.ts` checks that the service reads no more than the page.",
     ...all.flatMap(({ title, reads, plans }) => [
       `## ${title}`,
       reads,

@@ -1,5 +1,5 @@
-// `npm run bench:profile`: which packages the service's time for one case is spent in, without the
-// cache. `-- --trades 200000 --case PageAndTotal`, or a path of REST; the cases are in cases.ts.
+// `npm run bench:profile`: shows how the service's processor time for one case is divided among packages,
+// without the cache. `-- --trades 200000 --case PageAndTotal`, or a REST path; cases.ts has the cases.
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ interface Profile {
 
 const log = (line: string): void => console.log(line);
 
-/** The package of a function, or what else its time is spent in; undefined while it waits. */
+/** The package of a function, or another name for its code; undefined for idle time. */
 function ownerOf({ functionName, url }: Profile["nodes"][0]["callFrame"]): string | undefined {
   if (functionName === "(idle)" || functionName === "(root)") return undefined;
   const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
@@ -33,7 +33,7 @@ function ownerOf({ functionName, url }: Profile["nodes"][0]["callFrame"]): strin
   return functionName.startsWith("(") ? functionName.slice(1, -1) : "native code";
 }
 
-/** Shares of the busy time in the last so many seconds of a profile, largest first. */
+/** Shares of the busy time in the last seconds of a profile, largest first. */
 function shares({ nodes, samples, timeDeltas }: Profile, seconds: number): [string, number][] {
   const owners = new Map(nodes.map(({ id, callFrame }) => [id, ownerOf(callFrame)]));
   const times = new Map<string, number>();
@@ -81,7 +81,7 @@ Shows which packages the service spends its time in for one case, without the ca
     ]);
     const request = cases.get(values.case);
     if (request === undefined) {
-      throw new Error(`--case ${values.case}: there are ${[...cases.keys()].join(", ")}`);
+      throw new Error(`--case is ${values.case}; it accepts ${[...cases.keys()].join(", ")}`);
     }
     const server = await startServer(PROGRAMS.service, {
       DATABASE_URL: url,

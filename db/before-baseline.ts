@@ -1,18 +1,18 @@
-// A database of the migrations that the baseline has replaced: no migration leads from it to this schema.
+// Recognises a database of the migrations that the baseline has replaced; it cannot be migrated further.
 import { committedMigrations, MIGRATIONS_FOLDER } from "./committed.ts";
 
-/** It cannot be migrated; the message says what to do instead. */
+/** The database cannot be migrated; the message gives the alternative. */
 export class BeforeBaseline extends Error {
   override readonly name = "BeforeBaseline";
 }
 
-/** A migration as a database has it on record. */
+/** A migration in the database's record. */
 export interface Applied {
   filename: string;
   hash: string;
 }
 
-/** Throws `BeforeBaseline` where the first of these is not the first of the folder. */
+/** Throws `BeforeBaseline` if the first recorded migration differs from the first one of the folder. */
 export async function refuseBeforeBaseline(
   applied: readonly Applied[],
   folder = MIGRATIONS_FOLDER,
@@ -25,7 +25,7 @@ export async function refuseBeforeBaseline(
 
 export const beforeBaseline = (file: string): BeforeBaseline =>
   new BeforeBaseline(
-    `This database was made before the baseline, ${file}, and no migration leads from it. Copy its ` +
-      "tokens, pairs, offers and trades out as CSV, and load them into a new database: db/README.md " +
-      'has the commands, under "A database of the migrations before the baseline".',
+    `This database has the migrations before the baseline ${file} and cannot be migrated further. ` +
+      "Export its tokens, pairs, offers and trades as CSV and load them into a new database: " +
+      'db/README.md has the commands under "A database of the migrations before the baseline".',
   );

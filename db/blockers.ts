@@ -1,22 +1,22 @@
-// Who keeps a session waiting for a lock: seen only while it waits.
+// Finds the sessions that hold up another session's lock. PostgreSQL shows them only during the wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "./connect.ts";
 
-/** A session that is in the way of another. */
+/** A session that blocks another. */
 export interface Blocker {
   pid: number;
   application: string;
   /** Null for a process of the server itself. */
   login: string | null;
-  /** How long its transaction has gone on; null where it may not be seen. */
+  /** The age of its transaction; null if the login may not see it. */
   seconds: string | null;
-  /** The start of its last query, or why it may not be seen. */
+  /** The start of its last query, or PostgreSQL's note that the login may not see it. */
   query: string;
-  /** Such as `AccessExclusiveLock on dex_trade`: what is waited for. */
+  /** The lock that the blocked session waits for, such as `AccessExclusiveLock on dex_trade`. */
   lock: string;
 }
 
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 const BLOCKERS = `
   select distinct on (blocker.pid)
@@ -38,7 +38,7 @@ const BLOCKERS = `
   order by blocker.pid
 `;
 
-/** Looks from now on who blocks the sessions of this application name; `last` is what it saw last. */
+/** Polls for sessions that block those with this application name; `last` returns the latest found. */
 export async function watchBlockers(
   url: string,
   applicationName: string,
@@ -50,10 +50,10 @@ export async function watchBlockers(
     while (!isOver) {
       const { rows } = await client.query<Blocker>(BLOCKERS, [applicationName]);
       if (rows.length > 0) last = rows;
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   };
-  // What is watched fails too where the server goes away, and says so.
+  // If the server goes away, the watched sessions report it.
   client.on("error", () => undefined);
   const looking = look().catch(() => undefined);
   return {

@@ -1,28 +1,28 @@
-// Bounds what a pool of connections may keep waiting, and for how long it lends a connection.
+// Limits a connection pool: the length of its queue and the time a connection is checked out.
 import type { Pool, PooledClient } from "./connect.ts";
 
-/** Every connection is in use, and as many as may wait for one do. */
+/** All connections are in use and the queue is full. */
 export class PoolBusy extends Error {
   override readonly name = "PoolBusy";
 
   constructor() {
-    super("every connection of the pool is in use, and no more may wait for one");
+    super("all connections of the pool are in use and its queue is full");
   }
 }
 
 export interface PoolBounds {
-  /** How many may wait for a connection at once; who comes then gets a PoolBusy, at once. */
+  /** Maximum length of the queue; further requests fail immediately with PoolBusy. */
   queue: number;
   /**
-   * For how long a connection is lent, in milliseconds. After that it is broken off, and its
-   * statement fails: a server that has frozen says nothing, not even that a statement takes too long.
+   * Maximum checkout time of a connection, in milliseconds. After that the connection is closed and its
+   * statement fails, because a frozen server does not enforce its statement timeout.
    */
   holdMs: number;
 }
 
 type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
-/** PostgreSQL does not take back a statement that it has prepared, though it no longer stands. */
+/** Errors by which PostgreSQL rejects a stale prepared statement. */
 const STALE_STATEMENT = new Set([
   // cached plan must not change result type
   "0A000",
@@ -30,18 +30,18 @@ const STALE_STATEMENT = new Set([
   "26000",
 ]);
 
-/** Sets these bounds to a pool, by its public events, and gives it back. */
+/** Applies the limits to a pool through its public events, and returns it. */
 export function boundPool(pool: Pool, bounds: PoolBounds): Pool {
   refuseBeyond(pool, bounds.queue);
   breakOffAfter(pool, bounds.holdMs);
   return pool;
 }
 
-/** Has the pool refuse whoever would be one too many to wait. */
+/** Makes `connect` fail with PoolBusy when the queue is full. */
 function refuseBeyond(pool: Pool, queue: number): void {
   const connect = pool.connect.bind(pool) as (connected?: Connected) => unknown;
   const refuseOrConnect = (connected?: Connected): unknown => {
-    // Those who wait while a connection is idle get it at once.
+    // An idle connection serves one waiting request immediately, so that request does not count.
     const waiting = pool.waitingCount - pool.idleCount;
     if (pool.totalCount < pool.options.max || waiting < queue) return connect(connected);
     const busy = new PoolBusy();
@@ -49,14 +49,14 @@ function refuseBeyond(pool: Pool, queue: number): void {
     connected(busy, undefined, () => undefined);
     return undefined;
   };
-  // Its two forms, by promise and by callback, are one function.
+  // One function implements both overloads, promise and callback.
   pool.connect = refuseOrConnect as Pool["connect"];
 }
 
 function breakOffAfter(pool: Pool, holdMs: number): void {
   const lent = new Set<PooledClient>();
   const timers = new WeakMap<PooledClient, NodeJS.Timeout>();
-  // Each connection keeps its timer: to make and to clear one for every statement takes longer.
+  // One timer per connection: refreshing it is faster than creating and clearing one for each statement.
   pool.on("connect", (client) => {
     const breakOff = (): void => {
       if (lent.has(client)) void client.end();
@@ -71,8 +71,8 @@ function breakOffAfter(pool: Pool, holdMs: number): void {
 }
 
 /**
- * Lets the pool forget a connection that holds a prepared statement which a change of the schema has
- * made void: PostgreSQL refuses it each time, for as long as the connection lives.
+ * Drops connections with a stale prepared statement. After a schema change PostgreSQL rejects that
+ * statement for the rest of the connection's life.
  */
 export function forgetStaleConnections(pool: Pool): void {
   const stale = new WeakSet<PooledClient>();
@@ -82,12 +82,12 @@ export function forgetStaleConnections(pool: Pool): void {
     });
   });
   pool.on("release", (_error, client) => {
-    // The pool drops a connection that is ending.
+    // The pool drops a connection that is ending on release.
     if (stale.has(client)) void client.end();
   });
 }
 
-/** Hears of every error that the server sends on this connection, whosever statement it is of. */
+/** Calls `hear` for every error that the server sends on this connection. */
 function onServerError(client: PooledClient, hear: (code: string) => void): void {
   const { connection } = client as unknown as {
     connection: NodeJS.EventEmitter;
@@ -97,7 +97,7 @@ function onServerError(client: PooledClient, hear: (code: string) => void): void
 
 const connections = new WeakMap<Pool, Set<PooledClient>>();
 
-/** Remembers a pool's connections, for `abandonPool`. */
+/** Tracks a pool's connections for `abandonPool`. */
 export function followConnections(pool: Pool): void {
   const open = new Set<PooledClient>();
   connections.set(pool, open);
@@ -105,7 +105,7 @@ export function followConnections(pool: Pool): void {
   pool.on("remove", (client) => open.delete(client));
 }
 
-/** Breaks off every connection of a pool, with whatever runs on it, and lets the pool take no more. */
+/** Closes a pool and all its connections immediately, including those in use. */
 export function abandonPool(pool: Pool): void {
   if (!pool.ending) void pool.end();
   for (const client of connections.get(pool) ?? []) void client.end();

@@ -1,4 +1,4 @@
-// The committed migrations, as they are in their folder.
+// Reads the committed migrations from their folder.
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { calculateHash } from "graphile-migrate/dist/hash.js";
@@ -7,17 +7,17 @@ import { parseMigrationText } from "graphile-migrate/dist/migration.js";
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
 
 export interface CommittedMigration {
-  /** Such as 000001-registry.sql. */
+  /** The file name, such as 000001-registry.sql. */
   file: string;
-  /** As a database has it on record, such as 000001.sql. */
+  /** The name in the database's record, such as 000001.sql. */
   recordedAs: string;
   /** The SQL, without the header. */
   body: string;
-  /** The hash that the header gives. */
+  /** The hash in the header. */
   hash: string;
-  /** The hash that the header gives of the migration before; null for the first. */
+  /** The hash of the previous migration, from the header; null for the first migration. */
   previousHash: string | null;
-  /** The hash of what is in the file now. */
+  /** The hash of the file's present content. */
   actualHash: string;
 }
 
@@ -28,12 +28,12 @@ export async function committedFiles(folder = MIGRATIONS_FOLDER): Promise<string
     .sort();
 }
 
-/** What a database calls it: 000001-registry.sql is on record as 000001.sql. */
+/** The name in the database's record: 000001.sql for 000001-registry.sql. */
 export function recordedName(file: string): string {
   return file.replace(/^(\d+).*/, "$1.sql");
 }
 
-/** The committed migrations, oldest first. Throws where a file has no header. */
+/** The committed migrations, oldest first. Throws if a file has no header. */
 export async function committedMigrations(
   folder = MIGRATIONS_FOLDER,
 ): Promise<CommittedMigration[]> {

@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: the only importer of `pg`.
+// Opens connections to PostgreSQL; the only file that imports `pg`.
 import pg from "pg";
 import { parse } from "pg-connection-string";
 import {
@@ -9,10 +9,10 @@ import {
 } from "./bounded-pool.ts";
 import { withPlainTls } from "./tls.ts";
 
-/** What a connection may do: migrate, fill, or read. Made by db/roles.sql. */
+/** The roles of db/roles.sql: for migrations, for writers, for the service. */
 export type Role = "dex_owner" | "dex_writer" | "dex_reader";
 
-/** Whatever answers a query: a pool, or one connection of it. */
+/** A pool or a single connection. */
 export type Database = Pick<pg.Pool, "query">;
 export type Pool = pg.Pool;
 export type PooledClient = pg.PoolClient;
@@ -20,35 +20,35 @@ export type Client = pg.Client;
 export type FieldDef = pg.FieldDef;
 
 export interface ConnectionOptions {
-  /** The role to become, whatever the URL logs in as; without it, none is. */
+  /** The role to set after login; if missing, the login keeps its own role. */
   role?: Role;
-  /** How many connections a pool holds at most. */
+  /** Maximum number of connections of a pool. */
   poolSize?: number;
   /**
-   * For how long a connection is waited for, in milliseconds: for a free one of the pool, and for
-   * the server to open one. Default 5000.
+   * Maximum wait in milliseconds for a free connection of the pool, and for the server to accept a new
+   * one. Default 5000.
    */
   waitMs?: number;
-  /** What a pool may keep waiting, and for how long it lends a connection; without it, no bound. */
+  /** Limits of the pool's queue and checkout time; unlimited if missing. */
   bounds?: PoolBounds;
-  /** Milliseconds after which PostgreSQL breaks a statement off; 0, and the default, is never. */
+  /** PostgreSQL's statement_timeout in milliseconds; 0, the default, means none. */
   statementTimeoutMs?: number;
-  /** Milliseconds for which a statement waits for a lock; 0, and the default, is for ever. */
+  /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means none. */
   lockTimeoutMs?: number;
-  /** What the server's list of connections shows. */
+  /** The application_name in pg_stat_activity. */
   applicationName?: string;
 }
 
 /**
- * The settings of every session, as options of its start: they cost no round trip, and `reset` goes
- * back to them, not behind them. A reader's session refuses every write.
+ * The settings of a session. They are sent as startup options, which need no round trip and survive
+ * `reset`. A reader's session is read-only.
  */
 function sessionSettings(options: ConnectionOptions): Record<string, string> {
   const { role, statementTimeoutMs = 0, lockTimeoutMs = 0 } = options;
   return {
     TimeZone: "UTC",
     search_path: "public",
-    // The service's queries are short: compiling one takes longer than running it.
+    // The service's queries are short: JIT compilation takes longer than execution.
     jit: "off",
     ...(role === undefined ? {} : { role }),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
@@ -56,8 +56,8 @@ function sessionSettings(options: ConnectionOptions): Record<string, string> {
     ...(role === "dex_reader"
       ? {
           default_transaction_read_only: "on",
-          // One plan for a statement, whatever its values: a plan made for few rows of a small market
-          // would be kept for the large one's, and planning takes longer than reading a figure.
+          // Planning takes longer than reading a figure; and a cached custom plan for a small market would
+          // be used for a large one.
           plan_cache_mode: "force_generic_plan",
         }
       : {}),
@@ -66,7 +66,7 @@ function sessionSettings(options: ConnectionOptions): Record<string, string> {
 
 function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfig {
   const url = withPlainTls(given);
-  // A bad URL fails here, where the caller can name it, and not at the first query.
+  // An invalid URL fails here, where the caller can name the setting, and not at the first query.
   const asked = parse(url).options;
   const settings = Object.entries(sessionSettings(options)).map(
     ([name, value]) => `-c ${name}=${value}`,
@@ -76,20 +76,20 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
     application_name: options.applicationName ?? "dex-market-data",
     connectionTimeoutMillis: options.waitMs ?? 5000,
     keepAlive: true,
-    // Where the URL does not ask for TLS. `pg` would look at PGSSLMODE, also for an embedded database.
+    // The default of a URL without sslmode. `pg` would otherwise apply PGSSLMODE even to the embedded database.
     ssl: false,
   };
 }
 
-/** The same URL with these start options, so that other tools than `pg` can be given it too. */
+/** Puts the startup options into the URL, so that tools other than `pg` can use it too. */
 function withOptions(url: string, startOptions: string): string {
   const parsed = new URL(url);
   parsed.searchParams.set("options", startOptions);
-  // `pg` reads %20, not the + of a form, as a space.
+  // `pg` decodes %20 as a space, but not `+`.
   return parsed.href.replace(/\+/g, "%20");
 }
 
-/** The URL by which any tool connects as this role, under this name where it is given. */
+/** A URL with which any tool connects as this role, optionally with an application name. */
 export function urlForRole(url: string, role: Role, applicationName?: string): string {
   const named = new URL(clientConfig(url, { role }).connectionString ?? url);
   if (applicationName !== undefined) named.searchParams.set("application_name", applicationName);
@@ -97,15 +97,15 @@ export function urlForRole(url: string, role: Role, applicationName?: string): s
 }
 
 /**
- * Has a connection make its promises of callbacks. By itself `pg` sets a query's callback after it
- * has made the query, and V8 then keeps each result, with all its rows, until the next collection of
- * the whole heap: a tenth of the time that a page of GraphQL takes went into copying them.
+ * Replaces `pg`'s promises by promises around callbacks. `pg` sets a query's callback after creating the
+ * query, and V8 then keeps each result with its rows until the next full garbage collection: copying them
+ * took a tenth of the time of a GraphQL page.
  */
 function promiseByCallback(client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const promised = (config: unknown, values?: unknown, callback?: unknown): unknown => {
     const hasCallback = typeof values === "function" || typeof callback === "function";
-    // A query that was made elsewhere, such as a COPY, goes its own way.
+    // A query object with its own `submit`, such as COPY, has no callback.
     if (hasCallback || typeof (config as { submit?: unknown } | null)?.submit === "function") {
       return query(config, values, callback);
     }
@@ -115,24 +115,24 @@ function promiseByCallback(client: pg.PoolClient): void {
         else reject(error);
       });
     }).catch((error: unknown) => {
-      // As `pg` has it: the stack leads to whoever asked, and not to the socket.
+      // Like `pg`: the stack starts at the caller and not at the socket.
       if (error instanceof Error) Error.captureStackTrace(error);
       throw error;
     });
   };
-  // Its forms, by promise and by callback, are one function.
+  // One function implements both overloads, promise and callback.
   client.query = promised as pg.PoolClient["query"];
 }
 
-/** A pool of connections. A connection lost while idle is replaced by the next query's. */
+/** Makes a connection pool. The next query replaces a connection that was lost while idle. */
 export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
   pool.on("error", () => {
-    // The pool has dropped the connection; whoever needs one next hears of it if that fails too.
+    // The pool has dropped the connection; the next query reports a failure to reconnect.
   });
   pool.on("connect", (client) => {
     client.on("error", () => {
-      // Lost while in use: its query hears of it, or the next. Without a listener the process ends.
+      // The running or next query reports a lost connection. Without a listener the process would end.
     });
   });
   pool.on("connect", promiseByCallback);
@@ -141,14 +141,14 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   return options.bounds === undefined ? pool : boundPool(pool, options.bounds);
 }
 
-/** One connection, for what needs a session of its own. */
+/** Opens a single connection. */
 export async function connect(url: string, options: ConnectionOptions = {}): Promise<Client> {
   const client = new pg.Client(clientConfig(url, options));
   await client.connect();
   return client;
 }
 
-/** The same server and login, another database. */
+/** The URL of another database on the same server with the same login. */
 export function urlForDatabase(url: string, database: string): string {
   const parsed = new URL(url);
   parsed.pathname = `/${encodeURIComponent(database)}`;

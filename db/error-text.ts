@@ -1,21 +1,28 @@
-// An error, for whoever ran a command.
+// Formats an error for the user of a command.
 
-interface Told extends Error {
+interface DatabaseError extends Error {
   code?: string;
   detail?: string;
   hint?: string;
   errors?: Error[];
-  /** graphile-migrate's words, with the lines around the place in the SQL. */
+  /** graphile-migrate's message, with the lines around the position in the SQL. */
   _gmMessageOverride?: string;
 }
 
-/** What it says, with PostgreSQL's detail and hint. */
+/** The error's message, with PostgreSQL's detail and hint. */
 export function errorText(error: unknown): string {
-  const { message, code, detail, hint, errors, _gmMessageOverride: placed } = error as Told;
-  // Where a host has several addresses, the errors are one for each.
-  const said = message === "" ? (errors?.map((one) => one.message).join("; ") ?? code) : message;
+  const {
+    message,
+    code,
+    detail,
+    hint,
+    errors,
+    _gmMessageOverride: override,
+  } = error as DatabaseError;
+  // If a host has several addresses, there is one error per address and no message.
+  const text = message === "" ? (errors?.map((one) => one.message).join("; ") ?? code) : message;
   return [
-    placed ?? said,
+    override ?? text,
     ...(detail === undefined ? [] : [`Detail: ${detail}`]),
     ...(hint === undefined ? [] : [`Hint: ${hint}`]),
   ].join("\n");

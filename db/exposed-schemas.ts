@@ -1,17 +1,17 @@
-// What EXPOSED_SCHEMAS says: the schemas of a site's own that GraphQL shows beside `public`.
+// Parses EXPOSED_SCHEMAS: a site's own schemas that GraphQL shows in addition to `public`.
 
-/** What it takes, for whoever has given something else. */
+/** What the setting accepts, for error messages. */
 export const EXPOSED_SCHEMAS_ACCEPTED = "names of schemas of your own, separated by commas";
 
-/** PostgreSQL's schemas, and this service's. */
+/** Schemas of PostgreSQL and of this service. */
 const NOT_OWN = /^(public|dex_private|ingest|graphile_migrate|information_schema|pg_.*|)$/;
 
-/** The names in it, each once. */
+/** The names without duplicates. */
 export function namesOfSchemas(text: string): string[] {
   return [...new Set(text.split(",").map((name) => name.trim()))];
 }
 
-/** Whether all of these can be a site's own. */
+/** Whether none of the names is reserved. */
 export function areOwnSchemas(names: string[]): boolean {
   return !names.some((name) => NOT_OWN.test(name));
 }

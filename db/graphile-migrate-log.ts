@@ -1,14 +1,14 @@
-// What graphile-migrate tells while it works: each line once, however often it is tried.
+// A logger for graphile-migrate that prints each line once, even if the work is retried.
 import { Logger } from "@graphile/logger";
 
-/** What is thrown is told by whoever catches it. */
+/** Errors are not printed, because graphile-migrate throws them too. */
 export function logTo(print: (line: string) => void): Logger {
-  const told = new Set<string>();
+  const printed = new Set<string>();
   return new Logger(() => (level: string, message) => {
-    // Of a lost connection it says so, and then ends the process.
+    // After a lost connection graphile-migrate logs this error and ends the process.
     if (level === "error" && message.includes("PgPool")) console.error(message);
-    if (level === "error" || level === "debug" || told.has(message)) return;
-    told.add(message);
+    if (level === "error" || level === "debug" || printed.has(message)) return;
+    printed.add(message);
     print(message);
   });
 }

@@ -1,13 +1,12 @@
-// What a migration that makes an index concurrently leaves where it is broken off: PostgreSQL keeps the
-// index, marked as invalid, and `if not exists` would pass it over.
+// Drops the invalid indexes of interrupted migrations. After an interrupted `create index concurrently`
+// PostgreSQL keeps an invalid index, which `if not exists` would accept.
 import { committedMigrations } from "./committed.ts";
 import { connect } from "./connect.ts";
 import { appliedNames } from "./rehearse.ts";
 
 /**
- * Drops the invalid indexes that a pending migration of this folder is about to make, so that it makes
- * them whole, and resolves to their names. Any other may be somebody's who is still at it: `db:check`
- * names those.
+ * Drops the invalid indexes that a pending migration of this folder creates again, and resolves to their
+ * names. Another invalid index may still be under construction; `db:check` reports those.
  */
 export async function dropHalfMadeIndexes(url: string, folder: string): Promise<string[]> {
   const client = await connect(url, { role: "dex_owner" });
@@ -38,7 +37,7 @@ export async function dropHalfMadeIndexes(url: string, folder: string): Promise<
   }
 }
 
-/** The index that a migration of one statement makes. */
+/** The name of the index that a migration of one statement creates concurrently. */
 function madeConcurrently(body: string): string | undefined {
   const making =
     /^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?\s/im;

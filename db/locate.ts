@@ -1,13 +1,12 @@
-// Finds the database that a command is to work on.
+// Finds the database for a command.
 import { connect, urlForDatabase } from "./connect.ts";
 import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
 import { tlsProblem, withTlsOf } from "./tls.ts";
 
 /**
- * The URL by which a database is migrated and filled: DATABASE_OWNER_URL, else DATABASE_URL, else
- * that of the running embedded database in DATA_DIR, whose login is its superuser. A command takes
- * its role on it by `connect(url, { role })`. Throws, with what to do, where no database runs; a
- * URL that was given is not tried here.
+ * The URL for migrating and writing: DATABASE_OWNER_URL, or DATABASE_URL, or the running embedded
+ * database in DATA_DIR, whose login is a superuser. A command sets its role with `connect(url, { role })`.
+ * Throws a message with instructions if the embedded database does not run; a configured URL is not tried.
  */
 export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
   const given = [env["DATABASE_OWNER_URL"], env["DATABASE_URL"]].find(
@@ -16,7 +15,7 @@ export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
   if (given !== undefined) {
     const url = withTlsOf(env, given);
     const problem = tlsProblem(url);
-    if (problem !== undefined) throw new Error(`The database's URL is wrong: ${problem}`);
+    if (problem !== undefined) throw new Error(`The database URL is invalid: ${problem}`);
     return url;
   }
   const dataDir = dataDirOf(env["DATA_DIR"]);
@@ -24,7 +23,7 @@ export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
   if (connection === undefined) {
     throw new Error(
       `There is no embedded database in ${dataDir}. Start one with \`npm start\` and leave it ` +
-        "running, or give DATABASE_OWNER_URL.",
+        "running, or set DATABASE_OWNER_URL.",
     );
   }
   const url = connectionUrl(connection);
@@ -39,22 +38,19 @@ async function checkAlive(url: string, dataDir: string): Promise<void> {
   } catch (error) {
     throw new Error(
       `The embedded database in ${dataDir} does not answer (${(error as Error).message}). Start ` +
-        "it with `npm start` and leave it running, or give DATABASE_OWNER_URL.",
+        "it with `npm start` and leave it running, or set DATABASE_OWNER_URL.",
       { cause: error },
     );
   }
 }
 
-/** The database in which migrations are tried, and the one from which it is made. */
+/** URLs of the shadow database, in which migrations are tried, and of the one that creates it. */
 export interface ShadowUrls {
   shadow: string;
   root: string;
 }
 
-/**
- * SHADOW_DATABASE_URL and ROOT_DATABASE_URL, else `<database>_shadow` and `postgres` beside the
- * database of this URL.
- */
+/** SHADOW_DATABASE_URL and ROOT_DATABASE_URL; by default `<database>_shadow` and `postgres` on the same server. */
 export function shadowUrls(url: string, env: NodeJS.ProcessEnv): ShadowUrls {
   const given = (variable: string): string | undefined =>
     env[variable] === "" ? undefined : env[variable];

@@ -1,9 +1,9 @@
-// Tries again what a lock_timeout has broken off: under load, a short one often does.
+// Retries work that failed by lock_timeout; under load a short lock_timeout often expires.
 import { setTimeout as sleep } from "node:timers/promises";
 import { urlForRole } from "./connect.ts";
 import { watchBlockers, type Blocker } from "./blockers.ts";
 
-/** The lock was not to be had in any of the tries. The message says who holds it. */
+/** lock_timeout expired in every try. The message lists the blocking sessions. */
 export class LockHeld extends Error {
   override readonly name = "LockHeld";
 }
@@ -11,19 +11,19 @@ export class LockHeld extends Error {
 const TRIES = 20;
 const PAUSE_MS = 500;
 
-/** What PostgreSQL says when a statement waits too long for a lock. */
+/** PostgreSQL's SQLSTATE for an expired lock_timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Does what takes locks, by the URL of dex_owner that it is given, until none is refused. Throws
- * `LockHeld` after so many tries; any other error at once.
+ * Runs `work` with a URL for dex_owner, and again if lock_timeout expires. Throws `LockHeld` after the last
+ * try, and any other error immediately.
  */
 export async function retryLocks<T>(
   url: string,
   work: (ownerUrl: string) => Promise<T>,
   tell: (line: string) => void,
 ): Promise<T> {
-  // By its name, its sessions are found among others.
+  // The application name identifies the sessions of `work`.
   const name = `dex-market-data migrate ${process.pid}`;
   const blockers = await watchBlockers(url, name);
   try {
@@ -34,7 +34,7 @@ export async function retryLocks<T>(
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
         if (next > TRIES) throw new LockHeld(heldBy(blockers.last()), { cause: error });
       }
-      tell(`A lock was not to be had within lock_timeout: try ${next} of ${TRIES}.`);
+      tell(`lock_timeout expired before a lock was granted: try ${next} of ${TRIES}.`);
       await sleep(PAUSE_MS);
     }
   } finally {
@@ -43,10 +43,10 @@ export async function retryLocks<T>(
 }
 
 function heldBy(blockers: Blocker[]): string {
-  const said = `A lock was not to be had within lock_timeout in ${TRIES} tries.`;
-  if (blockers.length === 0) return `${said} Nobody was seen to hold it for long.`;
+  const failure = `lock_timeout expired before a lock was granted, in ${TRIES} tries.`;
+  if (blockers.length === 0) return `${failure} No blocking session was found.`;
   return [
-    `${said} In its way were:`,
+    `${failure} Blocking sessions:`,
     ...blockers.map(
       ({ pid, application, login, seconds, query, lock }) =>
         `  pid ${pid} (${application || "no application_name"}, login ${login ?? "none"}), by ${lock}, ` +

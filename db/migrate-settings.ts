@@ -1,4 +1,4 @@
-// graphile-migrate's settings: those of .gmrc, with the connections of a database.
+// graphile-migrate's settings: .gmrc with the connections of a database.
 import { fileURLToPath } from "node:url";
 import type { Settings } from "graphile-migrate";
 import { getSettings } from "graphile-migrate/dist/commands/_common.js";
@@ -20,7 +20,7 @@ export async function migrateSettings(
     migrationsFolder: MIGRATIONS_FOLDER,
     connectionString: urlForRole(url, "dex_owner"),
     shadowConnectionString: urlForRole(shadow, "dex_owner"),
-    // Makes the shadow afresh, so it is in neither of the two.
+    // Drops and creates the shadow, so it connects to another database.
     rootConnectionString: root,
     logger: logTo(print),
   };

@@ -1,4 +1,4 @@
-// Applies the committed migrations, and tells which a database lacks.
+// Applies the committed migrations, and lists those that a database lacks.
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
 import { beforeBaseline, refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
@@ -9,33 +9,33 @@ import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
 import { retryLocks } from "./lock-retry.ts";
 import { rehearseMigrations } from "./rehearse.ts";
 
-/** SQLSTATEs by which a database says that it was never migrated. */
+/** SQLSTATEs of a database without migrations: undefined table or schema, no privilege. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
 
-/** What it says where a column is not there. Before the baseline nobody was told of hashes. */
+/** SQLSTATE of an undefined column. Before the baseline, applied_migration had no column `hash`. */
 const NO_COLUMN = "42703";
 
-/** Those of this project who migrate take turns by it. */
+/** Advisory lock of this project's migrating processes. */
 const MIGRATING_LOCK = "4935100202";
 
-/** graphile-migrate's own, by which it refuses to begin beside another. */
+/** graphile-migrate's own advisory lock; it fails if another process holds it. */
 const GRAPHILE_MIGRATE_LOCK = "4727445306447283";
 
-/** After so long it is looked again whether a lock is free. */
-const LOOK_MS = 100;
+/** Polling interval for an advisory lock. */
+const POLL_MS = 100;
 
 /** graphile-migrate keeps its connections for 200 ms after its work. */
 const CONNECTIONS_KEPT_MS = 300;
 
 /**
- * Does what migrates this database once nobody else does: another process, or what PostgreSQL is
- * still at for one that was killed.
+ * Runs `work` while no other process migrates this database, including the backend of a killed process
+ * that is still running.
  */
 async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
   const client = await connect(url);
   try {
     await takeLock(client, MIGRATING_LOCK);
-    // Given back at once: graphile-migrate takes it itself, and does not wait.
+    // Release it immediately: graphile-migrate takes the lock itself, without waiting.
     await takeLock(client, GRAPHILE_MIGRATE_LOCK);
     await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
     return await work();
@@ -45,8 +45,8 @@ async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Looks again and again: a statement that waited would be one that an index made concurrently waits for,
- * and so for each other without end.
+ * Polls for the lock. A waiting statement would hold a snapshot, for which `create index concurrently`
+ * waits: a deadlock.
  */
 async function takeLock(client: Client, lock: string): Promise<void> {
   const isTaken = async (): Promise<boolean> => {
@@ -56,14 +56,13 @@ async function takeLock(client: Client, lock: string): Promise<void> {
     );
     return rows[0]?.taken === true;
   };
-  while (!(await isTaken())) await setTimeout(LOOK_MS);
+  while (!(await isTaken())) await setTimeout(POLL_MS);
 }
 
 /**
- * Applies every committed migration of the folder that the database lacks, as dex_owner. Tries them
- * before, and throws `CannotMigrate`, with nothing changed, where one cannot be applied, and
- * `BeforeBaseline` where none can. Takes away what
- * is left of one that was broken off.
+ * Applies the committed migrations of the folder that the database lacks, as dex_owner. Rehearses them
+ * first: throws `CannotMigrate` if one fails, and `BeforeBaseline` if the database predates the baseline,
+ * both without any change. Drops invalid indexes of interrupted migrations.
  */
 export async function applyMigrations(
   url: string,
@@ -75,7 +74,9 @@ export async function applyMigrations(
     await inTurn(url, async () => {
       await rehearseMigrations(url, folder);
       for (const index of await dropHalfMadeIndexes(url, folder)) {
-        print(`Dropped ${index}, which was broken off while it was made: it is made again.`);
+        print(
+          `Dropped ${index}, left invalid by an interrupted migration, which now makes it again.`,
+        );
       }
       await retryLocks(
         url,
@@ -90,14 +91,14 @@ export async function applyMigrations(
       );
     });
   } finally {
-    // It ends the process where the server goes away under them, as an embedded one may do at once.
+    // graphile-migrate ends the process if the server stops under an open connection, as an embedded one may.
     await setTimeout(CONNECTIONS_KEPT_MS);
   }
 }
 
 /**
  * The file names of the committed migrations that this database lacks, oldest first. Throws
- * `BeforeBaseline` where it can never have them.
+ * `BeforeBaseline` if the database predates the baseline.
  */
 export async function pendingMigrations(db: Database): Promise<string[]> {
   const files = await committedFiles();

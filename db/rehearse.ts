@@ -1,21 +1,21 @@
-// Tries the migrations that a database lacks, in one transaction that is rolled back, before any of
-// them is applied: what a site has added to the schema may stand in the way of one.
+// Rehearses the pending migrations in a transaction that is rolled back: objects that a site has added to
+// the schema can make a migration fail.
 import { refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
 import { committedMigrations } from "./committed.ts";
 import { connect, type Client } from "./connect.ts";
 
-/** One of them cannot be applied. Nothing was changed; the message says what stands in the way. */
+/** A pending migration fails. Nothing was changed; the message gives the reason. */
 export class CannotMigrate extends Error {
   override readonly name = "CannotMigrate";
 }
 
 /**
- * For how long a statement may wait for a lock, and may take: readers wait no longer than that for what
- * it has locked. What takes longer is not known before it is applied.
+ * lock_timeout and statement_timeout of the rehearsal, so that readers wait at most this long for its
+ * locks. A migration that takes longer is not rehearsed.
  */
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 
-/** What PostgreSQL says when a statement waits, or takes, too long. */
+/** PostgreSQL's SQLSTATEs for an expired lock_timeout or statement_timeout. */
 const TOO_LONG = ["55P03", "57014"];
 
 interface Refusal extends Error {
@@ -24,12 +24,12 @@ interface Refusal extends Error {
 }
 
 /**
- * Throws `CannotMigrate` where one of the pending migrations of this folder is refused by the
- * database, and `BeforeBaseline` where none can lead on from what it has. One that is new is not rehearsed: nothing is in it that could stand in the way. Nor is
- * what follows a migration that runs outside transactions.
+ * Throws `CannotMigrate` if a pending migration of this folder fails, and `BeforeBaseline` if the database
+ * predates the baseline. Does not rehearse on an empty database, nor anything from the first migration on
+ * that runs outside a transaction.
  */
 export async function rehearseMigrations(url: string, folder: string): Promise<void> {
-  const bounds = { lockTimeoutMs: PATIENCE_MS, statementTimeoutMs: PATIENCE_MS };
+  const bounds = { lockTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
   const client = await connect(url, { role: "dex_owner", ...bounds });
   try {
     const recorded = await readApplied(client);
@@ -54,12 +54,12 @@ export async function rehearseMigrations(url: string, folder: string): Promise<v
       );
     }
   } finally {
-    // It rolls back.
+    // Closing the connection rolls the transaction back.
     await client.end();
   }
 }
 
-/** The names on record; none where nothing was ever applied. */
+/** The recorded names of the applied migrations. */
 export async function appliedNames(client: Client): Promise<Set<string>> {
   return new Set((await readApplied(client)).map(({ filename }) => filename));
 }

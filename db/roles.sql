@@ -1,6 +1,6 @@
--- The three roles of the exchange, and what each may do with this database. Roles belong to the
--- cluster, so they are made here and not in a migration; run again, this changes nothing.
--- Run by somebody who may create roles: `npm run db:roles`, or `psql -f db/roles.sql`.
+-- Creates the three roles and grants their rights on this database. Roles belong to the cluster, so no
+-- migration creates them. Idempotent.
+-- Needs a login with the right to create roles: `npm run db:roles`, or `psql -f db/roles.sql`.
 
 do $$
 declare
@@ -11,13 +11,13 @@ begin
       begin
         execute format('create role %I nologin', role_name);
       exception when duplicate_object or unique_violation then
-        -- Somebody else made it in the same moment.
+        -- Another session created the role at the same moment.
         null;
       end;
     end if;
   end loop;
 
-  -- Whoever runs this becomes any of the three with `set role`.
+  -- The login that runs this may `set role` to all three.
   if not (
     select rolsuper
     from pg_roles
@@ -26,8 +26,8 @@ begin
     execute format('grant dex_owner, dex_writer, dex_reader to %I', current_user);
   end if;
 
-  -- Whatever a role is granted, it may make large objects. Nobody has a use for them here, and a
-  -- reader who could would fill the disk. Only a superuser can forbid it.
+  -- By default every role may create large objects, so a reader could fill the disk. This project does not
+  -- use them. Only a superuser can revoke the right.
   if (
     select rolsuper
     from pg_roles
@@ -38,7 +38,7 @@ begin
     revoke execute on function lo_from_bytea(oid, bytea) from public;
   end if;
 
-  -- dex_owner makes the objects. `all` takes temporary tables away from everybody.
+  -- `all` includes the right to create temporary tables.
   execute format('revoke all on database %I from public, dex_writer, dex_reader', current_database());
   execute format(
     'grant connect on database %I to dex_owner, dex_writer, dex_reader',

@@ -1,4 +1,4 @@
-// Makes the three roles and their rights on a database; see roles.sql.
+// Creates the three roles and grants their rights on a database; see roles.sql.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { connect } from "./connect.ts";
@@ -6,9 +6,8 @@ import { connect } from "./connect.ts";
 const ROLES_SQL = fileURLToPath(new URL("./roles.sql", import.meta.url));
 
 /**
- * Makes the roles where they are missing, and grants them their rights on this database. The URL's
- * login must be allowed to create roles. `serviceLogin` is another login that may become
- * dex_reader, the one that the service uses.
+ * Creates missing roles and grants them their rights on this database. The URL's login needs the right to
+ * create roles. `serviceLogin`, the login of the service, becomes a member of dex_reader.
  */
 export async function makeRoles(url: string, serviceLogin?: string): Promise<void> {
   const client = await connect(url);

@@ -1,6 +1,6 @@
-// A database's URL as it may be shown.
+// Removes secrets from a database URL.
 
-/** The URL without its password and its parameters, which can hold one. */
+/** The URL without its password, and without its parameters, which can contain one. */
 export function shownUrl(url: string): string {
   const { protocol, username, host, pathname } = new URL(url);
   return `${protocol}//${username}${username === "" ? "" : "@"}${host}${pathname}`;

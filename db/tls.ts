@@ -1,7 +1,7 @@
-// TLS to the database: what a URL and PostgreSQL's own variables ask for, with one meaning for all.
+// TLS settings of the database URL and of PostgreSQL's environment variables.
 import { accessSync, constants } from "node:fs";
 
-/** A parameter of the URL, and the variable that PostgreSQL's own programs read where it is missing. */
+/** URL parameters, with the environment variables that libpq reads if a parameter is missing. */
 const VARIABLES = {
   sslmode: "PGSSLMODE",
   sslrootcert: "PGSSLROOTCERT",
@@ -11,13 +11,13 @@ const VARIABLES = {
 
 const FILES = ["sslrootcert", "sslcert", "sslkey"] as const;
 
-/** `pg` checks certificate and name for each of these, now; a later release will not. */
+/** Modes for which the present release of `pg` verifies certificate and host name. */
 const VERIFIED = ["prefer", "require", "verify-ca", "verify-full"];
 const UNVERIFIED = ["disable", "no-verify"];
 
 const isLibpqs = (url: URL): boolean => url.searchParams.get("uselibpqcompat") === "true";
 
-/** The URL with the TLS settings of the environment that it does not have itself. */
+/** Adds TLS settings from the environment that the URL lacks. */
 export function withTlsOf(env: NodeJS.ProcessEnv, url: string): string {
   const parsed = new URL(url);
   const missing = Object.entries(VARIABLES).flatMap(([parameter, variable]) => {
@@ -29,13 +29,13 @@ export function withTlsOf(env: NodeJS.ProcessEnv, url: string): string {
   return parsed.href;
 }
 
-/** What is wrong with the TLS settings of a URL, in a sentence; undefined where nothing is. */
+/** Describes the first invalid TLS setting of a URL; undefined if all are valid. */
 export function tlsProblem(url: string): string | undefined {
   const parsed = new URL(url);
   const mode = parsed.searchParams.get("sslmode");
   if (mode !== null && ![...VERIFIED, ...UNVERIFIED].includes(mode)) {
     return (
-      `the sslmode ${JSON.stringify(mode)}, of the URL or of PGSSLMODE, is none of ` +
+      `the sslmode ${JSON.stringify(mode)} (from the URL or PGSSLMODE) must be one of ` +
       `${[...UNVERIFIED, ...VERIFIED].join(", ")}.`
     );
   }
@@ -46,7 +46,7 @@ export function tlsProblem(url: string): string | undefined {
       accessSync(path, constants.R_OK);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      return `the ${parameter} ${path}, of the URL or of ${VARIABLES[parameter]}, cannot be read (${code}).`;
+      return `the ${parameter} ${path} (from the URL or ${VARIABLES[parameter]}) cannot be read (${code}).`;
     }
   }
   if (mode === "verify-ca" && isLibpqs(parsed) && !parsed.searchParams.has("sslrootcert")) {
@@ -56,9 +56,8 @@ export function tlsProblem(url: string): string | undefined {
 }
 
 /**
- * The same URL with `verify-full` written out for the modes that `pg` takes as that: it warns of each
- * of them, since a later release will take them for less. With `uselibpqcompat=true` they are left, and
- * mean what they mean to PostgreSQL's own programs.
+ * Replaces the modes that `pg` treats as `verify-full` by `verify-full`, because `pg` warns that a later
+ * release will weaken them. With `uselibpqcompat=true` the modes stay, with libpq's meaning.
  */
 export function withPlainTls(url: string): string {
   const parsed = new URL(url);

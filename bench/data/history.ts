@@ -1,22 +1,23 @@
-// The SQL that makes trades and offers set-wise, each a function of its number: the same every time.
+// The SQL that creates trades and offers in sets. Every row is a function of its number, so that the data are
+// always the same.
 //
-// Of every 1,000 trades in a row, each ten take one of 100 offers that were made at the first of
-// them, in shares of 1 to 10 parts. Seven offers in ten have 55 parts and are filled so; the others
-// have 100, and were cancelled at the last of the thousand, but for those of the last days.
+// Each group has 1,000 consecutive trades and 100 offers, which are made in the block of the first trade. Ten
+// trades take 1 to 10 parts of each offer, 55 in total. Seven offers in ten have 55 parts and are filled; the
+// others have 100, and are cancelled in the block of the group's last trade, except those of the last days.
 import { MAKERS, MARKETS, TAKERS } from "./registry.ts";
 
-/** 98 % of the trades are of so many days, 2 % of the day after them. */
+/** Days with 98 % of the trades; the day after has 2 %. */
 const OLD_DAYS = 999;
 const BLOCKS_A_DAY = 17_280;
 const BLOCK_SECONDS = 5;
-// So that the head is within an hour and within a minute.
+// Chosen so that the head is inside an hour and a minute, not at their limits.
 const GENESIS = "2023-03-04T10:17:35Z";
 
 export const TRADES_A_GROUP = 1000;
 export const OFFERS_A_GROUP = 100;
 const STANDING_OFFERS = 20_000;
 
-/** The block of the trade numbered `i` (from 0), and its ordinal in the block, as SQL. */
+/** SQL expressions for the block of trade number `i` (from 0) and for its ordinal in the block. */
 function blockOf(i: string, trades: number): { block: string; idx: string } {
   const recent = Math.round(trades / 50);
   const old = trades - recent;
@@ -25,7 +26,7 @@ function blockOf(i: string, trades: number): { block: string; idx: string } {
   const newBlock = `(((${i}) - ${old}) * ${BLOCKS_A_DAY} / ${recent})`;
   return {
     block: `(case when ${i} < ${old} then ${oldBlock} else ${oldBlocks} + ${newBlock} end)::integer`,
-    // The trade's number less that of the first trade in its block.
+    // The trade's number minus the number of the first trade in its block.
     idx: `(case when ${i} < ${old}
       then ${i} - (${oldBlock} * ${old} + ${oldBlocks - 1}) / ${oldBlocks}
       else ${i} - ${old} - (${newBlock} * ${recent} + ${BLOCKS_A_DAY - 1}) / ${BLOCKS_A_DAY}
@@ -36,12 +37,12 @@ function blockOf(i: string, trades: number): { block: string; idx: string } {
 const timeOf = (block: string): string =>
   `timestamptz '${GENESIS}' + ${block} * interval '${BLOCK_SECONDS} seconds'`;
 
-/** 24 random bits from the bytes of a hash, of which there are 32. */
+/** SQL for 24 random bits from the 32 bytes of a hash. */
 const bits = (hash: string, at: number): string =>
   `(get_byte(${hash}, ${at}) * 65536 + get_byte(${hash}, ${at + 1}) * 256 + get_byte(${hash}, ${at + 2}))`;
 const fraction = (hash: string, at: number): string => `(${bits(hash, at)} / 16777216.0::float8)`;
 
-/** One part of each offer numbered from $1 to $2 - 1: what its trades and itself have in common. */
+/** One part of each offer number from $1 to $2 - 1; an offer and its trades are multiples of it. */
 const OFFER_PARTS = `
   offer_parts as materialized (
     select
@@ -58,7 +59,7 @@ const OFFER_PARTS = `
       case when part.sells then market.quote_gem else market.base_gem end as bid_gem,
       case when part.sells then market.quote_tkn else market.base_tkn end as bid_tkn,
       case when part.sells then amounts.quote else amounts.base end as bid_amt,
-      -- The same for every share of an offer, since all of its parts are equal.
+      -- All trades of an offer have the same price, because its parts are equal.
       dex_private.quotient(amounts.quote, amounts.base) as price
     from (
       select
@@ -94,7 +95,7 @@ const OFFER_PARTS = `
     ) as amounts
   )`;
 
-/** Inserts the trades of the offers numbered from $1 to $2 - 1, ten for each. */
+/** Inserts the trades of the offers number $1 to $2 - 1, ten per offer. */
 export function insertTrades(trades: number): string {
   const { block, idx } = blockOf("i", trades);
   return `
@@ -141,7 +142,7 @@ export function insertTrades(trades: number): string {
     order by trade.i`;
 }
 
-/** Inserts the offers numbered from $1 to $2 - 1, in the state that their trades leave them in. */
+/** Inserts the offers number $1 to $2 - 1, in their state after all trades. */
 export function insertOffers(trades: number): string {
   const made = blockOf(`(k / ${OFFERS_A_GROUP} * ${TRADES_A_GROUP})`, trades).block;
   const ended = blockOf(
@@ -189,7 +190,7 @@ export function insertOffers(trades: number): string {
     order by k`;
 }
 
-/** Offers are made and cancelled in blocks that have trades, so these are all. */
+/** The blocks of all rows: offers are made and cancelled only in blocks with trades. */
 export const INSERT_BLOCKS = `
   insert into dex_block (number, time, first_trade, has_rows)
   select

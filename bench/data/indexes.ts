@@ -1,4 +1,4 @@
-// Takes the indexes of a table off while it is filled, and puts them back one by one.
+// Drops the indexes of a table before it is filled, and remembers their definitions.
 import type { Client } from "../../db/connect.ts";
 
 export interface Definition {
@@ -7,8 +7,8 @@ export interface Definition {
 }
 
 /**
- * Drops all indexes but the primary key's, which is filled in its order, and remembers how they are
- * made in bench.dropped_index.
+ * Drops all indexes except the primary key's, which is filled in order, and saves their definitions in
+ * bench.dropped_index.
  */
 export async function dropIndexes(client: Client, table: string): Promise<void> {
   const { rows } = await client.query<Definition & { drop: string }>(
@@ -43,7 +43,7 @@ export async function dropIndexes(client: Client, table: string): Promise<void> 
   }
 }
 
-/** The indexes that were taken off, by name. */
+/** The definitions of the dropped indexes, by name. */
 export async function droppedIndexes(client: Client): Promise<Definition[]> {
   const { rows } = await client.query<Definition>(
     "select name, sql from bench.dropped_index order by name",

@@ -1,4 +1,4 @@
-// Makes a database with so many trades, in stages of minutes, and keeps it.
+// Creates a database with a given number of trades, in stages of minutes, and keeps it.
 import { connect, type Client } from "../../db/connect.ts";
 import {
   INSERT_BLOCKS,
@@ -13,14 +13,14 @@ import { openDatabase, type BenchServer } from "./server.ts";
 import { prepareStages, runStage, type Stage } from "./stages.ts";
 import { verify } from "./verify.ts";
 
-/** So many offers, with ten trades each, are made by one stage. */
+/** Number of offers per stage, with ten trades each. */
 const OFFERS_A_STAGE = 100_000;
 
-/** How many trades a database can be made with: whole groups, in which its offers are taken. */
+/** Whether a database can have this number of trades: whole groups, and at least 100,000. */
 export const isPossibleSize = (trades: number): boolean =>
   Number.isInteger(trades) && trades >= 100_000 && trades % TRADES_A_GROUP === 0;
 
-/** The database with so many trades, made as far as it is not there. Resolves to its URL. */
+/** Creates the database, or the missing part of it. Resolves to its URL. */
 export async function makeData(
   server: BenchServer,
   trades: number,
@@ -93,7 +93,7 @@ async function stripTables(client: Client): Promise<void> {
   for (const table of ["dex_trade", "dex_offer"]) await dropIndexes(client, table);
 }
 
-/** What runs these statements one after another. */
+/** A stage that runs these statements one after another. */
 const all =
   (statements: string[]) =>
   async (client: Client): Promise<void> => {

@@ -1,4 +1,4 @@
-// The markets and accounts of the measured exchange.
+// Creates the markets and accounts of the benchmark's exchange.
 import type { Client } from "../../db/connect.ts";
 import { pairHash } from "../../db/load/checksum.ts";
 import { addressOf } from "../../db/simulate/identity.ts";
@@ -7,7 +7,7 @@ export const MARKETS = 50;
 export const MAKERS = 3_000;
 export const TAKERS = 20_000;
 
-/** The market with a third of all trades. */
+/** A third of all trades are in this market. */
 export const BUSIEST = { base: "WETH", quote: "DAI", market: "WETHDAI" };
 
 const QUOTES = ["DAI", "USDC", "WBTC", "USDT", "WSTETH"];
@@ -20,7 +20,7 @@ interface Market {
   price: string;
 }
 
-/** Market 1 is the busiest; the others trade tokens of their own against one of five. */
+/** Market 1 is the busiest; each other market has its own base token and one of five quote tokens. */
 const markets: Market[] = Array.from({ length: MARKETS }, (_, index) => ({
   n: index + 1,
   base: index === 0 ? BUSIEST.base : `TKN${String(index + 1).padStart(2, "0")}`,
@@ -28,7 +28,7 @@ const markets: Market[] = Array.from({ length: MARKETS }, (_, index) => ({
   price: index === 0 ? "2750.25" : `${1 + (index % 7)}${"0".repeat(index % 5)}.125`,
 }));
 
-/** Registers tokens and pairs as any indexer would, and keeps what the trades are made from. */
+/** Registers tokens and pairs like an indexer, and creates bench.market, from which the trades are made. */
 export async function makeRegistry(client: Client): Promise<void> {
   const symbols = [...new Set(markets.flatMap(({ base, quote }) => [base, quote]))];
   for (const symbol of symbols) {
@@ -78,7 +78,7 @@ const withHashes = (market: Market): object => ({
   buy_hash: pairHash(addressOf(market.quote), addressOf(market.base)),
 });
 
-/** The addresses of makers and takers, by number. */
+/** Creates bench.account: the addresses of makers and takers by number. */
 export async function makeAccounts(client: Client): Promise<void> {
   await client.query(
     "create table bench.account (kind text, n integer, address text, primary key (kind, n))",

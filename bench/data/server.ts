@@ -1,4 +1,4 @@
-// The PostgreSQL that is measured: one of the benchmark's own, or that of BENCH_DATABASE_URL.
+// Opens the measured PostgreSQL: the benchmark's embedded one, or that of BENCH_DATABASE_URL.
 import { fileURLToPath } from "node:url";
 import { connect, urlForDatabase } from "../../db/connect.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
@@ -7,7 +7,7 @@ import { makeRoles } from "../../db/roles.ts";
 
 const DATA_DIR = fileURLToPath(new URL("../../.bench", import.meta.url));
 
-/** What a database of some size is given on a machine of its own. */
+/** Settings for a large database on a dedicated machine. */
 const SETTINGS: Record<string, string> = {
   shared_buffers: "4GB",
   maintenance_work_mem: "1GB",
@@ -18,12 +18,12 @@ const SETTINGS: Record<string, string> = {
 };
 
 export interface BenchServer {
-  /** The login of the server, on its maintenance database: it may make databases and roles. */
+  /** The maintenance database, with a login that may create databases and roles. */
   url: string;
   stop(): Promise<void>;
 }
 
-/** Starts the benchmark's own server on its kept data, or takes the one of BENCH_DATABASE_URL. */
+/** Starts the embedded server on its kept data, or uses the server of BENCH_DATABASE_URL. */
 export async function openServer(
   env: NodeJS.ProcessEnv,
   log: (line: string) => void,
@@ -66,7 +66,7 @@ async function tune(url: string): Promise<void> {
   }
 }
 
-/** The database of this name, migrated; made where it is missing. Resolves to its URL. */
+/** Creates the database if it is missing, and migrates it. Resolves to its URL. */
 export async function openDatabase(server: BenchServer, name: string): Promise<string> {
   const admin = await connect(server.url);
   try {

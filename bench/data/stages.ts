@@ -1,14 +1,14 @@
-// Runs the stages that make a database, each once: an interrupted run goes on where it was.
+// Runs the stages that create a database, each once; an interrupted run continues at its stage.
 import type { Client } from "../../db/connect.ts";
 
 export interface Stage {
   name: string;
   run: (client: Client) => Promise<void>;
-  /** Not in a transaction, since what it does cannot be. It must be harmless when done twice. */
+  /** Runs outside a transaction, for statements such as vacuum. Such a stage must be idempotent. */
   alone?: boolean;
 }
 
-/** Makes the benchmark's own schema where it is missing. */
+/** Creates the benchmark's own schema if it is missing. */
 export async function prepareStages(client: Client): Promise<void> {
   await client.query("create schema if not exists bench authorization dex_owner");
   await client.query(
@@ -23,7 +23,7 @@ export async function prepareStages(client: Client): Promise<void> {
   );
 }
 
-/** Runs a stage, unless it was finished before, and records that together with what it did. */
+/** Runs a stage unless it is recorded as finished, and records it in the same transaction. */
 export async function runStage(
   client: Client,
   { name, run, alone = false }: Stage,

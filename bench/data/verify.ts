@@ -1,9 +1,9 @@
-// Holds the figures of a database that was made set-wise against its trades and offers.
+// Compares the figures of a generated database with its trades and offers.
 import type { Client } from "../../db/connect.ts";
 
 /**
- * The figures of three markets by their definition, from nothing but trades and offers. Not the book
- * of the busiest: what is left of each of its offers is minutes of work at ten million trades.
+ * Computes the figures of three markets from trades and offers alone. Omits the book of the busiest market:
+ * at ten million trades the remaining lots of its offers take minutes.
  */
 const BRUTE_FORCE = `
   select
@@ -82,9 +82,9 @@ const SHOWN = `
     case when pair <> 'WETH/DAI' then ask end as ask
   from dex_private.head_figure`;
 
-/** Throws where a figure differs from the database's own. */
+/** Throws if a figure of the database differs. */
 export async function verify(client: Client): Promise<void> {
   const { rows } = await client.query<object>(`${BRUTE_FORCE} except ${SHOWN} limit 1`);
   if (rows.length === 0) return;
-  throw new Error(`the database that was made has wrong figures: ${JSON.stringify(rows[0])}`);
+  throw new Error(`the generated database has wrong figures; expected ${JSON.stringify(rows[0])}`);
 }

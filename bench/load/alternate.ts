@@ -1,22 +1,21 @@
-// Measures several things side by side: one after another, round after round, so that what the
-// machine does meanwhile meets all of them.
+// Measures several entries alternately, in rounds, so that other load on the machine affects all of them.
 import type { Burst, Load } from "./client.ts";
 import { median, percentile } from "./statistics.ts";
 
 export interface Entry {
   case: string;
   contender: string;
-  /** Those of a case that are held against each other have the same, and stand one after the other. */
+  /** Neighbouring entries of a case with the same value are compared with each other. */
   match?: string | undefined;
   ask: (load: Load) => Promise<Burst>;
-  /** Microseconds of processor time that the server has used until now; undefined off Linux. */
+  /** Microseconds of processor time that the server has used so far; undefined except on Linux. */
   processorTime?: () => Promise<number | undefined>;
 }
 
 export interface Measured {
   case: string;
   contender: string;
-  /** Answers a second: the median of the rounds, and each. */
+  /** Answers per second: the median of the rounds, and each round. */
   rate: number;
   rates: number[];
   /** Milliseconds, over all rounds. */
@@ -24,8 +23,8 @@ export interface Measured {
   p99: number;
   answers: number;
   /**
-   * Microseconds of the server's processor time an answer, the median of the rounds: what is left
-   * when others use the machine too. Undefined where the system, or the contender, does not tell.
+   * Microseconds of the server's processor time per answer, the median of the rounds. It hardly depends on
+   * other load on the machine. Undefined except on Linux, and for pgbench.
    */
   cpu?: number | undefined;
 }
@@ -34,15 +33,15 @@ interface Round extends Burst {
   cpu: number | undefined;
 }
 
-/** How often each is measured, and for how many seconds it is asked before any is. */
+/** Number of rounds, and seconds of warm-up of each entry. */
 interface Rounds {
   rounds: number;
   warmUp: number;
 }
 
 /**
- * Asks all of them in turn; those of a match take theirs together, in slices. A program gets faster while
- * it runs, the later the more code it has: before it is warm, it is compared by that.
+ * Measures all entries in turns. Entries of a match share a turn, in alternating slices. Each entry is
+ * warmed up first, because a program gets faster while it runs, more slowly the more code it has.
  */
 export async function alternate(
   entries: Entry[],
@@ -76,7 +75,7 @@ export async function alternate(
   });
 }
 
-/** Entries that follow each other in the same match of the same case. */
+/** Groups neighbouring entries of the same match and case. */
 function turnsOf(entries: Entry[]): Entry[][] {
   const turns: Entry[][] = [];
   for (const entry of entries) {
@@ -88,16 +87,16 @@ function turnsOf(entries: Entry[]): Entry[][] {
   return turns;
 }
 
-/** A program that has waited for its turn is slower at first, the more so the more it keeps. */
+/** Unmeasured time at the start of a turn, because a process is slower after a pause. */
 const LEAD_IN_SECONDS = 0.2;
 
-/** What the machine does besides changes within seconds: those of a match change places this often, */
+/** Length of a slice. Slices are short because other load on the machine changes within seconds. */
 const SLICE_SECONDS = 0.1;
 
-/** or less often, so that a slice has the time of about so many answers: in its last not all are busy. */
+/** Minimum length of a slice in answers, because not all connections are busy at its end. */
 const ANSWERS_OF_A_SLICE = 50;
 
-/** How many slices these have in a turn; one where an answer of any takes too long for several. */
+/** The number of slices in a turn; 1 if answers take too long for several. */
 function slicesOf(turn: Entry[], seconds: number, latencies: Map<Entry, number>): number {
   if (turn.length === 1) return 1;
   const longestMs = Math.max(...turn.map((entry) => latencies.get(entry) ?? Infinity));
@@ -105,12 +104,12 @@ function slicesOf(turn: Entry[], seconds: number, latencies: Map<Entry, number>)
   return Math.max(1, Math.round(seconds / slice));
 }
 
-/** Gives each of them `load.seconds`, in so many slices. */
+/** Measures each entry for `load.seconds`, divided into slices. */
 async function takeTurn(turn: Entry[], load: Load, slices: number): Promise<Map<Entry, Round>> {
   const taken = new Map<Entry, Slice[]>(turn.map((entry) => [entry, []]));
   for (let slice = 0; slice < slices; slice += 1) {
     for (const entry of slice % 2 === 0 ? turn : turn.toReversed()) {
-      // pgbench, whose processor time is not asked for, is begun anew each time.
+      // pgbench, which has no processorTime, starts a new process each time and needs no lead-in.
       if (slice === 0 && entry.processorTime) {
         await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
       }
@@ -121,7 +120,7 @@ async function takeTurn(turn: Entry[], load: Load, slices: number): Promise<Map<
 }
 
 interface Slice extends Burst {
-  /** Microseconds of the server's processor time for all of it. */
+  /** Microseconds of the server's processor time in the slice. */
   used: number | undefined;
 }
 

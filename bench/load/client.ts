@@ -1,7 +1,7 @@
-// The load generator: so many keep-alive connections, each asking again once it is answered.
+// The load generator: keep-alive connections, each sending its next request after an answer.
 //
-// Of the benchmark's own, since what it measures beside it on the same cores answers up to tens of
-// thousands of requests a second: a general HTTP client would be most of what is measured.
+// Not a general HTTP client, because the load generator shares the processor with servers that answer tens of
+// thousands of requests a second: the client would dominate the measurement.
 import { connect, type Socket } from "node:net";
 import { AnswerMeter, AnswerReader, wireBytes, type Answer, type BenchRequest } from "./request.ts";
 
@@ -11,16 +11,16 @@ export interface Load {
 }
 
 export interface Burst {
-  /** Answers a second. */
+  /** Answers per second. */
   rate: number;
   /** Milliseconds from a request to the end of its answer. */
   latencies: number[];
 }
 
-/** As much as is taken from a connection at once. */
+/** Size of a connection's read buffer. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Asks again and again; throws where an answer is not 200 or a connection is lost. */
+/** Sends load for some seconds; throws if an answer is not 200 or a connection is lost. */
 export async function askFor(url: string, request: BenchRequest, load: Load): Promise<Burst> {
   const bytes = wireBytes(request);
   const latencies: number[] = [];
@@ -36,7 +36,7 @@ export async function askFor(url: string, request: BenchRequest, load: Load): Pr
   }
 }
 
-/** One answer, whatever its status. */
+/** Sends one request; resolves to the answer, whatever its status. */
 export async function askOnce(url: string, request: BenchRequest): Promise<Answer> {
   const socket = await openSocket(url);
   try {
@@ -51,7 +51,9 @@ export async function askOnce(url: string, request: BenchRequest): Promise<Answe
         }
       });
       socket.once("error", reject);
-      socket.once("close", () => reject(new Error(`${url} closed before it answered`)));
+      socket.once("close", () =>
+        reject(new Error(`${url} closed the connection without an answer`)),
+      );
       socket.write(wireBytes(request));
     });
   } finally {
@@ -74,7 +76,7 @@ function connected(socket: Socket): Promise<Socket> {
   });
 }
 
-/** One connection. What it reads is counted where it lies: no memory is taken for an answer. */
+/** One connection. It measures answers in its read buffer and allocates no memory for them. */
 class Asker {
   readonly #bytes: Buffer;
   readonly #latencies: number[];

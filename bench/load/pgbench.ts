@@ -1,4 +1,4 @@
-// The same SQL by pgbench, which shows what PostgreSQL alone could answer.
+// Runs the same SQL with pgbench, which shows the limit of PostgreSQL alone.
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ export interface BoundStatement {
   values: (string | number | null)[];
 }
 
-/** What `pgbench --version` says, or undefined where it is not installed. */
+/** The output of `pgbench --version`; undefined if it is not installed. */
 export async function pgbenchVersion(): Promise<string | undefined> {
   try {
     return (await execute("pgbench", ["--version"])).stdout.trim();
@@ -24,8 +24,8 @@ export async function pgbenchVersion(): Promise<string | undefined> {
 }
 
 /**
- * The statement in pgbench's terms: $1 as :v1, and no colon within a literal, where pgbench would
- * take `HH24:MI` for a variable.
+ * Translates the statement for pgbench: $1 becomes :v1, and colons in literals are escaped, because pgbench
+ * would read a variable in `HH24:MI`.
  */
 export function pgbenchScript(text: string): string {
   return text
@@ -38,7 +38,7 @@ export function pgbenchScript(text: string): string {
     .replace(/[; ]*$/, ";\n");
 }
 
-/** Asks as dex_reader by prepared statements, in as many connections, for so many seconds. */
+/** Runs pgbench as dex_reader with prepared statements. */
 export async function runPgbench(
   url: string,
   { text, values }: BoundStatement,
@@ -66,7 +66,7 @@ export async function runPgbench(
   }
 }
 
-/** The third column of pgbench's log: microseconds. */
+/** Reads the latencies from pgbench's logs: the third column, in microseconds. */
 async function readLatencies(folder: string): Promise<number[]> {
   const logs = (await readdir(folder)).filter((name) => name.startsWith("log"));
   const texts = await Promise.all(logs.map((name) => readFile(join(folder, name), "utf8")));

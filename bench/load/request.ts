@@ -1,14 +1,14 @@
-// A request as it goes over the wire, and whole answers read back from the wire.
+// Serialises requests, and parses answers from a connection.
 
 export interface BenchRequest {
   method: "GET" | "POST";
-  /** With the query string. */
+  /** Including the query string. */
   path: string;
-  /** JSON, of a POST. */
+  /** JSON, for POST. */
   body?: string;
 }
 
-/** The bytes of the request, the same each time. */
+/** The request as bytes. */
 export function wireBytes({ method, path, body }: BenchRequest): Buffer {
   const headers = [`${method} ${path} HTTP/1.1`, "Host: bench", "Accept: application/json"];
   if (body !== undefined) {
@@ -22,7 +22,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** Collects what comes over one connection into answers: `add` gives one back once it is whole. */
+/** Collects the data of a connection; `add` returns an answer when it is complete. */
 export class AnswerReader {
   #held: Buffer | undefined;
   #wanted = 0;
@@ -44,17 +44,16 @@ export class AnswerReader {
 }
 
 /**
- * Finds where an answer ends, and keeps nothing of it: for those who only wait for that. The head is read
- * as text where it tells a length otherwise than the last: to read each would take longer the more
- * headers a server sends, and be counted as its time.
+ * Finds the end of an answer without keeping it. It parses the head only if the line with the length has
+ * changed: parsing each head would take time that grows with the server's headers and counts as its latency.
  */
 export class AnswerMeter {
-  /** How many bytes of the answer are still to come, once its head is read. */
+  /** Bytes of the body that are still missing. */
   #left = 0;
   #head: Buffer | undefined;
   #lastLength: LengthLine | undefined;
 
-  /** Takes the first `length` bytes; true where they end an answer. Throws where it is not 200. */
+  /** Takes the first `length` bytes; true if they complete an answer. Throws if its status is not 200. */
   add(buffer: Buffer, length: number): boolean {
     if (this.#left > 0) {
       this.#left -= length;
@@ -75,7 +74,7 @@ export class AnswerMeter {
     return this.#isWhole();
   }
 
-  /** How long the body is that begins after the head, which ends there. */
+  /** The length of the body after the head that ends at `end`. */
   #lengthIn(bytes: Buffer, end: number): number {
     const last = this.#lastLength;
     if (last !== undefined && isAt(last, bytes, end)) return last.length;
@@ -92,7 +91,7 @@ export class AnswerMeter {
 const END = Buffer.from("\r\n\r\n");
 const IS_200 = Buffer.from("HTTP/1.1 200 ");
 
-/** The status and the length of the body, from a head that ends there. */
+/** The status and body length of a head that ends at `end`. */
 function readHead(bytes: Buffer, end: number): { status: number; length: number } {
   return {
     status: Number(bytes.toString("latin1", "HTTP/1.1 ".length, "HTTP/1.1 200".length)),
@@ -100,7 +99,7 @@ function readHead(bytes: Buffer, end: number): { status: number; length: number 
   };
 }
 
-/** The line of a head that tells the length of the body, with the ends of lines around it. */
+/** The Content-Length line of a head, including the line ends around it. */
 interface LengthLine {
   at: number;
   line: Buffer;
@@ -110,12 +109,12 @@ interface LengthLine {
 function lengthLine(bytes: Buffer, end: number): LengthLine {
   const head = bytes.toString("latin1", 0, end + "\r\n".length);
   const found = /\r\ncontent-length: *(\d+)\r\n/i.exec(head);
-  // Servers of this benchmark are not asked for what they would have to send in chunks.
+  // The benchmark requests no answers that a server would send in chunks.
   if (found === null) throw new Error(`an answer without Content-Length: ${head}`);
   return { at: found.index, line: Buffer.from(found[0], "latin1"), length: Number(found[1]) };
 }
 
-/** Whether the head that ends there has the same line at the same place. */
+/** Whether the head that ends at `end` has the same line at the same position. */
 function isAt({ at, line }: LengthLine, bytes: Buffer, end: number): boolean {
   const lineEnd = at + line.length;
   return lineEnd <= end + "\r\n".length && bytes.compare(line, 0, line.length, at, lineEnd) === 0;

@@ -1,6 +1,6 @@
-// Medians and percentiles of what was measured.
+// Median and percentiles.
 
-/** The middle value, of an even number the mean of the two in the middle. Throws where there is none. */
+/** The median; the mean of the two middle values for an even number. Throws if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const upper = sorted[Math.floor(sorted.length / 2)];
@@ -9,7 +9,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The least value that at least this share (0 to 1) of the values does not exceed: nearest rank. */
+/** The percentile of this share (0 to 1) by nearest rank. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   const found = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

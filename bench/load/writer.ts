@@ -1,14 +1,14 @@
-// A writer at work: a few blocks a second, each with a trade in the busiest market.
+// Writes a few blocks a second, each with one trade in the busiest market.
 import { createHash } from "node:crypto";
 import { connect, type Client } from "../../db/connect.ts";
 import { BUSIEST } from "../data/registry.ts";
 
 const BLOCKS_A_SECOND = 5;
-/** From the time of a block to that of the next, as of the history's. */
+/** Time between two blocks, the same as in the history. */
 const BLOCK_MS = 5000;
 
 export interface Writer {
-  /** Ends the writing, takes its blocks back and vacuums behind them: how many trades it made. */
+  /** Stops writing, takes the blocks back and vacuums. Resolves to the number of trades written. */
   stop(): Promise<number>;
 }
 
@@ -18,7 +18,7 @@ interface Start {
   trade: object;
 }
 
-/** Writes as any indexer would, block by block as dex_writer. */
+/** Writes like an indexer, block by block as dex_writer. */
 export async function startWriter(url: string): Promise<Writer> {
   const client = await connect(url, { role: "dex_writer", applicationName: "bench writer" });
   const { block, time, trade } = await findStart(client);
@@ -61,7 +61,7 @@ export async function startWriter(url: string): Promise<Writer> {
   };
 }
 
-/** The head, and what each block's trade is to be like. */
+/** The head, and a trade that serves as a template. */
 async function findStart(client: Client): Promise<Start> {
   const { rows } = await client.query<Start>(
     `select
@@ -89,12 +89,12 @@ async function findStart(client: Client): Promise<Start> {
   );
   const [start] = rows;
   if (start === undefined)
-    throw new Error("the database has no head, or no trade to write another like");
+    throw new Error("the database has no head or no trade that can serve as a template");
   return start;
 }
 
-// Blocks that came sixty times as fast as a chain's have left more behind than autovacuum takes away
-// within its minute, and what is measured next would read through it.
+// The writer is much faster than a chain and leaves more dead rows than autovacuum removes in time; the next
+// measurement would have to skip them.
 async function vacuum(url: string): Promise<void> {
   const owner = await connect(url, { role: "dex_owner" });
   try {

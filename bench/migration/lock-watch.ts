@@ -1,17 +1,17 @@
-// Looks all the time who waits for a lock, and for how long.
+// Polls for sessions that wait for a lock, and records how long they wait.
 import { setTimeout } from "node:timers/promises";
 import { connect } from "../../db/connect.ts";
 
-/** Milliseconds of the longest wait that was seen, by the name of the application that waited. */
+/** The longest observed wait in milliseconds, by application name. */
 export type Waits = Record<string, number>;
 
 export interface LockWatch {
-  /** What was seen since this was asked last. */
+  /** The waits since the last call. */
   take(): Waits;
   stop(): Promise<void>;
 }
 
-/** So often it is looked, in milliseconds: a wait is seen short by that much at most. */
+/** Polling interval in milliseconds; an observed wait is too short by at most this much. */
 export const LOOK_MS = 20;
 
 export async function watchLocks(url: string): Promise<LockWatch> {
@@ -37,7 +37,7 @@ export async function watchLocks(url: string): Promise<LockWatch> {
     }
   };
   const watching = watch();
-  // Heard of by whoever stops it.
+  // `stop` reports the error.
   watching.catch(() => undefined);
   return {
     take() {

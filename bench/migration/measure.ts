@@ -1,4 +1,4 @@
-// Changes the schema step by step while the service is read and written to, and tells what was felt.
+// Runs the steps of a schema change under load, and measures readers and writer during each step.
 import { setTimeout } from "node:timers/promises";
 import { connect } from "../../db/connect.ts";
 import { BUSIEST } from "../data/registry.ts";
@@ -14,18 +14,18 @@ export interface Phase extends Reading {
   /** `before`, a step's file, `after`. */
   name: string;
   seconds: number;
-  /** How often a step was tried until it had its lock. */
+  /** Number of tries until the step got its lock. */
   tries: number;
   waits: Waits;
 }
 
 export interface Course {
   phases: Phase[];
-  /** How many rows the backfill was of. */
+  /** Number of rows of the backfill. */
   trades: number;
-  /** How many trades were written meanwhile. */
+  /** Number of trades that the writer wrote. */
   written: number;
-  /** What the changed schema gives to a service that is started afterwards: a day of a trade. */
+  /** The answer of a service started after the change: the new column of a trade. */
   served: string;
 }
 
@@ -53,7 +53,7 @@ const REQUESTS: BenchRequest[] = [
   graphql("{ allDexMarkets { nodes { pair price vol last bid ask } } }"),
 ];
 
-/** The database is of a size that is worth it, and is left changed. */
+/** Measures a schema change under load. The database keeps the change. */
 export async function migrateUnderLoad(
   databaseUrl: string,
   { seconds, log }: { seconds: number; log: (line: string) => void },
@@ -62,7 +62,7 @@ export async function migrateUnderLoad(
   const trades = await countTrades(databaseUrl);
   const service = await startService(databaseUrl, "off");
   stack.defer(() => service.stop());
-  // The first answers are planned and compiled, and are no measure of anything.
+  // Warm up: the first answers include planning and compilation.
   for (const request of REQUESTS) await askOnce(service.url, request);
 
   const writer = await startWriter(databaseUrl);

@@ -1,4 +1,4 @@
-// Clients that read both interfaces all the time, each at its own pace.
+// Clients that read both interfaces continuously.
 import { setTimeout } from "node:timers/promises";
 import type { BenchRequest } from "../load/request.ts";
 
@@ -6,17 +6,17 @@ export interface Reading {
   /** Milliseconds of each answer, by interface. */
   rest: number[];
   graphql: number[];
-  /** What was no right answer: another status than 200, errors of GraphQL, a broken connection. */
+  /** Failed requests: a status other than 200, GraphQL errors, a lost connection. */
   errors: string[];
 }
 
 export interface Readers {
-  /** What was read since this was asked last. */
+  /** The results since the last call. */
   take(): Reading;
   stop(): Promise<void>;
 }
 
-/** Between an answer and the next request of the same client: the machine is not to be full of them. */
+/** Pause of a client after each answer, so that the clients do not saturate the machine. */
 const PAUSE_MS = 25;
 
 const nothing = (): Reading => ({ rest: [], graphql: [], errors: [] });
@@ -48,7 +48,7 @@ export function startReaders(url: string, requests: BenchRequest[]): Readers {
   };
 }
 
-/** What is wrong with the answer, or undefined. */
+/** Sends a request; resolves to a description of the failure, or undefined. */
 async function complaintOf(
   url: string,
   { method, path, body }: BenchRequest,

@@ -1,4 +1,4 @@
-// What a migration under load cost, as Markdown.
+// Formats the results of a migration under load as Markdown.
 import { percentile } from "../load/statistics.ts";
 import type { Machine } from "../report/machine.ts";
 import { table } from "../report/table.ts";
@@ -13,7 +13,7 @@ export interface Context {
   seconds: number;
 }
 
-/** Application names whose waits are the writer's, and the migration's; all others are readers. */
+/** The writer's application name. All names except this and MIGRATION are readers. */
 const WRITER = "bench writer";
 
 export function migrationReport(
@@ -42,7 +42,7 @@ export function migrationReport(
       `${milliseconds(longest(phases, isReader))} of a reader, ` +
       `${milliseconds(longest(phases, (name) => name === WRITER))} of the writer, ` +
       `${milliseconds(longest(phases, (name) => name === MIGRATION))} of the migration itself. ` +
-      `Waits are looked for every ${LOOK_MS} ms.`,
+      `Waits are polled every ${LOOK_MS} ms.`,
     table(
       [
         ...["step", "seconds", "tries", "REST p50, p99, most", "GraphQL p50, p99, most", "errors"],
@@ -79,7 +79,7 @@ const row = (phase: Phase): string[] => [
 
 const isReader = (name: string): boolean => name !== WRITER && name !== MIGRATION;
 
-/** The longest wait of those whose application is so named; 0 where none was seen. */
+/** The longest wait of the matching applications; 0 if none was observed. */
 const longest = (phases: { waits: Waits }[], isOf: (name: string) => boolean): number =>
   phases
     .flatMap(({ waits }) => Object.entries(waits))

@@ -1,4 +1,4 @@
-// The steps of the worked example, as db/examples/day has them: a day for each trade.
+// Runs the steps of the worked example in db/examples/day, which adds a column with the day of each trade.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { backfill } from "../../db/backfill.ts";
@@ -19,15 +19,15 @@ export const readStep = (step: Step): Promise<string> =>
 
 const BACKFILL = { table: "dex_trade", batch: 1000, pauseMs: 20 };
 
-/** What PostgreSQL says where `lock_timeout` ran out. */
+/** PostgreSQL's SQLSTATE for an expired lock_timeout. */
 const LOCK_NOT_AVAILABLE = "55P03";
-/** After so many milliseconds the step is tried again. */
+/** Pause before the next try, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** What the connection of a step is named on the server. */
+/** The application name of the migration's connections. */
 export const MIGRATION = "bench migration";
 
-/** Does the step; resolves to how often it was tried, since a lock may not be had at once. */
+/** Runs the step, with retries if lock_timeout expires; resolves to the number of tries. */
 export async function doStep(url: string, step: Step): Promise<number> {
   const sql = await readStep(step);
   return step === "2-backfill.sql" ? fill(url, sql) : migrate(url, sql);

@@ -1,4 +1,4 @@
-// The ratios as an SVG of bars, which reads well on light and on dark.
+// Draws the ratios as an SVG bar chart for light and dark backgrounds.
 import { isReached, type Ratio } from "./goals.ts";
 
 const WIDTH = 860;
@@ -8,7 +8,7 @@ const ROW = 22;
 const HEAD = 36;
 const MARGIN = 14;
 
-// Of middling lightness, so that they stand out from white and from black.
+// Bars of medium lightness contrast with white and with black.
 const STYLE = `
   text { font: 13px system-ui, sans-serif; fill: #24292f; }
   .group { font-weight: 600; }
@@ -22,10 +22,7 @@ const STYLE = `
   }
 `;
 
-/**
- * A bar for each ratio under the name of its group, with a line at its bound. Groups have scales of
- * their own, which begin at 0.
- */
+/** Draws a bar for each ratio, by group, with a line at its bound. Each group has its own scale from 0. */
 export function ratioChart(title: string, ratios: Ratio[]): string {
   const groups = Map.groupBy(ratios, ({ group }) => group);
   const parts: string[] = [text(MARGIN, MARGIN + 12, title, "group")];

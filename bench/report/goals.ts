@@ -1,4 +1,4 @@
-// What the service is to reach: ratios of what was measured in one run, each with its bound.
+// The goals of the service: ratios of measurements in one run, each with a bound.
 import { CONTENDERS } from "../contenders.ts";
 import { WITH_TOTAL } from "../cases.ts";
 import { growthCase, sizeName, WRITING } from "../compare.ts";
@@ -9,7 +9,7 @@ export interface Ratio {
   group: string;
   name: string;
   ratio: number;
-  /** Rates are to be at least so many times the other's, times at most. */
+  /** A lower bound for ratios of rates, an upper bound for ratios of times. */
   bound: { atLeast: number } | { atMost: number };
 }
 
@@ -24,7 +24,7 @@ const DEEP = "A deep page, its time against an early one";
 const GROWTH = "A long history, its time against a short one";
 const LOAD = "Bulk load, its rate against a bare COPY of the same files";
 
-/** Every ratio that can be had from these results, in the order in which they are shown. */
+/** All ratios that these results allow, in display order. */
 export function ratiosOf(results: Results): Ratio[] {
   const { measured, bulkLoad } = results;
   const rates = new Map(measured.map((one) => [keyOf(one), one.rate]));
@@ -47,7 +47,7 @@ export function ratiosOf(results: Results): Ratio[] {
   for (const name of cases.filter((one) => one.startsWith("/"))) {
     add(REST, name, [rate(name, service), rate(name, handWritten)], { atLeast: 0.9 });
   }
-  // A total is counted by other SQL than the hand-written one: see the next but one.
+  // Pages with a total are left out, because the service counts with other SQL: see TOTAL below.
   for (const name of cases.filter((one) => isPage(one))) {
     add(GRAPHQL, name, [rate(name, service), rate(name, handWritten)], { atLeast: 0.6 });
   }
@@ -57,7 +57,7 @@ export function ratiosOf(results: Results): Ratio[] {
   for (const counted of cases.filter((one) => one.includes(WITH_TOTAL))) {
     const page = counted.replace(WITH_TOTAL, "");
     const name = page.replace(/^\w+ /, "") + (page.endsWith(WRITING) ? "" : ", at rest");
-    // The time of one is the reciprocal of its rate.
+    // The ratio of times is the inverse ratio of rates.
     add(TOTAL, name, [rate(page, service), rate(counted, service)], { atMost: 1.2 });
   }
   const [early, deep] = cases.filter((one) => one.includes("by cursor"));

@@ -1,4 +1,4 @@
-// What the benchmark ran on: machine and versions.
+// Describes the machine and the versions of a benchmark run.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
@@ -10,7 +10,7 @@ export interface Machine {
   cores: number;
   memoryGigabytes: number;
   system: string;
-  /** How many processes wanted a core on average, in the 15 minutes before. */
+  /** The load average of the 15 minutes before the run. */
   loadBefore: number;
   node: string;
   postgresql: string;
@@ -44,7 +44,7 @@ async function serverVersion(url: string): Promise<string> {
   }
 }
 
-/** As installed: the package.json beside the package's entry, or above it. */
+/** The installed version, from the package.json beside the package's entry point or above it. */
 async function versionOf(name: string): Promise<string> {
   let folder = dirname(createRequire(import.meta.url).resolve(name));
   while (folder !== dirname(folder)) {

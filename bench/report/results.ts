@@ -1,11 +1,11 @@
-// What a run has measured, and on what.
+// The results of a benchmark run.
 import type { BulkLoad } from "../bulk-load.ts";
 import type { ColdStart } from "../cold-start.ts";
 import type { Comparison } from "../compare.ts";
 import type { Machine } from "./machine.ts";
 
 export interface Results extends Comparison {
-  /** ISO 8601, of the end of the run. */
+  /** End of the run, ISO 8601. */
   at: string;
   command: string;
   machine: Machine;
@@ -14,7 +14,7 @@ export interface Results extends Comparison {
   rounds: number;
   seconds: number;
   connections: number;
-  /** What `pgbench --version` says; undefined where it is not installed. */
+  /** The output of `pgbench --version`; undefined if it is not installed. */
   pgbench: string | undefined;
   coldStart: ColdStart | undefined;
   bulkLoad: BulkLoad | undefined;

@@ -1,4 +1,4 @@
-// The results as Markdown.
+// Formats the results as Markdown.
 import { isReached, type Ratio } from "./goals.ts";
 import type { Results } from "./results.ts";
 
@@ -6,14 +6,14 @@ export function resultsTable(results: Results, ratios: Ratio[]): string {
   return [
     "# Results of the benchmark",
     facts(results),
-    "## What it is to reach",
-    table(["what", "case", "ratio", "bound", ""], ratios.map(ratioRow)),
-    "## What was measured",
-    "Answers a second are the median of the rounds; milliseconds are of all answers of all rounds. " +
-      "The last column is the processor time of the server alone, for an answer: the median of the " +
-      "rounds, without the database and the load.",
+    "## Goals",
+    table(["goal", "case", "ratio", "bound", ""], ratios.map(ratioRow)),
+    "## Measurements",
+    "Answers per second are medians of the rounds; milliseconds cover all answers of all rounds. The last " +
+      "column is the processor time per answer of the server alone, without the database and the load " +
+      "generator, as a median of the rounds.",
     table(
-      ["case", "contender", "answers a second", "median ms", "p99 ms", "µs of processor"],
+      ["case", "contender", "answers per second", "median ms", "p99 ms", "µs of processor time"],
       results.measured.map(({ case: name, contender, rate, p50, p99, cpu }) => [
         code(name),
         contender,
@@ -58,10 +58,10 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
   const lines = [
     ...memory.map(
       ({ contender, now, peak }) =>
-        `- ${contender}: ${whole(now / 1024)} MB of memory after all cases, ${whole(peak / 1024)} MB at most`,
+        `- ${contender}: ${whole(now / 1024)} MB of memory after all cases, peak ${whole(peak / 1024)} MB`,
     ),
   ];
-  if (written > 0) lines.push(`- the writer made ${whole(written)} trades meanwhile`);
+  if (written > 0) lines.push(`- the writer wrote ${whole(written)} trades`);
   if (coldStart !== undefined) {
     lines.push(
       `- from the start of the process to the first answer: REST ${whole(coldStart.rest)} ms, ` +
@@ -70,18 +70,18 @@ function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
   }
   if (bulkLoad !== undefined) {
     const peak =
-      bulkLoad.peak === undefined ? "" : `, ${whole(bulkLoad.peak / 1024)} MB of memory at most`;
+      bulkLoad.peak === undefined ? "" : `, peak memory ${whole(bulkLoad.peak / 1024)} MB`;
     lines.push(
       `- bulk load of ${whole(bulkLoad.trades)} trades: ${whole(bulkLoad.load)} a second${peak}; ` +
-        `while another is connected, ${whole(bulkLoad.loadBeside)}; ` +
-        `COPY of the same files ${whole(bulkLoad.copy)}, of files in which the derived columns stand ` +
+        `while another client is connected, ${whole(bulkLoad.loadBeside)}; ` +
+        `COPY of the same files ${whole(bulkLoad.copy)}, of files with the derived columns ` +
         `${whole(bulkLoad.copyWhole)} (medians of ${bulkLoad.rounds})`,
     );
   }
-  return lines.length === 0 ? [] : ["## Besides", lines.join("\n")];
+  return lines.length === 0 ? [] : ["## Other results", lines.join("\n")];
 }
 
-/** A table of Markdown. */
+/** Formats a Markdown table. */
 export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

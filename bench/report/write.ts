@@ -1,4 +1,4 @@
-// Writes a run's results as data, table and chart.
+// Writes the results of a run as JSON, table and chart.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ratioChart } from "./chart.ts";
@@ -6,10 +6,10 @@ import { isReached, ratiosOf } from "./goals.ts";
 import type { Results } from "./results.ts";
 import { resultsTable } from "./table.ts";
 
-/** Writes results.json, README.md and ratios.svg, and says how many bounds were reached. */
+/** Writes results.json, README.md and ratios.svg. Resolves to a summary line. */
 export async function writeResults(folder: string, results: Results): Promise<string> {
   const ratios = ratiosOf(results);
-  const title = `Ratios at ${results.trades.toLocaleString("en")} trades, with the bound of each as a line`;
+  const title = `Ratios at ${results.trades.toLocaleString("en")} trades; lines mark the bounds`;
   await mkdir(folder, { recursive: true });
   await writeFile(
     join(folder, "results.json"),

@@ -1,7 +1,6 @@
-// A bare node:http server that answers with bytes it holds: ANSWERS is a file of them, by path.
+// A bare node:http server that sends fixed bytes; ANSWERS is a JSON file of answers by path.
 //
-// It is what is left when Express is taken away: nothing that is answered by node:http can be
-// answered with less work than this.
+// It is the upper limit of any server on node:http.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { listenAndTell } from "./listen.ts";

@@ -1,4 +1,4 @@
-// What one would write by hand instead: Express 5 and `pg`, the same SQL, JSON by res.json.
+// A minimal hand-written server: Express 5 and `pg`, the same SQL, answers by res.json.
 import express, { type Response } from "express";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// Listens on a free port, and says where on standard output: bench/servers/start.ts reads it.
+// Listens on a free port and prints the URL, which bench/servers/start.ts reads.
 import type { Server } from "node:http";
 
 export function listenAndTell(server: Server): void {

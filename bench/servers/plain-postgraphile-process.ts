@@ -1,4 +1,4 @@
-// The process of the plain PostGraphile.
+// Runs the plain PostGraphile as a process.
 import { makePool } from "../../db/connect.ts";
 import { listenAndTell } from "./listen.ts";
 import { makePlainPostgraphile } from "./plain-postgraphile.ts";

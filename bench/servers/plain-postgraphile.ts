@@ -1,4 +1,4 @@
-// PostGraphile 5 as its documentation sets it up, with the same two plugins over the same schema.
+// PostGraphile 5 as in its documentation, with the same two plugins and the same schema.
 import "../../server/graphql/production.ts";
 import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
 import express from "express";
@@ -10,7 +10,7 @@ import { makeV4Preset } from "postgraphile/presets/v4";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import type { Pool } from "../../db/connect.ts";
 
-/** Not listening yet. Whoever made the pool closes it, after `release`. */
+/** Makes the server without listening. The caller closes the pool after `release`. */
 export async function makePlainPostgraphile(
   pool: Pool,
 ): Promise<{ server: Server; release: () => Promise<void> }> {

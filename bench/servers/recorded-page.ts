@@ -1,4 +1,4 @@
-// Records the SQL that a server sends: the plain PostGraphile for a page of trades.
+// Records the SQL that the plain PostGraphile sends for pages of trades.
 import { makePool, type Pool } from "../../db/connect.ts";
 import { askOnce } from "../load/client.ts";
 import type { BoundStatement } from "../load/pgbench.ts";
@@ -6,11 +6,11 @@ import type { BenchRequest } from "../load/request.ts";
 import { makePlainPostgraphile } from "./plain-postgraphile.ts";
 
 export interface RecordedPage {
-  /** The operation's. */
+  /** The name of the operation. */
   name: string;
   nodes: BoundStatement;
   count?: BoundStatement;
-  /** The fields of a node, and the columns of `nodes` that they are. */
+  /** The fields of a node, with their column numbers in `nodes`. */
   fields: { name: string; column: number; isInteger: boolean }[];
 }
 
@@ -21,7 +21,7 @@ export interface NamedRequest {
 
 const INTEGERS = ["offerId", "block", "idx"];
 
-/** The statements behind each request, in the order of the requests. */
+/** Records the statements of each request, in the order of the requests. */
 export async function recordPages(url: string, requests: NamedRequest[]): Promise<RecordedPage[]> {
   const pool = makePool(url, { role: "dex_reader", poolSize: 2 });
   const sent = recordStatements(pool, /dex_trade/);
@@ -44,7 +44,7 @@ export async function recordPages(url: string, requests: NamedRequest[]): Promis
   }
 }
 
-/** The statements of such a text that the pool sends from now on, oldest first. */
+/** A live list of the matching statements that the pool sends from now on, oldest first. */
 export function recordStatements(pool: Pool, text: RegExp): BoundStatement[] {
   const sent: BoundStatement[] = [];
   pool.on("connect", (client) => {
@@ -69,7 +69,7 @@ function asPage(name: string, sent: BoundStatement[]): RecordedPage {
   return { name, nodes, ...(count && { count }), fields: fieldsOf(nodes.text) };
 }
 
-/** Reads `__dex_trade__."lot_gem" as "3",` and the like back into fields, a line each. */
+/** Parses fields from select lines such as `__dex_trade__."lot_gem" as "3",`. */
 export function fieldsOf(select: string): RecordedPage["fields"] {
   return [...select.matchAll(/^(?:to_char\()?__dex_trade__\."(\w+)".* as "(\d+)",?$/gm)].map(
     ([, column = "", position]) => {

@@ -1,4 +1,4 @@
-// A bare Express 5 that answers with bytes it holds: ANSWERS is a file of them, by path.
+// A bare Express 5 server that sends fixed bytes; ANSWERS is a JSON file of answers by path.
 import express from "express";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

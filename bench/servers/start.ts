@@ -1,4 +1,4 @@
-// Starts what is measured, each server in a process of its own.
+// Starts each measured server as a process.
 import { spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 export interface RunningServer {
   url: string;
   pid: number;
-  /** Kilobytes of memory that the process has, and that it has had at most; undefined off Linux. */
+  /** Present and peak memory in kilobytes; undefined except on Linux. */
   memory(): Promise<{ now: number; peak: number } | undefined>;
-  /** Microseconds of processor time that all its threads have used; undefined off Linux. */
+  /** Microseconds of processor time used by all threads; undefined except on Linux. */
   processorTime(): Promise<number | undefined>;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export const PROGRAMS = {
   bareNode: pathOf("bare-node.ts"),
 };
 
-/** Starts one of the programs, and resolves once it says where it listens. */
+/** Starts one of the programs; resolves when it prints its URL. */
 export async function startServer(
   program: string,
   env: Record<string, string>,
@@ -34,20 +34,20 @@ export async function startServer(
   });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
-    let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    let output = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
     const look = (text: string): void => {
-      said += text;
-      // The service says it in a line of its log.
-      const found = /(?:LISTENS +|GraphQL +)(http:\/\/[^/\s"]+)/.exec(said)?.[1];
+      output += text;
+      // The service prints its URL in a log line.
+      const found = /(?:LISTENS +|GraphQL +)(http:\/\/[^/\s"]+)/.exec(output)?.[1];
       if (found === undefined) return;
-      // What it logs from now on is taken from it, as a collector would, and left aside.
+      // Keep reading its log, so that the pipe does not fill up.
       child.stdout.off("data", look).resume();
       resolve(found);
     };
     child.stdout.setEncoding("utf8").on("data", look);
     child.once("error", reject);
-    void ended.then(() => reject(new Error(`${program} ended before it listened: ${said}`)));
+    void ended.then(() => reject(new Error(`${program} ended before it listened: ${output}`)));
   });
   const pid = child.pid ?? 0;
   return {
@@ -57,7 +57,7 @@ export async function startServer(
     processorTime: () => processorTimeOf(pid),
     async stop() {
       child.kill("SIGTERM");
-      // The servers that are only compared have nothing to finish.
+      // The other contenders have no graceful shutdown.
       const forced = setTimeout(() => child.kill("SIGKILL"), 5000);
       await ended;
       clearTimeout(forced);
@@ -65,7 +65,7 @@ export async function startServer(
   };
 }
 
-/** Resident kilobytes of a process; undefined where the system does not say. */
+/** Present and peak resident memory of a process in kilobytes; undefined except on Linux. */
 export async function memoryOf(pid: number): Promise<{ now: number; peak: number } | undefined> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const kilobytes = (name: string): number =>
@@ -79,9 +79,9 @@ async function processorTimeOf(pid: number): Promise<number | undefined> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const nanoseconds = await Promise.all(
     threads.map(async (thread) => {
-      // "508395 337191 3": on a processor, waiting for one, and how often.
-      const said = await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8").catch(() => "");
-      return Number(said.split(" ")[0]);
+      // "508395 337191 3": nanoseconds on a processor, nanoseconds waiting for one, number of slices.
+      const stat = await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8").catch(() => "");
+      return Number(stat.split(" ")[0]);
     }),
   );
   const total = nanoseconds.reduce((sum, each) => sum + each, 0);

@@ -1,4 +1,4 @@
-// The same rows by plain inserts of complete rows, as their owner: what the door is held against.
+// Writes blocks by plain inserts of complete rows as the tables' owner, to compare with ingest.write_block.
 import type { Client } from "../../db/connect.ts";
 import type { Call } from "./door.ts";
 import type { Block, Labels } from "./exchange.ts";
@@ -57,7 +57,7 @@ export class Bare {
     return new Bare(client, marketIds, Number(newest[0]?.id ?? 0));
   }
 
-  /** The statements that write this block: one transaction where they are several. */
+  /** The statements that write this block. */
   callsFor(block: Block): Call[] {
     const { trades, offers, cancelled, number, time } = block;
     const calls: Call[] = [];
@@ -87,7 +87,7 @@ export class Bare {
     return calls;
   }
 
-  /** Sends them. */
+  /** Runs the statements of a block, in one transaction. */
   async write(calls: Call[]): Promise<void> {
     if (calls.length > 1) await this.#client.query("begin");
     for (const call of calls) await this.#client.query(call);

@@ -1,4 +1,4 @@
-// Writes by the door, as an indexer does with each block and a loader with many.
+// Writes blocks through the functions of ingest, one by one like an indexer or many at once like the loader.
 import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
 import { from as copyFrom } from "pg-copy-streams";
@@ -27,7 +27,7 @@ export interface Call {
   values: unknown[];
 }
 
-/** The call that writes this block, with everything in it that is not the database's work done. */
+/** The call that writes this block, with its JSON already serialised, so that this is not timed. */
 export const callFor = (block: Block): Call => ({
   name: "write_block",
   text: "select ingest.write_block($1, $2, null, null, $3, $4, $5)",
@@ -45,10 +45,10 @@ function asGiven(row: Labels): object {
   return given;
 }
 
-/** So many blocks are staged and written at once. */
+/** Number of blocks staged and written at once. */
 const CHUNK = 5_000;
 
-/** Writes full blocks until there are so many trades, through the staging tables. */
+/** Writes full blocks with this number of trades through the staging tables. */
 export async function fill(client: Client, exchange: Exchange, trades: number): Promise<void> {
   for (let left = trades / FULL.trades; left > 0; left -= CHUNK) {
     const blocks = Array.from({ length: Math.min(left, CHUNK) }, () => exchange.next(FULL));
@@ -76,7 +76,7 @@ async function stage(client: Client, blocks: Block[]): Promise<void> {
     }),
   );
   await copy(client, OFFER_COLUMNS, offers);
-  // Of offers that were staged before.
+  // The remaining cancellations concern offers of earlier chunks.
   await copy(
     client,
     "staged_cancellation (offer_id, block)",

@@ -1,9 +1,8 @@
-// An exchange that goes on for ever at the same pace: each block a function of those before it, so that
-// a history that is ten times as long differs in nothing else.
+// A deterministic exchange with a constant rate, so that histories differ only in their length.
 import { pairHash } from "../../db/load/checksum.ts";
 import { addressOf } from "../../db/simulate/identity.ts";
 
-/** What a block has, and how many seconds after the one before it it comes. */
+/** The content of a block, and the seconds since the previous block. */
 export interface Shape {
   trades: number;
   offers: number;
@@ -11,12 +10,12 @@ export interface Shape {
   seconds: number;
 }
 
-/** The blocks of the history, and those that are written behind it: 28,800 trades a day by each. */
+/** The blocks of the history, and those written after it. With trades, each shape gives 28,800 trades a day. */
 export const FULL: Shape = { trades: 20, offers: 15, cancellations: 8, seconds: 60 };
 export const SINGLE: Shape = { trades: 1, offers: 0, cancellations: 0, seconds: 3 };
 export const EMPTY: Shape = { trades: 0, offers: 0, cancellations: 0, seconds: 12 };
 
-/** As the door takes it: the columns of the CSV files. */
+/** The input of ingest.write_block: the columns of the CSV files. */
 export interface GivenOffer {
   id: number;
   pair: string;
@@ -34,7 +33,7 @@ export interface GivenTrade extends Omit<GivenOffer, "id"> {
   idx: number;
 }
 
-/** What the database derives: a bare insert is given it. */
+/** The derived columns, which plain inserts need. */
 export interface Labels {
   market: Market;
   sells: boolean;
@@ -67,7 +66,7 @@ const QUOTE = "QUOTE";
 const numbered = (count: number, name: string): string[] =>
   Array.from({ length: count }, (_, n) => addressOf(`${name} ${n}`));
 
-/** Market 0 has a third of all trades. */
+/** A third of all trades are in market 0. */
 export const MARKETS: Market[] = Array.from({ length: 50 }, (_, n) => ({
   base: `BASE${n}`,
   quote: QUOTE,
@@ -77,10 +76,10 @@ export const MARKETS: Market[] = Array.from({ length: 50 }, (_, n) => ({
 const MAKERS = numbered(3_000, "maker");
 const TAKERS = numbered(20_000, "taker");
 
-/** Of each 15 offers 7 are taken whole, by the 20 trades of a block; the others are cancelled. */
+/** Of every 15 offers the 20 trades of a block take 7 completely; the other 8 are cancelled. */
 const OFFERS = 15;
 const TAKEN = 7;
-/** So many blocks long an offer stands, about. Until then trades are of offers that are not recorded. */
+/** Approximate lifetime of an offer in blocks. Trades before it take offers that are not recorded. */
 const STANDING_BLOCKS = 20;
 const START = Date.parse("2026-01-01T00:00:00Z");
 const UNIT = 10n ** 18n;
@@ -90,7 +89,7 @@ export class Exchange {
   #number = 0;
   #time = START;
   #offerId = 0;
-  /** The offers that full blocks take from, and those that stand until they are cancelled. */
+  /** The offers that trades of full blocks take, and those that are cancelled. */
   #taken: Offer[] = [];
   #standing: Offer[] = [];
 
@@ -121,7 +120,7 @@ export class Exchange {
     };
   }
 
-  /** Where it is, to go on from there again: what was written since is taken back. */
+  /** Saves the state; the returned function restores it, after ingest.take_back. */
   save(): () => void {
     const [state, number, time, offerId] = [this.#state, this.#number, this.#time, this.#offerId];
     const copies = structuredClone([this.#taken, this.#standing]);
@@ -156,7 +155,7 @@ export class Exchange {
     const base = BigInt(this.#random(1e9)) * 10n ** 10n + BigInt(this.#random(1e9)) + 1n;
     const quote = base * 2n + BigInt(this.#random(1e6)) * 10n ** 10n;
     const [lotShare, bidShare] = sells ? [base, quote] : [quote, base];
-    // Twenty in each seven.
+    // Seven offers have twenty shares.
     const taken = this.#offerId % OFFERS === 0 ? 2 : 3;
     const shares = this.#offerId % OFFERS < TAKEN ? taken : 1000;
     const [lotGem, bidGem] = sells
@@ -168,13 +167,13 @@ export class Exchange {
       ...{ lot_gem: lotGem, lot_amt: decimal(lotShare * BigInt(shares)) },
       ...{ bid_gem: bidGem, bid_amt: decimal(bidShare * BigInt(shares)) },
       ...{ tx: this.#hash(), market, sells },
-      // Half away from zero, as the database rounds.
+      // Rounded half away from zero, like in the database.
       price: decimal((2n * quote * UNIT + base) / (2n * base)),
     };
     return { given, lotShare, bidShare, sharesLeft: shares };
   }
 
-  /** An integer from 0 to below the bound: mulberry32. */
+  /** A random integer from 0 to below the bound (mulberry32). */
   #random(bound: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

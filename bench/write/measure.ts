@@ -1,4 +1,4 @@
-// What writing costs on one PostgreSQL: by the door and by plain inserts, behind a long and a short history.
+// Measures writes on one PostgreSQL: through ingest and by plain inserts, after a long and a short history.
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { addressOf } from "../../db/simulate/identity.ts";
 import { openDatabase, type BenchServer } from "../data/server.ts";
@@ -20,7 +20,7 @@ type Log = (line: string) => void;
 
 const TRADES_ALONE: Shape = { trades: 20, offers: 0, cancellations: 0, seconds: 60 };
 
-/** An exchange, and the connection by which it is written. */
+/** An exchange with its database connections. */
 interface Side {
   exchange: Exchange;
   writer: Client;
@@ -88,7 +88,7 @@ async function openSide(server: BenchServer, name: string): Promise<Side> {
   return { exchange: new Exchange(1), writer, owner, close };
 }
 
-/** Where nothing is timed, no commit waits for the disk. */
+/** Writes blocks that are not timed, so commits do not wait for the disk. */
 async function writeLive({ exchange, writer }: Side, shape: Shape, blocks: number): Promise<void> {
   await writer.query("set synchronous_commit = off");
   for (let made = 0; made < blocks; made += 1) await writer.query(callFor(exchange.next(shape)));
@@ -98,7 +98,7 @@ async function writeLive({ exchange, writer }: Side, shape: Shape, blocks: numbe
 const blocksOf = ({ exchange }: Side, shape: Shape, count: number): Block[] =>
   Array.from({ length: count }, () => exchange.next(shape));
 
-/** Milliseconds a block of each turn, by what was written where; the first round warms up. */
+/** Milliseconds per block of each turn, by kind of block and database. The first round is a warm-up. */
 async function takeTurns(
   { many, few, bare }: { many: Side; few: Side; bare: Bare },
   rounds: number,
@@ -140,7 +140,7 @@ interface Explained {
   Plan: { "Shared Hit Blocks": number; "Shared Read Blocks": number };
 }
 
-/** The pages that are looked at for this call, those of the statements within it included. */
+/** The page accesses of a call, including those of the statements in the function. */
 async function pagesOfCall(client: Client, { text, values }: Omit<Call, "name">): Promise<number> {
   const { rows } = await client.query<{ "QUERY PLAN": [Explained] }>(
     `explain (analyze, buffers, format json) ${text}`,
@@ -153,7 +153,7 @@ async function pagesOfCall(client: Client, { text, values }: Omit<Call, "name">)
 
 const EXPLAINED = 40;
 
-/** Means, of so many blocks of each shape. */
+/** Mean page accesses per block, by kind of block and database. */
 async function pagesOf(sides: { many: Side; few: Side }): Promise<Pages> {
   const pages: Pages = {};
   for (const { name, shape } of TURNS) {
@@ -202,7 +202,7 @@ async function measureGrowth(side: Side): Promise<Growth> {
 
 const WAL_BLOCKS = 250;
 
-/** Bytes a trade: right behind a checkpoint, when pages are logged whole, and without whole pages. */
+/** Bytes of write-ahead log per trade: right after a checkpoint with full page images, and without them. */
 async function measureWal(server: BenchServer, side: Side): Promise<Wal> {
   const admin = await connect(server.url);
   try {
@@ -232,7 +232,7 @@ async function measureWal(server: BenchServer, side: Side): Promise<Wal> {
   }
 }
 
-/** Written in blocks of 20 and taken back; the exchange goes on behind the gap. */
+/** Writes trades in blocks of 20 and takes them back, once for the time and once for the page accesses. */
 async function takeBack(side: Side, trades: number): Promise<TakenBack> {
   const { rows } = await side.writer.query<{ block: number }>("select block from dex_head");
   const call = (): Omit<Call, "name"> => ({
@@ -251,7 +251,7 @@ async function takeBack(side: Side, trades: number): Promise<TakenBack> {
   return { trades, milliseconds: milliseconds / trades, pages: pages / trades };
 }
 
-/** The token of a market with many trades takes another symbol. */
+/** Changes the symbol of a token with many trades, in a transaction that is rolled back. */
 async function rename({ writer, owner }: Side): Promise<Server["renamed"]> {
   const market = MARKETS[1];
   const { rows } = await owner.query<{ count: number }>(
@@ -272,7 +272,7 @@ async function rename({ writer, owner }: Side): Promise<Server["renamed"]> {
 
 const EVERY = 100;
 
-/** Tokens and pairs that are never traded. Milliseconds and pages of one pair, the last of them. */
+/** Registers pairs that are never traded. Returns milliseconds and pages per pair, of the last ones. */
 async function registerQuietPairs({ writer }: Side, pairs: number): Promise<Server["registered"]> {
   const one = async (n: number): Promise<void> => {
     await writer.query(PAIR_CALL, [addressOf(`quiet ${n}`), addressOf("QUOTE")]);

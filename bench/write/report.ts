@@ -1,4 +1,4 @@
-// What writing costs, as Markdown: the bounds, and what they are made of.
+// Formats the results of `npm run bench:write` as Markdown.
 import { median } from "../load/statistics.ts";
 import { table } from "../report/table.ts";
 import type { Server, Times, WriteResults } from "./results.ts";
@@ -11,7 +11,7 @@ export interface Bound {
   isReached: boolean;
 }
 
-/** What is to be reached, and what was. */
+/** The bounds, with the measured values. */
 export function boundsOf(server: Server): Bound[] {
   const { growth, writtenLive, wal, takenBack, renamed } = server;
   const bytes = (name: string, value: number, most: number): Bound => ({
@@ -65,19 +65,19 @@ export function boundsOf(server: Server): Bound[] {
 export function writeReport(results: WriteResults): string {
   const { machine, servers } = results;
   const parts = [
-    "# What writing costs",
+    "# Cost of writes",
     [
       `- ${results.at}, by \`${results.command}\``,
       `- ${whole(results.trades)} trades of history, and ${whole(results.fewTrades)}, at the same pace: ` +
         "a block each minute, of 20 trades, 15 offers and 8 cancellations, in 50 markets",
-      `- medians of ${results.rounds} turns, which alternate, of 20 full or 40 other blocks each`,
+      `- medians of ${results.rounds} alternating turns, each of 20 full or 40 other blocks`,
       `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
         "client and database share them",
       `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
         (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
       `- Node ${machine.node}, PostgreSQL ${servers.map((server) => server.postgresql).join(" and ")}`,
     ].join("\n"),
-    "## What it is to reach",
+    "## Goals",
     boundsTable(servers),
   ];
   for (const server of servers) parts.push(`## PostgreSQL ${server.postgresql}`, details(server));
@@ -88,7 +88,7 @@ function boundsTable(servers: Server[]): string {
   const columns = servers.map(boundsOf);
   const shown = ({ value, isReached }: Bound): string => (isReached ? value : `**${value}**`);
   return table(
-    ["what", "bound", ...servers.map(({ postgresql }) => postgresql)],
+    ["goal", "bound", ...servers.map(({ postgresql }) => postgresql)],
     (columns[0] ?? []).map(({ name, bound }, row) => [
       ...[name, bound],
       ...columns.map((bounds) => (bounds[row] === undefined ? "" : shown(bounds[row]))),
@@ -130,12 +130,12 @@ function details(server: Server): string {
       ]),
     ),
     [
-      `- write-ahead log a trade: ${whole(wal.tradesAlone)} bytes in blocks of 20 trades, ` +
-        `${whole(wal.block)} with 15 offers and 8 cancellations in each, of ${whole(wal.trades)} trades, ` +
-        "with `full_page_writes = off`; with it on, of the first trades behind a checkpoint, " +
-        `${whole(wal.behindCheckpoint)}: what a checkpoint adds depends on how seldom they are`,
+      `- write-ahead log per trade: ${whole(wal.tradesAlone)} bytes in blocks of 20 trades, ` +
+        `${whole(wal.block)} with 15 offers and 8 cancellations in each block, over ${whole(wal.trades)} ` +
+        "trades with `full_page_writes = off`; with `full_page_writes = on`, right after a checkpoint, " +
+        `${whole(wal.behindCheckpoint)} (the share of a checkpoint depends on their frequency)`,
       `- renaming a token of ${whole(renamed.trades)} trades writes ${whole(renamed.touched)} of them, ` +
-        `in ${renamed.milliseconds.toFixed(3)} ms each`,
+        `${renamed.milliseconds.toFixed(3)} ms each`,
       `- registering a pair without trades, the last of ${whole(registered.pairs)}: ` +
         `${registered.milliseconds.toFixed(2)} ms, ${whole(registered.pages)} pages`,
     ].join("\n"),

@@ -1,31 +1,31 @@
-// What a run has measured of writing, and on what.
+// The results of `npm run bench:write`.
 import type { Machine } from "../report/machine.ts";
 
-/** Milliseconds a block, of each turn, by what was written where. */
+/** Milliseconds per block of each turn, by the names of turns.ts. */
 export type Times = Record<string, number[]>;
 
-/** Pages of 8 kB a block, the mean, by the same names. */
+/** Mean accesses to 8 kB pages per block, by the same names. */
 export type Pages = Record<string, number>;
 
-/** Bytes of dex_trade for each of so many trades. */
+/** Bytes of dex_trade per trade. */
 export interface Growth {
   trades: number;
   indexes: number;
   all: number;
 }
 
-/** Bytes of write-ahead log a trade, of so many trades in blocks of 20. */
+/** Bytes of write-ahead log per trade, in blocks of 20 trades. */
 export interface Wal {
   trades: number;
-  /** Of blocks with 15 offers and 8 cancellations, right behind a checkpoint. */
+  /** With 15 offers and 8 cancellations per block, right after a checkpoint. */
   behindCheckpoint: number;
-  /** Of the same without the pages that are logged whole for it. */
+  /** The same without full page images. */
   block: number;
-  /** Of blocks that have trades alone, without such pages. */
+  /** With trades alone, without full page images. */
   tradesAlone: number;
 }
 
-/** Milliseconds and pages for each of so many trades that were taken back at once. */
+/** Milliseconds and pages per trade, of trades that were taken back in one call. */
 export interface TakenBack {
   trades: number;
   milliseconds: number;
@@ -34,25 +34,25 @@ export interface TakenBack {
 
 export interface Server {
   postgresql: string;
-  /** The smaller history, which was written block by block. */
+  /** The short history, written block by block. */
   writtenLive: Growth;
-  /** Behind the larger one. */
+  /** After the long history. */
   growth: Growth;
   wal: Wal;
   times: Times;
   pages: Pages;
   takenBack: TakenBack[];
-  /** A token of so many trades: how many rows were written, and milliseconds a trade. */
+  /** Renaming a token: its trades, the rows written, and milliseconds per trade. */
   renamed: { trades: number; touched: number; milliseconds: number };
-  /** Pairs that are never traded: milliseconds and pages of one, when there are so many. */
+  /** Registering one more pair without trades beside this number of them. */
   registered: { pairs: number; milliseconds: number; pages: number };
-  /** The same as times and pages, with these pairs there. */
+  /** Times and pages with these pairs registered. */
   timesBesideQuiet: Times;
   pagesBesideQuiet: Pages;
 }
 
 export interface WriteResults {
-  /** ISO 8601, of the end of the run. */
+  /** End of the run, ISO 8601. */
   at: string;
   command: string;
   machine: Machine;

@@ -1,4 +1,4 @@
-// A PostgreSQL of some version, with new data: what is measured is what the schema makes now.
+// Starts a PostgreSQL of a given version on a new data directory.
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import {
 import { initialiseOther, openOther } from "../../test/other-postgres.ts";
 import type { BenchServer } from "../data/server.ts";
 
-/** What a database of some size is given; that no checkpoint comes by itself, the report says. */
+/** Settings for a large database, without timed checkpoints. */
 const SETTINGS: Record<string, string> = {
   shared_buffers: "2GB",
   max_wal_size: "16GB",
@@ -23,7 +23,7 @@ const SETTINGS: Record<string, string> = {
   random_page_cost: "1.1",
 };
 
-/** Of the programs in this folder, or the embedded one. It is gone when it is stopped. */
+/** Starts the server with the programs of this folder, or the embedded one. `stop` deletes its data. */
 export async function startNew(programs: string | undefined): Promise<BenchServer> {
   const folder = await mkdtemp(join(tmpdir(), "dex-bench-write-"));
   await chmod(folder, 0o755);
@@ -34,7 +34,7 @@ export async function startNew(programs: string | undefined): Promise<BenchServe
     await stopServer(cluster);
     await rm(folder, { recursive: true, force: true });
   };
-  // The server is in a session of its own, so whoever stops the run does not reach it.
+  // The server runs in its own session, which the terminal's signals do not reach.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void stop().finally(() => process.exit(1)));
   }
@@ -51,7 +51,7 @@ export async function startNew(programs: string | undefined): Promise<BenchServe
   }
 }
 
-/** A database that is the same to the byte, which nobody may be connected to meanwhile. */
+/** Copies a database file by file; it must have no connections. */
 export async function copyDatabase(server: BenchServer, name: string, copy: string): Promise<void> {
   const admin = await connect(server.url);
   try {

@@ -1,32 +1,30 @@
-// What a database's catalogs say of its schemas: each object with all that a migration can say of it.
+// Reads the objects of a database's schemas from its catalogs, with every property that a migration can set.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../connect.ts";
 
-/** Something that a migration makes, and what there is to know of it. */
 export interface CatalogObject {
-  /** Such as `view`. */
+  /** For example `view`. */
   kind: string;
-  /** Such as `public.dex_market`. */
+  /** For example `public.dex_market`. */
   name: string;
-  /** The name of what it is a part of, such as a column's table; null where it stands by itself. */
+  /** The name of the containing object, such as a column's table; null if there is none. */
   partOf: string | null;
-  /** Its comment, owner, grants, definition and so on; null where it has none. */
+  /** Comment, owner, grants, definition and so on; null for a missing one. */
   facts: Record<string, unknown>;
 }
 
 const FOLDER = fileURLToPath(new URL("./catalog", import.meta.url));
 
-/** The kinds of objects, a file each; what others are part of comes first. */
+/** One file for each kind of object; containing objects come first. */
 const FILES = [
   ...["schemas", "relations", "types", "functions", "columns", "sequences", "constraints"],
   ...["indexes", "statistics", "triggers", "event-triggers", "rules", "policies", "rights"],
 ];
 
 /**
- * The objects of these schemas, and what the roles may do with the database; without what belongs to
- * an extension. Of the grants, those to the three roles, to the owner and to everybody: whom else
- * somebody lets read is theirs to decide.
+ * The objects of these schemas and the rights on the database, without objects of extensions. Lists only
+ * grants to the three roles, the owner and PUBLIC; grants to other roles are the site's decision.
  */
 export async function readCatalog(db: Database, schemas: string[]): Promise<CatalogObject[]> {
   const found: CatalogObject[] = [];

@@ -1,4 +1,4 @@
-// Every check of a database, one after the other.
+// Runs all checks of a database.
 import { committedMigrations } from "../committed.ts";
 import { connect, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
@@ -18,38 +18,38 @@ import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
 import { applyOnly, makeShadow, type Shadow } from "./shadow.ts";
 
-/** The schemas that our migrations make, and that are compared. */
+/** The schemas of our migrations; these are compared. */
 export const OUR_SCHEMAS = ["public", "dex_private", "ingest"];
 
 export interface CheckOptions {
-  /** Its login may become dex_owner. */
+  /** The database; its login may become dex_owner. */
   url: string;
   shadow: ShadowUrls;
   /** The schemas that GraphQL shows. */
   exposed: string[];
-  /** Looks at a database that the migrations have just made: what follows from them is tracked elsewhere. */
+  /** Checks tracked files, such as the SDL, against a database with all committed migrations. */
   checkMade: (url: string) => Promise<Finding[]>;
-  /** Hears of the shadow, so that it can be dropped where the check is broken off. */
+  /** Called with the shadow database, so that the caller can drop it if the check is interrupted. */
   onShadow?: (shadow: Shadow) => void;
 }
 
 export interface CheckResult {
-  /** The schemas that were compared with what the migrations make. */
+  /** The schemas that were compared with the migrations. */
   compared: string[];
-  /** The schemas in which everything that clients see needs a comment. */
+  /** The schemas in which every published object needs a comment. */
   exposed: string[];
-  /** How many migrations there are, and how many of them the database has. */
+  /** Number of committed migrations, and of those that the database has. */
   migrations: { committed: number; applied: number };
   findings: Finding[];
-  /** The objects that a site has added to ours, and says so by a tag; they are not compared. */
+  /** Objects that a site has added and tagged as @addition; they are not compared. */
   additions: string[];
-  /** What is no fault, and worth knowing: publications, and the logins of the roles. */
+  /** Information that is not a fault: publications, and the logins of the roles. */
   notes: string[];
-  /** What was not checked, and why. */
+  /** Checks that were skipped, with the reason. */
   skipped: string[];
 }
 
-/** What is read of the database itself, at one moment. */
+/** The state of the checked database, read in one snapshot. */
 interface Live {
   recorded: { filename: string; hash: string }[];
   catalog: CatalogObject[];
@@ -59,8 +59,8 @@ interface Live {
 }
 
 /**
- * Checks the database, reading only, against a shadow that is made for it and dropped. Throws where it
- * could not be checked: it does not answer, has no roles, or no shadow can be made.
+ * Checks the database, without writing to it, against a temporary shadow database. Throws if the check is
+ * impossible: the database does not answer, the roles are missing, or the shadow cannot be created.
  */
 export async function checkDatabase(options: CheckOptions): Promise<CheckResult> {
   const { url, exposed, checkMade } = options;
@@ -81,15 +81,15 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
     skipped: [],
   };
   if (changed.length > 0) {
-    result.skipped.push("drift and the SDL: the committed migrations are not what was committed");
+    result.skipped.push("drift and the SDL: committed migrations have been changed");
   } else {
     const shadow = await makeShadow(options.shadow);
     options.onShadow?.(shadow);
     try {
       if (foreign.length > 0) {
-        result.skipped.push("drift: the database was migrated by other migrations than these");
+        result.skipped.push("drift: the database has other migrations than this checkout");
       } else {
-        // As far as the database is, so that what it lacks is not told of as drift besides.
+        // Only up to the database's last migration, so that pending ones are not reported as drift too.
         await applyOnly(
           shadow.url,
           reached.map(({ file }) => file),
@@ -137,15 +137,16 @@ async function readIntended(url: string, version: string): Promise<CatalogObject
     const shadowVersion = await majorVersion(db);
     if (shadowVersion !== version) {
       throw new Error(
-        `The shadow is on PostgreSQL ${shadowVersion} and the database on ${version}, which write ` +
-          "definitions differently: give a SHADOW_DATABASE_URL and ROOT_DATABASE_URL of the same version",
+        `The shadow database is on PostgreSQL ${shadowVersion} and the database on ${version}, which format ` +
+          "definitions differently: set SHADOW_DATABASE_URL and ROOT_DATABASE_URL to a server of the same " +
+          "version",
       );
     }
     return readCatalog(db, OUR_SCHEMAS);
   });
 }
 
-/** Reads in one snapshot, with every name written out with its schema. */
+/** Reads in one snapshot, with an empty search_path so that every name includes its schema. */
 async function atOneMoment<T>(url: string, read: (db: Client) => Promise<T>): Promise<T> {
   const client = await connect(url, { role: "dex_owner" });
   try {

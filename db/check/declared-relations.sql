@@ -1,5 +1,5 @@
--- The relations that dex_owner's tables and views in the schemas $1 declare, by a foreign key or by the
--- smart tag @foreignKey: of which object, by which columns.
+-- The relations of dex_owner's tables and views in the schemas $1: the object and the columns of each foreign
+-- key and each smart tag @foreignKey.
 select
   relation.oid::integer as oid,
   relation.relkind = 'v' as "isView",
@@ -19,7 +19,7 @@ join pg_namespace as schema on schema.oid = relation.relnamespace
 where schema.nspname = any ($1)
   and relation.relowner = 'dex_owner'::regrole
   and con.contype = 'f'
-  -- Of a partition, its table declares it.
+  -- A partition inherits the constraint of its table.
   and con.conparentid = 0
 union all
 select

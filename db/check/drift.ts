@@ -1,24 +1,21 @@
-// How the schema of a database differs from the one that its migrations make, object by object.
+// Compares the schema of a database with the schema that its migrations make, object by object.
 import type { CommittedMigration } from "../committed.ts";
 import type { CatalogObject } from "./catalog.ts";
 import type { Finding } from "./finding.ts";
 
 export interface Drift {
   findings: Finding[];
-  /** What a site has added and says so. */
+  /** Objects that a site has added and tagged as such. */
   additions: string[];
 }
 
-/** A comment that begins with this says that a site has added the object itself. */
+/** The tag of an object that a site has added. */
 const ADDITION = /^@addition\b/m;
 
-/** Longer values are shown by the first line that differs. */
+/** Of a longer value only the first differing line is shown. */
 const SHOWN_LENGTH = 100;
 
-/**
- * What the one catalog has that the other has not. Of what is missing, or is there in excess, the
- * parts are not told of besides.
- */
+/** Compares two catalogs. Does not list the parts of a missing or additional object. */
 export function findDrift(
   live: CatalogObject[],
   intended: CatalogObject[],
@@ -37,7 +34,7 @@ export function findDrift(
       check: "drift",
       object: key(object),
       problem: "it is missing",
-      remedy: `Make it again, by the statements of the migrations${made(object)}.`,
+      remedy: `Create it again with the statements of the migrations${made(object)}.`,
     });
   }
   for (const object of withoutParts(live.filter((other) => !intendedByKey.has(key(other))))) {
@@ -49,12 +46,12 @@ export function findDrift(
     findings.push({
       check: "drift",
       object: key(object),
-      problem: "no migration makes it",
+      problem: "no migration creates it",
       remedy: isHalfMade(object)
-        ? "It was broken off while it was made, and serves nobody: `npm run db:migrate` drops it where " +
-          "a migration that waits makes it again; else `drop index concurrently` it."
-        : "Drop it, or make it by a migration. What a site adds for itself belongs in a schema of " +
-          "its own, or has a comment that begins with @addition.",
+        ? "Its creation was interrupted and it is invalid: `npm run db:migrate` drops it if a pending " +
+          "migration creates it; otherwise drop it with `drop index concurrently`."
+        : "Drop it, or create it in a migration. Put a site's own objects into a schema of their own, or " +
+          "begin their comments with @addition.",
     });
   }
   for (const object of live) {
@@ -71,22 +68,20 @@ export function findDrift(
         .map((fact) => difference(fact, object.facts[fact], wanted.facts[fact]))
         .join("; "),
       remedy:
-        `Bring it back to what the migrations make of it${made(object, facts)}, or make the change by a ` +
+        `Restore the definition of the migrations${made(object, facts)}, or make the change in a ` +
         "migration." +
-        (isHalfMade(object)
-          ? " An index that was broken off while it was made is mended by `reindex index concurrently`."
-          : ""),
+        (isHalfMade(object) ? " Repair an invalid index with `reindex index concurrently`." : ""),
     });
   }
   return { findings, additions };
 }
 
-/** An index made concurrently that was broken off. */
+/** Whether it is an invalid index, left by an interrupted `create index concurrently`. */
 function isHalfMade({ kind, facts }: CatalogObject): boolean {
   return kind === "index" && facts["state"] === "invalid";
 }
 
-/** Without the objects that are a part of another of these. */
+/** Removes the objects that are part of another of these objects. */
 function withoutParts(objects: CatalogObject[]): CatalogObject[] {
   const names = new Set(objects.map((object) => object.name));
   return objects.filter((object) => object.partOf === null || !names.has(object.partOf));
@@ -98,24 +93,26 @@ function isEqual(one: unknown, other: unknown): boolean {
 
 function difference(fact: string, live: unknown, wanted: unknown): string {
   if (Array.isArray(live ?? []) && Array.isArray(wanted ?? [])) {
-    const [has, ought] = [(live ?? []) as unknown[], (wanted ?? []) as unknown[]];
-    const excess = has.filter((one) => !ought.includes(one));
-    const lacks = ought.filter((one) => !has.includes(one));
+    const [actual, expected] = [(live ?? []) as unknown[], (wanted ?? []) as unknown[]];
+    const additional = actual.filter((one) => !expected.includes(one));
+    const missing = expected.filter((one) => !actual.includes(one));
     return [
-      ...(excess.length > 0 ? [`its ${fact} have ${excess.join(", ")} in excess`] : []),
-      ...(lacks.length > 0 ? [`its ${fact} lack ${lacks.join(", ")}`] : []),
+      ...(additional.length > 0
+        ? [`its ${fact} have the additional ${additional.join(", ")}`]
+        : []),
+      ...(missing.length > 0 ? [`its ${fact} lack ${missing.join(", ")}`] : []),
     ].join(" and ");
   }
-  const [has, ought] = [shown(live), shown(wanted)];
-  if (isShort(has) && isShort(ought)) {
-    return `its ${fact} is ${has}, where the migrations make it ${ought}`;
+  const [actual, expected] = [shown(live), shown(wanted)];
+  if (isShort(actual) && isShort(expected)) {
+    return `its ${fact} is ${actual}, but ${expected} in the migrations`;
   }
-  const [lines, wantedLines] = [has.split("\n"), ought.split("\n")];
+  const [lines, wantedLines] = [actual.split("\n"), expected.split("\n")];
   const first = lines.findIndex((line, index) => line !== wantedLines[index]);
   const line = first === -1 ? lines.length : first;
   return (
-    `its ${fact} differs from line ${line + 1} on: ${quoted(lines[line])}, where the ` +
-    `migrations have ${quoted(wantedLines[line])}`
+    `its ${fact} differs from line ${line + 1} on: ${quoted(lines[line])}, but ` +
+    `${quoted(wantedLines[line])} in the migrations`
   );
 }
 
@@ -134,10 +131,10 @@ function quoted(line: string | undefined): string {
   return `\`${text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text}\``;
 }
 
-/** Of what has no name of its own in a statement, the statement is its table's. */
+/** Kinds that are created by a statement on their table. */
 const WITHIN_TABLE = ["column", "constraint"];
 
-/** Where to read how it is made: the last migrations that create or alter it, or comment on it. */
+/** The last migrations that create, alter or comment on the object, as a reference for the user. */
 function whereMade(
   object: CatalogObject,
   migrations: CommittedMigration[],

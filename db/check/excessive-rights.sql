@@ -1,6 +1,6 @@
--- The rights beyond reading: all of dex_reader's and, in the schemas $1, of dex_writer's, of those that
--- other roles were granted, and of what everybody (public) may execute; whatever way they come by. What
--- the logins of dex_reader are besides. Without superusers, owners, and what belongs to an extension.
+-- Rights beyond reading: those of dex_reader anywhere; in the schemas $1 those of dex_writer, those granted
+-- to other roles, and functions that PUBLIC may execute. Includes inherited rights, and the attributes and
+-- memberships of dex_reader's logins. Excludes superusers, owners, and objects of extensions.
 with recursive member_of as (
   select
     membership.member,
@@ -13,7 +13,8 @@ with recursive member_of as (
   from member_of
   join pg_auth_members as membership on membership.member = member_of.roleid
 ),
--- As the service's. Who owns the database, or looks now, is its DBA and becomes all three.
+-- Logins of dex_reader, such as the service's. The owner of the database and the present login are the DBA's,
+-- who has all three roles.
 readers as (
   select
     pg_roles.oid,
@@ -63,7 +64,7 @@ functions as (
     function.oid,
     function.proowner,
     function.proacl,
-    -- It can do what its owner can. A trigger's is not called.
+    -- A security definer function has the rights of its owner. Clients cannot call trigger functions.
     function.prosecdef
       and function.provolatile = 'v'
       and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype) as writes,
@@ -82,7 +83,7 @@ functions as (
     )
 ),
 found as (
-  -- Of tables and views, whole or by columns.
+  -- On tables and views, whole or by column.
   select
     ours.rolname as role,
     kind.of_right || ' on ' || relations.name as right,
@@ -138,7 +139,7 @@ found as (
   where has_function_privilege('public', functions.oid, 'execute')
     and functions.nspname = any ($1)
   union all
-  -- What dex_owner is yet to make. What is granted in a schema adds to what is granted in all.
+  -- On future functions of dex_owner. Default privileges of a schema add to the global ones.
   select
     'public',
     'execute on new functions of dex_owner' || coalesce(' in ' || quote_ident(schema.nspname), ''),
@@ -172,7 +173,7 @@ found as (
   left join pg_namespace as schema on schema.oid = new_function.schema
   cross join lateral aclexplode(new_function.acl) as granted
   where granted.grantee = 0
-    -- Until the baseline is applied, dex_owner has made none.
+    -- Before the baseline is applied, dex_owner has no functions.
     and exists (
       select
       from pg_proc as made
@@ -188,7 +189,7 @@ found as (
   cross join unnest(array['create', 'temporary']) as kind (of_right)
   where has_database_privilege(ours.oid, current_database(), kind.of_right)
   union all
-  -- What it can do as another.
+  -- Memberships in other roles.
   select
     ours.rolname,
     'membership in ' || quote_ident(other.rolname),
@@ -252,7 +253,7 @@ found as (
   where setting.setrole in ('dex_owner'::regrole, 'dex_writer'::regrole, 'dex_reader'::regrole)
     and (setting.setdatabase = 0 or database.datname = current_database())
   union all
-  -- Other roles, where they were granted it themselves.
+  -- Direct grants to other roles.
   select
     grantee.rolname,
     lower(granted.privilege_type) || ' on ' || relations.name,
@@ -263,7 +264,7 @@ found as (
   join pg_roles as grantee on grantee.oid = granted.grantee
   where granted.grantee <> relations.relowner
     and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
-    -- To refer to our tables from its own is a site's right.
+    -- A site may reference our tables from its own.
     and granted.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
   union all
   select
@@ -291,7 +292,7 @@ found as (
     and granted.grantee <> functions.proowner
     and grantee.rolname not in ('dex_owner', 'dex_writer', 'dex_reader')
 )
--- Distinct, since a role can be a member of another by several grants.
+-- Distinct, because several grants can make a role a member of another.
 select distinct
   found.role,
   found.right,

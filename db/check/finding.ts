@@ -1,13 +1,10 @@
-// What a check of a database has found, and what is to be done about it.
+// A finding of `npm run db:check`.
 
-/** A fault of the database, or of what is tracked of it. */
+/** A fault of the database, or of a file that is tracked for it. */
 export interface Finding {
-  /** Which check found it. */
   check: "migrations" | "drift" | "sdl" | "comments" | "relations" | "grants" | "publications";
-  /** What it is of, with its kind, such as `column public.dex_trade.price`. */
+  /** Kind and name, for example `column public.dex_trade.price`. */
   object: string;
-  /** What is wrong with it. */
   problem: string;
-  /** What to do. */
   remedy: string;
 }

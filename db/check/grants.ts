@@ -1,4 +1,4 @@
-// Whether anybody may do more than is meant.
+// Finds rights beyond the documented ones.
 import { readFile } from "node:fs/promises";
 import type { Database } from "../connect.ts";
 import type { Finding } from "./finding.ts";
@@ -6,12 +6,11 @@ import type { Finding } from "./finding.ts";
 const EXCESSIVE = new URL("./excessive-rights.sql", import.meta.url);
 const LOGINS = new URL("./logins.sql", import.meta.url);
 
-/** By role, the rights beyond reading that it is meant to have. A `*` is for whatever follows. */
+/** The intended rights of each role beyond reading; a trailing `*` matches any suffix. */
 export type Rights = Partial<Record<string, string[]>>;
 
-/** What db/README.md says. `public` is everybody. */
-const MEANT: Rights = {
-  // The door, and the tables that rows are copied into for it.
+/** The rights that db/README.md documents. `public` is PUBLIC. */
+const INTENDED: Rights = {
   dex_writer: [
     "execute on ingest.write_block(integer, timestamp with time zone, text, text, jsonb, jsonb, integer[])",
     "execute on ingest.write_blocks()",
@@ -26,13 +25,13 @@ const MEANT: Rights = {
 };
 
 /**
- * The rights that nobody is meant to have: of dex_reader anywhere in the database, of dex_writer and of
- * other roles on what is ours; and what the three roles, and the logins of dex_reader, are besides.
+ * The unintended rights: of dex_reader in the whole database, of dex_writer and other roles in these schemas;
+ * and unintended attributes, settings and memberships of the three roles and of dex_reader's logins.
  */
 export async function findExcessiveRights(
   db: Database,
   schemas: string[],
-  meant = MEANT,
+  intended = INTENDED,
 ): Promise<Finding[]> {
   const { rows } = await db.query<{
     role: string;
@@ -41,34 +40,35 @@ export async function findExcessiveRights(
     isReader: boolean;
   }>(await readFile(EXCESSIVE, "utf8"), [schemas]);
   return rows
-    .filter(({ role, right }) => meant[role]?.some((one) => covers(one, right)) !== true)
+    .filter(({ role, right }) => intended[role]?.some((one) => covers(one, right)) !== true)
     .map(({ role, right, revoke, isReader }) => ({
       check: "grants",
       object: role === "public" ? "everybody" : `${isReader ? "login" : "role"} ${role}`,
-      problem: `it has ${right}, ${isReader ? WHY_LOGIN : why(role, right)}`,
-      remedy: `Take it away: ${revoke};`,
+      problem: `it has ${right}, ${isReader ? LOGIN_REASON : reason(role, right)}`,
+      remedy: `Revoke it: ${revoke};`,
     }));
 }
 
-/** The logins that may become one of the three roles, and which; for whoever knows them. */
+/** The logins that may become one of the three roles, with these roles. */
 export async function readLogins(db: Database): Promise<string[]> {
   const { rows } = await db.query<{ login: string; roles: string }>(await readFile(LOGINS, "utf8"));
   return rows.map(({ login, roles }) => `${login} may become ${roles}`);
 }
 
-function covers(meant: string, right: string): boolean {
-  return meant.endsWith("*") ? right.startsWith(meant.slice(0, -1)) : right === meant;
+function covers(pattern: string, right: string): boolean {
+  return pattern.endsWith("*") ? right.startsWith(pattern.slice(0, -1)) : right === pattern;
 }
 
-const WHY_LOGIN = "and may become dex_reader, as the service's login does, which is to read alone";
+const LOGIN_REASON =
+  "but it may become dex_reader, like the login of the service, and should only read";
 
-function why(role: string, right: string): string {
+function reason(role: string, right: string): string {
   if (right.startsWith("the setting")) {
-    return "which has no effect: a session has the settings of its login";
+    return "which has no effect: a session uses the settings of its login";
   }
-  if (role === "dex_reader") return "and is meant to read alone";
+  if (role === "dex_reader") return "but should only read";
   if (role === "dex_writer") return "which is more than a writer needs";
   if (role === "dex_owner") return "which is more than an owner of the schema needs";
-  if (role === "public") return "and each function is for the roles that it is granted to";
-  return "and what is written is written by dex_writer";
+  if (role === "public") return "but functions should be granted to single roles";
+  return "but only dex_writer should write";
 }

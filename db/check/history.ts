@@ -1,9 +1,9 @@
-// Whether the committed migrations are as they were committed, and the database has them all.
+// Checks that the committed migrations are unchanged, and that the database has them all.
 import type { CommittedMigration } from "../committed.ts";
 import type { Database } from "../connect.ts";
 import type { Finding } from "./finding.ts";
 
-/** A migration that a database has on record. */
+/** A migration in the database's record. */
 export interface RecordedMigration {
   filename: string;
   hash: string;
@@ -11,7 +11,7 @@ export interface RecordedMigration {
 
 const FOLDER = "db/migrations/committed";
 
-/** The migrations that the database has, oldest first; none where it was never migrated. */
+/** The recorded migrations, oldest first; empty if the database was never migrated. */
 export async function recordedMigrations(db: Database): Promise<RecordedMigration[]> {
   const { rows } = await db.query<{ known: boolean }>(
     "select to_regclass('graphile_migrate.migrations') is not null as known",
@@ -23,7 +23,7 @@ export async function recordedMigrations(db: Database): Promise<RecordedMigratio
   return recorded.rows;
 }
 
-/** What is wrong with the files themselves. */
+/** Finds files whose content or order does not match their headers. */
 export function findChangedFiles(committed: CommittedMigration[]): Finding[] {
   return committed.flatMap((migration, index) => {
     const before = committed[index - 1];
@@ -31,15 +31,16 @@ export function findChangedFiles(committed: CommittedMigration[]): Finding[] {
     const changed: Finding = {
       check: "migrations",
       object,
-      problem: "it has been changed since it was committed: its hash is no longer its header's",
-      remedy: `Take it back as it was (git checkout ${object}), and write the change as a new migration.`,
+      problem: "it has been changed since it was committed: its hash differs from its header's",
+      remedy: `Restore it (git checkout ${object}), and write the change as a new migration.`,
     };
     const unchained: Finding = {
       check: "migrations",
       object,
-      problem: `it does not follow on ${before?.file ?? "nothing"}, which is before it`,
+      problem: `its header does not name the hash of ${before?.file ?? "an empty history"}, the one before it`,
       remedy:
-        "Two have got one place, or one is gone: `npm run db:uncommit` the later, and commit it again.",
+        "Two migrations have the same predecessor, or one is missing: `npm run db:uncommit` the later " +
+        "one and commit it again.",
     };
     return [
       ...(migration.actualHash === migration.hash ? [] : [changed]),
@@ -48,7 +49,7 @@ export function findChangedFiles(committed: CommittedMigration[]): Finding[] {
   });
 }
 
-/** How what the database has differs from the files, but for those that it lacks. */
+/** Recorded migrations that the folder lacks or has with another hash. */
 export function findForeignRecords(
   committed: CommittedMigration[],
   recorded: RecordedMigration[],
@@ -61,7 +62,7 @@ export function findForeignRecords(
         {
           check: "migrations",
           object: `migration ${filename}`,
-          problem: `the database has it, and ${FOLDER} has not`,
+          problem: `the database has it, but ${FOLDER} lacks it`,
           remedy: "Check the database with the release that migrated it, or a later one.",
         },
       ];
@@ -71,15 +72,15 @@ export function findForeignRecords(
       {
         check: "migrations",
         object: `${FOLDER}/${migration.file}`,
-        problem: "the database has applied another one of this number",
+        problem: "the database has a different migration of this number",
         remedy:
-          "Find out which of the two is right. What the database lacks of this one becomes a new migration.",
+          "Find out which of the two is right. Write what the database lacks as a new migration.",
       },
     ];
   });
 }
 
-/** How many migrations a database has been through: up to the last one on record. */
+/** The number of migrations up to the last recorded one. */
 export function countReached(
   committed: CommittedMigration[],
   recorded: RecordedMigration[],
@@ -88,7 +89,7 @@ export function countReached(
   return committed.findLastIndex(({ recordedAs }) => names.has(recordedAs)) + 1;
 }
 
-/** The migrations that the database lacks, or its record. */
+/** Migrations that are pending, or missing from the record between others. */
 export function findPending(
   committed: CommittedMigration[],
   recorded: RecordedMigration[],
@@ -104,7 +105,7 @@ export function findPending(
           check: "migrations",
           object,
           problem: "the database lacks it",
-          remedy: "Apply it by `npm run db:migrate`.",
+          remedy: "Apply it with `npm run db:migrate`.",
         },
       ];
     }
@@ -115,10 +116,10 @@ export function findPending(
       {
         check: "migrations",
         object,
-        problem: "the database's record lacks it, and has later ones",
+        problem: "the database's record lacks it, but has later ones",
         remedy:
-          "What it lacks of this migration is told as drift: apply that by hand. Then record it, as " +
-          "`npm run db:migrate` cannot: insert into graphile_migrate.migrations (hash, previous_hash, " +
+          "The missing parts are reported as drift: apply them by hand. Then record the migration, which " +
+          "`npm run db:migrate` cannot do: insert into graphile_migrate.migrations (hash, previous_hash, " +
           `filename) values (${values.join(", ")});`,
       },
     ];

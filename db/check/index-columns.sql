@@ -1,4 +1,4 @@
--- The columns of each whole index of the table $1, in its order; up to the first that is an expression.
+-- The columns of each valid, non-partial index of the table $1 in index order, up to the first expression.
 select
   array(
     select attribute.attname::text
@@ -7,7 +7,7 @@ select
       on attribute.attrelid = index.indrelid
       and attribute.attnum = key.attnum
     where key.position <= index.indnkeyatts
-      -- indkey counts from 0, and has a 0 for an expression.
+      -- indkey is 0-based, and contains 0 for an expression.
       and key.position <= coalesce(array_position(index.indkey::int2[], 0::int2), index.indnkeyatts)
     order by key.position
   ) as columns

@@ -1,4 +1,4 @@
--- The logins that may become one of the three roles. A superuser may become any.
+-- The logins that may become one of the three roles, without superusers, which may become any role.
 select
   login.rolname as login,
   string_agg(ours.rolname, ', ' order by ours.rolname) as roles

@@ -1,5 +1,5 @@
--- The publications that tables of the schemas $1 are in: which of these, and of which PostgreSQL refuses
--- the updates or deletes, since it cannot say to a subscriber which row is meant.
+-- The publications that include tables of the schemas $1, with these tables, and with those whose updates or
+-- deletes PostgreSQL rejects because they have no replica identity.
 select
   publication.pubname as name,
   publication.puballtables as "isOfAll",

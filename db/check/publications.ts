@@ -1,4 +1,4 @@
-// What of ours is published to other servers, and whether writing goes on under it.
+// Lists publications of our tables, and finds those that make writes fail.
 import { readFile } from "node:fs/promises";
 import type { Database } from "../connect.ts";
 import type { Finding } from "./finding.ts";
@@ -6,12 +6,12 @@ import type { Finding } from "./finding.ts";
 const PUBLICATIONS = new URL("./publications.sql", import.meta.url);
 
 export interface Publications {
-  /** What each publishes: for a DBA to decide, and to know of. */
+  /** The tables of each publication, for information. */
   notes: string[];
   findings: Finding[];
 }
 
-/** The publications that tables of these schemas are in. */
+/** The publications that include tables of these schemas. */
 export async function readPublications(db: Database, schemas: string[]): Promise<Publications> {
   const { rows } = await db.query<{
     name: string;
@@ -28,8 +28,8 @@ export async function readPublications(db: Database, schemas: string[]): Promise
       refused.map((table) => ({
         check: "publications",
         object: `publication ${name}`,
-        problem: `it publishes updates or deletes of ${table}, which has no primary key, so that each of them fails`,
-        remedy: `Have its whole rows published: alter table ${table} replica identity full; or take the table out.`,
+        problem: `it publishes updates or deletes of ${table}, which has no primary key, so they all fail`,
+        remedy: `Publish whole rows: alter table ${table} replica identity full; or remove the table from the publication.`,
       })),
     ),
   };

@@ -1,4 +1,4 @@
-// Whether every declared relation can be followed back by an index on the referencing side.
+// Finds declared relations without an index on the referencing side.
 import { readFile } from "node:fs/promises";
 import type { Client } from "../connect.ts";
 import type { Finding } from "./finding.ts";
@@ -16,15 +16,15 @@ interface Declared {
   columns: string[];
 }
 
-/** A column of a table; what a view computes comes from none. */
+/** The table column behind a column. */
 interface Source {
   table: number;
   column: string;
 }
 
 /**
- * The relations, of foreign keys and of @foreignKey tags, whose columns no index begins with. Of a
- * view, those of the tables count that its columns come from.
+ * The relations (foreign keys and @foreignKey tags) whose columns are not the leading columns of an index.
+ * For a view, the indexes of the tables behind its columns count.
  */
 export async function findUnindexed(db: Client, schemas: string[]): Promise<Finding[]> {
   const { rows } = await db.query<Declared>(await readFile(DECLARED, "utf8"), [schemas]);
@@ -35,7 +35,7 @@ export async function findUnindexed(db: Client, schemas: string[]): Promise<Find
       const finding = await findMissingIndex(db, relation);
       if (finding !== undefined) findings.push(finding);
     } catch (error) {
-      // A table has another owner, of which drift tells.
+      // The table has another owner, which is reported as drift.
       if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
       await db.query("rollback to before");
     }
@@ -53,8 +53,8 @@ async function findMissingIndex(db: Client, relation: Declared): Promise<Finding
     return {
       check: "relations",
       object,
-      problem: `its ${declared} goes by ${computed.join(", ")}, which is no column of a table, so that no index serves it`,
-      remedy: "Let the view show the table's own column, or take the tag away.",
+      problem: `its ${declared} uses ${computed.join(", ")}, which is not a table column, so no index serves it`,
+      remedy: "Select the table's own column in the view, or remove the tag.",
     };
   }
   const known = sources.filter((source) => source !== undefined);
@@ -67,11 +67,11 @@ async function findMissingIndex(db: Client, relation: Declared): Promise<Finding
     check: "relations",
     object,
     problem: isOfOneTable
-      ? `its ${declared} is served by no index of ${table} that begins with ${list}`
-      : `the columns of its ${declared} come from several tables, so that no index serves it`,
+      ? `its ${declared} has no index on ${table} that begins with ${list}`
+      : `the columns of its ${declared} come from several tables, so no index serves it`,
     remedy: isOfOneTable
-      ? `Make one by a migration: create index concurrently on ${table} (${list});`
-      : "Let the view show the columns of one table, or take the tag away.",
+      ? `Create one in a migration: create index concurrently on ${table} (${list});`
+      : "Select the columns of one table in the view, or remove the tag.",
   };
 }
 
@@ -88,8 +88,8 @@ async function isIndexed(db: Client, table: number, wanted: Source[]): Promise<b
 }
 
 /**
- * The table's column that a column is, or shows: PostgreSQL tells of a query's columns where they are
- * from, one view further at a time.
+ * Finds the table column behind a column. PostgreSQL reports the origin of a query's columns, so this
+ * follows the views one by one; undefined for a computed column.
  */
 async function sourceOf(
   db: Client,

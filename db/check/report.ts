@@ -1,16 +1,16 @@
-// A check's result, for whoever reads it in a terminal.
+// Formats the result of a check for a terminal.
 import type { CheckResult } from "./check.ts";
 import type { Finding } from "./finding.ts";
 
-/** The result as lines: what was compared, each finding with what to do, and how many there are. */
+/** The result as lines: scope, each finding with its remedy, and the number of findings. */
 export function reportLines(shownUrl: string, result: CheckResult): string[] {
   const { compared, exposed, migrations, findings, additions, notes, skipped } = result;
   return [
     `Checked ${shownUrl}: ${migrations.applied} of ${migrations.committed} migrations.`,
-    `Compared: the schemas ${listed(compared)}. Looked for comments in: ${listed(exposed)}.`,
-    "Looked at no data: `npm run db:verify` does.",
+    `Compared the schemas ${listed(compared)}. Checked comments in ${listed(exposed)}.`,
+    "Did not check data: `npm run db:verify` does.",
     ...notes.map((note) => `Note: ${note}.`),
-    ...additions.map((object) => `Not compared, since its comment says @addition: ${object}.`),
+    ...additions.map((object) => `Not compared, because its comment has @addition: ${object}.`),
     ...skipped.map((what) => `Not checked: ${what}.`),
     ...findings.flatMap(findingLines),
     "",

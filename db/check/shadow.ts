@@ -1,4 +1,4 @@
-// A database made afresh, for what the migrations make to be looked at, and dropped again.
+// Creates a temporary database with the committed migrations, to compare with.
 import { randomBytes } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,8 +17,8 @@ export interface Shadow {
 }
 
 /**
- * Makes it on the server of the shadow that db:commit uses, by the same login, under a name of its
- * own: what is there is left alone. Whoever makes it drops it.
+ * Creates the database on the server and with the login of db:commit's shadow database, under a unique
+ * name. The caller must drop it.
  */
 export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> {
   const name = `dex_check_${randomBytes(6).toString("hex")}`;
@@ -47,7 +47,7 @@ export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> 
   return { url: urlForDatabase(shadow, name), drop };
 }
 
-/** Applies these committed migrations, and no others. */
+/** Applies only these committed migrations. */
 export async function applyOnly(url: string, files: string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
   try {

@@ -1,5 +1,5 @@
--- Tables, views, columns and functions in the schemas $1 that dex_reader may read, that are not hidden
--- by a tag, do not belong to an extension, and whose comment is missing or consists of smart tags.
+-- Tables, views, columns and functions in the schemas $1 that dex_reader may read and that have no comment, or
+-- only smart tags in it. Excludes objects that a tag hides, and objects of extensions.
 with commented as (
   select
     case when relation.relkind = 'v' then 'view' when relation.relkind = 'm' then 'materialized view' else 'table' end as kind,
@@ -51,7 +51,7 @@ with commented as (
   where schema.nspname = any ($1)
     and function.prokind = 'f'
     and function.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    -- What writes is a mutation, and none is shown.
+    -- A volatile function would be a mutation, and GraphQL shows none.
     and function.provolatile <> 'v'
     and has_function_privilege('dex_reader', function.oid, 'execute')
     and not exists (
@@ -67,7 +67,7 @@ select
   commented.name
 from commented
 where coalesce(commented.comment, '') !~ '(^|\n)@behavior -\*'
-  -- The lines at its head that begin with @ are tags.
+  -- Leading lines that begin with @ are tags.
   and regexp_replace(coalesce(commented.comment, ''), '^(@[^\n]*(\n|$))*', '') !~ '\S'
 order by
   commented.kind,

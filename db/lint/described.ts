@@ -1,13 +1,10 @@
-// Whether what a migration makes for clients is described and granted.
+// Checks that new public objects have comments and grants.
 import type { CreateFunctionStmt, Node } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { EXPOSED_SCHEMA } from "./published.ts";
 import { rangeName, schemaOf, signature, stringOf, type Standing } from "./standing.ts";
 
-/**
- * What a statement makes that clients see, and that lacks its comment or its grant even at the end of
- * the migration.
- */
+/** Finds public objects that a statement creates and that lack a comment or a grant after the migration. */
 export function findUndescribed(node: Node, before: Standing, after: Standing): Violation[] {
   if ("CreateFunctionStmt" in node) return inFunction(node.CreateFunctionStmt, before, after);
   const range =
@@ -33,7 +30,7 @@ export function findUndescribed(node: Node, before: Standing, after: Standing): 
   const isNew = stood === undefined && !("AlterTableStmt" in node);
   return [
     ...(made.includes("*")
-      ? [{ rule: "star" as const, what: `${name} does not name its columns` }]
+      ? [{ rule: "star" as const, what: `${name} uses * in place of column names` }]
       : []),
     ...(isNew && relation.comment === "" ? [missingComment(name)] : []),
     ...silent.map((column) => missingComment(`${name}.${column}`)),
@@ -41,7 +38,7 @@ export function findUndescribed(node: Node, before: Standing, after: Standing): 
   ];
 }
 
-/** The columns that a statement may make. */
+/** The columns that a statement may create. */
 function madeColumns(node: Node, all: string[]): string[] {
   if (!("AlterTableStmt" in node)) return all;
   return (node.AlterTableStmt.cmds ?? []).flatMap((command) => {
@@ -69,7 +66,7 @@ function inFunction(
 
 const missingComment = (name: string): Violation => ({
   rule: "comment",
-  what: `nothing says what ${name} is`,
+  what: `${name} has no comment`,
 });
 
 const missingGrant = (right: string): Violation => ({

@@ -1,15 +1,15 @@
-// Statements that no migration has a use for: they go round what keeps the data right.
+// Finds statements that no migration needs, because they bypass what keeps the data correct.
 import type { ColumnDef, Node } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { columnName, rangeName, stringOf, type Standing } from "./standing.ts";
 
 const TRIGGERS_OFF = ["AT_DisableTrig", "AT_DisableTrigAll", "AT_DisableTrigUser"];
 
-/** The types of which no column is, by PostgreSQL's names, and what is wrong with each. */
+/** Forbidden column types, by PostgreSQL's internal names, with the reason. */
 const BAD_TYPES: Partial<Record<string, string>> = {
   float4: "is rounded to 6 digits",
   float8: "is rounded to 15 digits",
-  timestamp: "means another moment in each time zone",
+  timestamp: "depends on the time zone",
 };
 
 export function findForbidden(node: Node, before: Standing): Violation[] {
@@ -17,15 +17,15 @@ export function findForbidden(node: Node, before: Standing): Violation[] {
     return [
       {
         rule: "transaction",
-        what: "it ends or begins a transaction, which the migration is one of",
+        what: "it begins or ends a transaction, but the migration is one transaction",
       },
     ];
   }
   if ("CopyStmt" in node && node.CopyStmt.filename !== undefined) {
-    return [{ rule: "server-file", what: "it runs a program, or reaches files, on the server" }];
+    return [{ rule: "server-file", what: "it runs a program or accesses a file on the server" }];
   }
   if ("VariableSetStmt" in node && node.VariableSetStmt.name === "session_replication_role") {
-    return [{ rule: "trigger", what: "it turns triggers off" }];
+    return [{ rule: "trigger", what: "it disables triggers" }];
   }
   if ("DropStmt" in node && node.DropStmt.removeType === "OBJECT_TRIGGER") {
     return (node.DropStmt.objects ?? [])
@@ -39,7 +39,7 @@ export function findForbidden(node: Node, before: Standing): Violation[] {
       if (!("AlterTableCmd" in command)) return [];
       const { subtype = "", name, def } = command.AlterTableCmd;
       if (TRIGGERS_OFF.includes(subtype)) {
-        return [{ rule: "trigger", what: `it turns triggers of ${rangeName(relation)} off` }];
+        return [{ rule: "trigger", what: `it disables triggers of ${rangeName(relation)}` }];
       }
       return def === undefined ? [] : inColumn(def, name);
     });
@@ -53,12 +53,12 @@ export function findForbidden(node: Node, before: Standing): Violation[] {
   return [];
 }
 
-/** `name` is given where an existing column becomes of another type. */
+/** `name` is the column of `alter column … type`, whose definition has no name. */
 function inColumn(element: Node, name?: string): Violation[] {
   if (!("ColumnDef" in element)) return [];
   const { colname = name, typeName }: ColumnDef = element.ColumnDef;
   const bad = BAD_TYPES[stringOf(typeName?.names?.at(-1))];
   return bad === undefined
     ? []
-    : [{ rule: "column-type", what: `${colname}, by its type, ${bad}` }];
+    : [{ rule: "column-type", what: `${colname} has a type that ${bad}` }];
 }

@@ -1,4 +1,4 @@
-// Lints migrations: what each statement would do to a service that strangers read meanwhile.
+// Lints migrations: finds statements that would harm a service in use.
 import type { Node } from "libpg-query";
 import { findUndescribed } from "./described.ts";
 import { findLongWait, waitAfter } from "./lock-timeout.ts";
@@ -12,19 +12,18 @@ import { askSquawk, mostExact, type SquawkWarning } from "./squawk.ts";
 import { rangeName, Standing } from "./standing.ts";
 import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
 
-/** A statement that a migration is refused for. */
 export interface LintFinding {
   file: string;
   line: number;
   rule: string;
   what: string;
-  /** What to do instead. */
+  /** The safe alternative. */
   instead: string;
 }
 
 export interface LintResult {
   findings: LintFinding[];
-  /** How many were overruled, with a reason. */
+  /** Number of overruled findings. */
   overruled: number;
 }
 
@@ -33,7 +32,7 @@ export interface MigrationText {
   text: string;
 }
 
-/** What stands after these migrations, which are not linted. */
+/** The schema after these migrations, without linting them. */
 export async function standAfter(migrations: MigrationText[]): Promise<Standing> {
   const standing = new Standing();
   for (const { text } of migrations) {
@@ -42,7 +41,7 @@ export async function standAfter(migrations: MigrationText[]): Promise<Standing>
   return standing;
 }
 
-/** Lints one migration, of one file or several, on what stands before it, and applies it to that. */
+/** Lints one migration of one or more files, and applies it to `standing`, the schema before it. */
 export async function lintMigration(
   files: MigrationText[],
   standing: Standing,
@@ -87,14 +86,16 @@ export async function lintMigration(
         : [
             {
               rule: "one-statement" as const,
-              what: "it is not alone in a migration without a transaction",
+              what: "a migration without a transaction has more than one statement",
             },
           ]),
       ...findTakenAway(node, before, readers),
       ...findRights(node, standing),
       ...findForbidden(node, before),
       ...findUndescribed(node, before, standing),
-      ...("DoStmt" in node ? [{ rule: "unseen" as const, what: "it cannot be looked into" }] : []),
+      ...("DoStmt" in node
+        ? [{ rule: "unseen" as const, what: "the linter cannot analyse a `do` block" }]
+        : []),
     ];
     const { overrules, violations } = readOverrules(statement);
     const allowed = new Set(overrules.map(({ rule }) => rule));
@@ -118,7 +119,7 @@ export async function lintMigration(
   return result;
 }
 
-/** Whether it indexes or alters a table that the migration makes: nobody reads it yet. */
+/** Whether it indexes or alters a table that the migration creates, and that has no readers yet. */
 function isOnNew(node: Node, before: Standing, after: Standing): boolean {
   const range =
     "IndexStmt" in node
@@ -130,7 +131,7 @@ function isOnNew(node: Node, before: Standing, after: Standing): boolean {
   return after.relations.has(name) && !before.relations.has(name);
 }
 
-/** The file that a line of them all together is in, and which of its lines it is. */
+/** Maps a line of the joined files to a file and its line. */
 function placeOf(files: MigrationText[], line: number): { file: string; line: number } {
   let left = line;
   for (const { file, text } of files) {

@@ -1,11 +1,11 @@
-// Whether a statement gives up a lock that is not to be had at once. While it waits for one that keeps
-// out readers or writers, all who come after it wait behind it, for as long as the longest query runs.
+// Checks that statements with strong locks run under a short lock_timeout. While such a statement waits for
+// its lock, all later readers and writers queue behind it, until the longest running query ends.
 import type { AlterTableStmt, CreateStmt, DropStmt, Node, RangeVar } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { columnName, nameOf, rangeName, type Standing } from "./standing.ts";
 
-/** Whoever comes after waits as long. */
-const PATIENCE_MS = 5000;
+/** Later readers and writers wait up to this long. */
+const LONGEST_WAIT_MS = 5000;
 
 const UNITS_MS: Partial<Record<string, number>> = {
   us: 0.001,
@@ -16,7 +16,7 @@ const UNITS_MS: Partial<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** For how many milliseconds a lock is waited for after a statement, by `set local lock_timeout`. */
+/** The lock_timeout after a statement, in milliseconds. */
 export function waitAfter(node: Node, waitMs: number): number {
   if (!("VariableSetStmt" in node)) return waitMs;
   const { kind, name, args, is_local } = node.VariableSetStmt;
@@ -25,7 +25,7 @@ export function waitAfter(node: Node, waitMs: number): number {
   return kind === "VAR_SET_VALUE" && is_local === true ? milliseconds(args?.[0]) : Infinity;
 }
 
-/** Zero, in whatever unit, is no bound. */
+/** Zero in any unit means no timeout. */
 function milliseconds(value: Node | undefined): number {
   if (value === undefined || !("A_Const" in value)) return Infinity;
   const { ival, sval } = value.A_Const;
@@ -34,22 +34,22 @@ function milliseconds(value: Node | undefined): number {
   return Number(number) * (UNITS_MS[unit] ?? Infinity) || Infinity;
 }
 
-/** What it waits for too long, of the tables and views that stood before. */
+/** Finds locks on existing tables and views without a short lock_timeout. */
 export function findLongWait(node: Node, before: Standing, waitMs: number): Violation[] {
-  if (waitMs <= PATIENCE_MS) return [];
+  if (waitMs <= LONGEST_WAIT_MS) return [];
   const names = lockedBy(node).filter((name) => before.relations.has(name));
-  const long = waitMs === Infinity ? "without end" : `for up to ${waitMs / 1000} s`;
+  const long = waitMs === Infinity ? "without limit" : `for up to ${waitMs / 1000} s`;
   return names.length === 0
     ? []
     : [
         {
           rule: "lock-timeout",
-          what: `it waits for its lock on ${[...new Set(names)].join(" and ")} ${long}, and whoever comes after waits behind it`,
+          what: `it waits for its lock on ${[...new Set(names)].join(" and ")} ${long}, and later readers and writers wait behind it`,
         },
       ];
 }
 
-/** The tables and views that it keeps readers or writers out of. */
+/** The tables and views whose readers or writers it blocks. */
 function lockedBy(node: Node): string[] {
   if ("AlterTableStmt" in node) return lockedByAlter(node.AlterTableStmt);
   if ("CreateStmt" in node) return lockedByCreate(node.CreateStmt);
@@ -78,7 +78,7 @@ const namesOf = (range: RangeVar | undefined): string[] =>
 const rangesOf = (nodes: Node[] = []): string[] =>
   nodes.flatMap((node) => ("RangeVar" in node ? rangeName(node.RangeVar) : []));
 
-/** By these alone, nobody is kept from reading or writing a table. */
+/** Commands whose lock blocks neither readers nor writers. */
 const GENTLE = [
   ...["AT_ValidateConstraint", "AT_SetStatistics", "AT_SetOptions", "AT_ResetOptions"],
   ...["AT_SetRelOptions", "AT_ResetRelOptions", "AT_ClusterOn", "AT_DropCluster"],
@@ -93,12 +93,12 @@ function lockedByAlter({ relation, objtype, cmds = [] }: AlterTableStmt): string
   return [...namesOf(relation), ...commands.flatMap(({ def }) => referredBy(def))];
 }
 
-/** A new table is nobody's yet; those that it refers to, or is a part of, are locked. */
+/** The tables that a new table references, inherits from or is a partition of. */
 function lockedByCreate({ inhRelations, tableElts = [] }: CreateStmt): string[] {
   return [...rangesOf(inhRelations), ...tableElts.flatMap(referredBy)];
 }
 
-/** The tables that the foreign keys of a column or a constraint refer to. */
+/** The tables that the foreign keys of a column or a constraint reference. */
 function referredBy(element: Node | undefined): string[] {
   if (element === undefined) return [];
   if ("ColumnDef" in element) return (element.ColumnDef.constraints ?? []).flatMap(referredBy);
@@ -111,7 +111,7 @@ function lockedByDrop({ objects = [], removeType }: DropStmt): string[] {
     case "OBJECT_VIEW":
     case "OBJECT_MATVIEW":
       return objects.map(nameOf);
-    // These are given by their table's name and their own.
+    // These are named by their table and their own name.
     case "OBJECT_TRIGGER":
     case "OBJECT_POLICY":
     case "OBJECT_RULE":

@@ -1,4 +1,4 @@
-// The locks and rewritings that squawk does not know of, or cannot tell without what stands already.
+// Finds locks and table rewrites that squawk does not know, or that depend on the existing schema.
 import type { AlterTableStmt, Node, RangeVar } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { rangeName, type Standing } from "./standing.ts";
@@ -6,25 +6,25 @@ import { rangeName, type Standing } from "./standing.ts";
 const REWRITING: Partial<Record<string, string>> = {
   AT_SetTableSpace: "it moves the table to another tablespace",
   AT_SetLogged: "it writes the whole table to the log",
-  AT_SetUnLogged: "it writes the whole table anew",
-  AT_SetAccessMethod: "it writes the whole table anew",
+  AT_SetUnLogged: "it rewrites the whole table",
+  AT_SetAccessMethod: "it rewrites the whole table",
 };
 
-/** What a statement locks or writes for longer than it needs to, of the tables that stood before. */
+/** Finds statements that lock or write existing tables longer than necessary. */
 export function findLocks(node: Node, before: Standing): Violation[] {
   const stands = (name: string): boolean => before.relations.has(name);
   if ("AlterTableStmt" in node) return findInAlter(node.AlterTableStmt, before);
   if ("LockStmt" in node) {
-    return [{ rule: "lock-table", what: "it holds a table's lock until the migration commits" }];
+    return [{ rule: "lock-table", what: "it locks a table until the migration commits" }];
   }
   if ("VacuumStmt" in node && isFull(node.VacuumStmt.options)) {
-    return [{ rule: "rewrites-table", what: "it writes whole tables anew" }];
+    return [{ rule: "rewrites-table", what: "it rewrites whole tables" }];
   }
   if ("ClusterStmt" in node) {
-    return [{ rule: "rewrites-table", what: "it writes a whole table anew" }];
+    return [{ rule: "rewrites-table", what: "it rewrites a whole table" }];
   }
   if ("RefreshMatViewStmt" in node && node.RefreshMatViewStmt.concurrent !== true) {
-    return [{ rule: "rewrites-table", what: "nobody can read the view while it is refreshed" }];
+    return [{ rule: "rewrites-table", what: "it blocks readers of the view during the refresh" }];
   }
   if ("TruncateStmt" in node) {
     const names = (node.TruncateStmt.relations ?? []).map((relation) =>
@@ -32,7 +32,7 @@ export function findLocks(node: Node, before: Standing): Violation[] {
     );
     return names.filter(stands).map((name) => ({
       rule: "whole-table-write",
-      what: `it takes all rows of ${name} away, and its lock until the migration commits`,
+      what: `it deletes all rows of ${name} and locks it until the migration commits`,
     }));
   }
   return [...new Set(writtenBy(node))].filter(stands).map((name) => ({
@@ -41,12 +41,12 @@ export function findLocks(node: Node, before: Standing): Violation[] {
   }));
 }
 
-/** The tables of which it changes or deletes rows, also within a common table expression. */
+/** The tables whose rows it updates or deletes, including in common table expressions. */
 function writtenBy(node: Node): string[] {
-  // What is only made writes nothing yet.
+  // The statements in a function or rule do not run yet.
   if ("CreateFunctionStmt" in node || "RuleStmt" in node) return [];
   const names: string[] = [];
-  // Plain data, so that all of it is looked through.
+  // The replacer of JSON.stringify visits every node.
   JSON.stringify(node, (key, value: { relation?: RangeVar }) => {
     if (["UpdateStmt", "DeleteStmt", "MergeStmt"].includes(key))
       names.push(rangeName(value.relation));
@@ -72,7 +72,7 @@ function findInAlter({ relation, cmds = [] }: AlterTableStmt, before: Standing):
     return [
       {
         rule: "set-not-null",
-        what: `nobody can read ${name} while all its rows are looked at, since no validated check says that ${column} is not null`,
+        what: `it blocks readers of ${name} during a scan of all rows, because no validated check ensures that ${column} is not null`,
       },
     ];
   });
@@ -95,7 +95,7 @@ export function findConcurrently(node: Node): Violation[] {
     ? [
         {
           rule: "concurrently-in-transaction",
-          what: "CONCURRENTLY cannot be part of a transaction, and this migration is one",
+          what: "CONCURRENTLY cannot run in a transaction, but this migration is one",
         },
       ]
     : [];

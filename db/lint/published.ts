@@ -1,4 +1,4 @@
-// What a statement takes away from those who read: by GraphQL, by REST, or in the service's own code.
+// Finds statements that remove or rename objects that GraphQL, REST or the service's code reads.
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,20 +17,20 @@ import {
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
-/** GraphQL shows what is in it. */
+/** The schema that GraphQL shows. */
 export const EXPOSED_SCHEMA = "public";
 
-/** Whoever asks the database: REST, GraphQL and the loaders. */
+/** Folders with code that queries the database. */
 const READING_FOLDERS = ["rest", "server", "db/load", "db/simulate"];
 
-/** The code that names things of the database, and the types of the tracked SDL. */
+/** The code that names database objects, and the types of the tracked SDL. */
 export interface Readers {
   files: { file: string; text: string }[];
   /** The fields of each GraphQL type. */
   types: Map<string, string[]>;
 }
 
-/** Reads both, as they are in the repository. */
+/** Reads the code and the SDL of the repository. */
 export async function readReaders(): Promise<Readers> {
   const files = await Promise.all(
     READING_FOLDERS.map(async (folder) => {
@@ -59,7 +59,7 @@ export async function readReaders(): Promise<Readers> {
   };
 }
 
-/** What it drops, renames or hides of what stood before and is read. */
+/** Finds existing objects with readers that a statement drops, renames, moves or hides. */
 export function findTakenAway(node: Node, before: Standing, readers: Readers): Violation[] {
   if ("AlterTableStmt" in node) return inAlter(node.AlterTableStmt, before, readers);
   if ("DropStmt" in node) return inDrop(node.DropStmt, before, readers);
@@ -97,7 +97,7 @@ function inAlter(
       return [...cascades(behavior), ...columnTakenAway("it drops", table, name, before, readers)];
     }
     if (subtype !== "AT_DropConstraint") return [];
-    // A check has no face; a key is a field by which records are found or linked.
+    // GraphQL does not show checks, but makes fields of keys.
     const isKey =
       schemaOf(table) === EXPOSED_SCHEMA && standing.constraints.get(name)?.isCheck !== true;
     return [
@@ -106,7 +106,7 @@ function inAlter(
         ? [
             {
               rule: "published" as const,
-              what: `it drops ${name}, by which GraphQL may find or link records of ${table}`,
+              what: `it drops ${name}, which GraphQL may use to find or link records of ${table}`,
             },
           ]
         : []),
@@ -143,7 +143,7 @@ function inRename(
 
 function cascades(behavior: string | undefined): Violation[] {
   return behavior === "DROP_CASCADE"
-    ? [{ rule: "cascade", what: "it drops things that it does not name" }]
+    ? [{ rule: "cascade", what: "it drops objects that it does not name" }]
     : [];
 }
 
@@ -189,24 +189,24 @@ function columnTakenAway(
 }
 
 function whoReads(field: string | undefined, files: string[]): string {
-  const told = [
+  const readers = [
     ...(field === undefined ? [] : [`GraphQL shows as ${field}`]),
     ...(files.length === 0 ? [] : [`${files.join(", ")} may read`]),
   ];
-  return told.length === 0 ? ", which is published" : `, which ${told.join(" and ")}`;
+  return readers.length === 0 ? ", which is published" : `, which ${readers.join(" and ")}`;
 }
 
-/** The files that name a table, view or function; those of public by its name alone. */
+/** The files that name a table, view or function; objects of public need no schema name. */
 function namingFiles(name: string, { files }: Readers): string[] {
   const [schema = "", plain = ""] = name.split(".");
   const pattern = new RegExp(`\\b${schema === EXPOSED_SCHEMA ? "" : `${schema}\\.`}${plain}\\b`);
   return files.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
 }
 
-/** By these tags, a thing is hidden. */
+/** Tags that hide an object. */
 const HIDING_TAGS = /^@(behavior -|omit)/;
 
-/** By these tags, a thing has its name or is hidden. */
+/** Tags that name or hide an object. */
 const NAMING_TAGS = /^@(name|fieldName|foreignFieldName|behavior -|omit)/;
 
 function inComment({ objtype, object, comment = "" }: CommentStmt, before: Standing): Violation[] {
@@ -222,11 +222,11 @@ function inComment({ objtype, object, comment = "" }: CommentStmt, before: Stand
           : before.relations.get(nameOf(object))?.comment;
   if (stood === undefined) return [];
   const [had, has] = [tagsOf(stood), tagsOf(comment)];
-  // What was hidden and is shown is new to clients.
+  // Removing a hiding tag adds something for clients and takes nothing away.
   const lost = had.filter((tag) => !has.includes(tag) && !HIDING_TAGS.test(tag));
   const renaming = has.filter((tag) => NAMING_TAGS.test(tag) && !had.includes(tag));
   return [
-    ...lost.map((tag): Violation => ({ rule: "tags", what: `it takes the tag ${tag} away` })),
+    ...lost.map((tag): Violation => ({ rule: "tags", what: `it removes the tag ${tag}` })),
     ...renaming.map((tag): Violation => ({
       rule: "tags",
       what: `the tag ${tag} renames or hides what clients read`,
@@ -234,7 +234,7 @@ function inComment({ objtype, object, comment = "" }: CommentStmt, before: Stand
   ];
 }
 
-/** Its smart tags, also those of one relation, without those that only describe. */
+/** The smart tags of a comment, including those of each relation, without descriptions. */
 function tagsOf(comment: string): string[] {
   const lines = comment.split("\n");
   const words = lines.findIndex((line) => !line.startsWith("@"));

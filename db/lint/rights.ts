@@ -1,10 +1,9 @@
-// What a migration would change of who may do what: grants, owners, roles, and functions that run with
-// the rights of their owner.
+// Finds changes of rights: grants, owners, roles, and functions that run with the rights of their owner.
 import type { GrantStmt, Node } from "libpg-query";
 import type { Violation } from "./rules.ts";
 import { functionName, isGrantedTo, signature, type Standing } from "./standing.ts";
 
-/** Grants beyond reading, and what is not for a migration to say. */
+/** Finds grants beyond reading, and statements about rights that do not belong in a migration. */
 export function findRights(node: Node, after: Standing): Violation[] {
   if ("GrantStmt" in node) return inGrant(node.GrantStmt);
   if ("AlterDefaultPrivilegesStmt" in node) {
@@ -12,16 +11,14 @@ export function findRights(node: Node, after: Standing): Violation[] {
   }
   if ("AlterOwnerStmt" in node || "ReassignOwnedStmt" in node) return [OWNER];
   if (ABOUT_ROLES.some((kind) => kind in node)) {
-    return [
-      { rule: "role", what: "roles are of the whole server, and this database is one of its" },
-    ];
+    return [{ rule: "role", what: "roles belong to the whole server, not to this database" }];
   }
   if ("AlterTableStmt" in node) {
     return (node.AlterTableStmt.cmds ?? []).flatMap((command) => {
       const subtype = "AlterTableCmd" in command ? command.AlterTableCmd.subtype : undefined;
       if (subtype === "AT_ChangeOwner") return [OWNER];
       return subtype === "AT_EnableRowSecurity" || subtype === "AT_ForceRowSecurity"
-        ? [{ rule: "row-security", what: "it hides all rows that no policy shows" }]
+        ? [{ rule: "row-security", what: "it hides all rows without a policy" }]
         : [];
     });
   }
@@ -36,13 +33,13 @@ export function findRights(node: Node, after: Standing): Violation[] {
     ? [
         {
           rule: "search-path",
-          what: `${name} runs with its owner's rights, and whoever calls it says by search_path what its names mean`,
+          what: `${name} runs with its owner's rights, but the caller's search_path resolves its names`,
         },
       ]
     : [];
 }
 
-const OWNER: Violation = { rule: "owner", what: "it gives what dex_owner made to another" };
+const OWNER: Violation = { rule: "owner", what: "it changes the owner of an object of dex_owner" };
 
 const ABOUT_ROLES = [
   ...["CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt", "DropRoleStmt", "GrantRoleStmt"],
@@ -55,7 +52,7 @@ function inGrant(grant: GrantStmt): Violation[] {
   const grantees = ["dex_reader", "public"].filter((role) => isGrantedTo(grant, role));
   if (OF_FUNCTIONS.includes(grant.objtype ?? "")) {
     return grantees.includes("public")
-      ? [{ rule: "execute-grant", what: "everybody could call the function" }]
+      ? [{ rule: "execute-grant", what: "it lets every role call the function" }]
       : [];
   }
   return isOfWriting(grant)
@@ -65,7 +62,7 @@ function inGrant(grant: GrantStmt): Violation[] {
 
 function isOfWriting({ objtype, privileges = [] }: GrantStmt): boolean {
   const reading = ["select", "connect", ...(objtype === "OBJECT_SEQUENCE" ? [] : ["usage"])];
-  // `grant all` names none.
+  // `grant all` lists no privileges.
   const isAll =
     privileges.length === 0 && objtype !== "OBJECT_TYPE" && objtype !== "OBJECT_LANGUAGE";
   return (

@@ -1,4 +1,4 @@
-// What squawk, a linter of migrations, says of one: which locks it takes and what it rewrites.
+// Runs squawk, a linter of migrations, which finds dangerous locks and table rewrites.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { text as textOf } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import { isSquawkRule, type Rule } from "./rules.ts";
 export interface SquawkWarning {
   rule: Rule;
   what: string;
-  /** Where, in bytes. */
+  /** Byte offset in the text. */
   offset: number;
 }
 
@@ -18,25 +18,25 @@ interface Reported {
   column: number;
 }
 
-/** Its package tells where the program for this machine is. */
+/** squawk's package locates the binary for this platform. */
 const { getBinaryPath } = createRequire(import.meta.url)("squawk-cli/js/index.js") as {
   getBinaryPath: () => string;
 };
 
-/** The oldest PostgreSQL that the service runs on. */
+/** The oldest supported PostgreSQL. */
 const OLDEST_POSTGRES = "15.0";
 
-/** It says of a key or a foreign key too that it is a constraint. */
+/** For these rules squawk also reports the general rule for constraints. */
 const MORE_EXACT: Rule[] = [
   "adding-foreign-key-constraint",
   "disallowed-unique-constraint",
   "adding-serial-primary-key-field",
 ];
 
-/** Its warnings of the rules that we share, in the order of the text. */
+/** squawk's warnings of the rules in rules.ts, in text order. */
 export async function askSquawk(text: string, inTransaction: boolean): Promise<SquawkWarning[]> {
   const reported = JSON.parse(
-    // Its own comments would overrule without a reason.
+    // Disables squawk's own ignore comments, which need no reason.
     await runSquawk(text.replaceAll("squawk-ignore", "squawk_ignore"), inTransaction),
   ) as Reported[];
   const lines = text.split("\n");
@@ -48,7 +48,7 @@ export async function askSquawk(text: string, inTransaction: boolean): Promise<S
   });
 }
 
-/** Of what is said of one statement, what does not say again what another says more exactly. */
+/** Removes general warnings of a statement for which there is a more exact one. */
 export function mostExact(warnings: SquawkWarning[]): SquawkWarning[] {
   if (!warnings.some(({ rule }) => MORE_EXACT.includes(rule))) return warnings;
   return warnings.filter(({ rule }) => rule !== "constraint-missing-not-valid");
@@ -72,6 +72,6 @@ async function runSquawk(text: string, inTransaction: boolean): Promise<string> 
   );
   child.stdin.end(text);
   const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
-  if (!stdout.startsWith("[")) throw new Error(`squawk does not run: ${stderr || stdout}`);
+  if (!stdout.startsWith("[")) throw new Error(`squawk failed: ${stderr || stdout}`);
   return stdout;
 }

@@ -1,5 +1,5 @@
-// What stands in the schema after some migrations: of each table, view and function what the rules
-// ask for. Read from the statements, so that no database is needed.
+// A model of the schema after some migrations: the properties of tables, views and functions that the rules
+// need. It is built from the statements, so the linter needs no database.
 import type {
   Constraint,
   FunctionParameter,
@@ -10,10 +10,10 @@ import type {
 } from "libpg-query";
 
 export interface Relation {
-  /** By name; of each its comment. */
+  /** Comments by column name. */
   columns: Map<string, string>;
   comment: string;
-  /** Whether dex_reader may read it. */
+  /** Whether dex_reader has select. */
   granted: boolean;
   constraints: Map<string, StandingConstraint>;
 }
@@ -21,26 +21,26 @@ export interface Relation {
 export interface StandingConstraint {
   isCheck: boolean;
   validated: boolean;
-  /** The column of which a check says that it is not null. */
+  /** The column that a check requires to be not null. */
   notNull: string | undefined;
 }
 
 export interface StandingFunction {
   comment: string;
   granted: boolean;
-  /** Whether it runs with the rights of its owner. */
+  /** Whether it is `security definer`. */
   isDefiner: boolean;
   setsSearchPath: boolean;
 }
 
-/** Tables, views and functions by their names with schema, such as `public.dex_trade`. */
+/** Tables, views and functions by qualified name, such as `public.dex_trade`. */
 export class Standing {
   readonly relations = new Map<string, Relation>();
   readonly functions = new Map<string, StandingFunction>();
   /** The comments of constraints, by `name on public.dex_trade`. */
   readonly constraintComments = new Map<string, string>();
 
-  /** Applies a statement; one that says nothing of these is passed over. */
+  /** Applies a statement; ignores statements that do not affect the model. */
   apply(node: Node): void {
     if ("CreateStmt" in node) {
       const relation = this.#make(node.CreateStmt.relation);
@@ -78,7 +78,7 @@ export class Standing {
     }
   }
 
-  /** Another that goes on by itself. */
+  /** A deep copy. */
   copy(): Standing {
     const copy = new Standing();
     for (const [name, relation] of this.relations) {
@@ -221,7 +221,7 @@ function notNullColumn({ raw_expr }: Constraint): string | undefined {
   return stringOf(arg.ColumnRef.fields?.at(-1));
 }
 
-/** Whether it is granted to this role itself, or to everybody for `public`. */
+/** Whether the grant is to this role directly; `public` means PUBLIC. */
 export function isGrantedTo({ grantees = [] }: GrantStmt, role: string): boolean {
   return grantees.some(
     (grantee) =>
@@ -232,7 +232,7 @@ export function isGrantedTo({ grantees = [] }: GrantStmt, role: string): boolean
   );
 }
 
-/** Whether it is about reading by this role, or by everybody. */
+/** Whether the grant is a right to read, to this role or to PUBLIC. */
 export function readsFor(grant: GrantStmt, role: string): boolean {
   const { privileges = [] } = grant;
   const isRead = (privilege: Node): boolean =>
@@ -262,25 +262,25 @@ function qualified(parts: string[]): string {
 const listOf = (node: Node): string[] =>
   "List" in node ? (node.List.items ?? []).map(stringOf) : [];
 
-/** The name of a table or view, as `drop` and `comment on` give it. */
+/** The qualified name of a table or view in `drop` and `comment on`. */
 export function nameOf(object: Node): string {
   return qualified(listOf(object));
 }
 
-/** The table's name and the column's, or the constraint's, as `comment on` gives them. */
+/** The names of the table and of the column or constraint in `comment on`. */
 export function columnName(object: Node): [table: string, column: string] {
   const parts = listOf(object);
   return [qualified(parts.slice(0, -1)), parts.at(-1) ?? ""];
 }
 
-/** A function's name with its types, as `drop`, `grant` and `comment on` give it. */
+/** A function's name with argument types in `drop`, `grant` and `comment on`. */
 export function functionName(object: Node): string {
   if (!("ObjectWithArgs" in object)) return "";
   const { objname = [], objargs = [] } = object.ObjectWithArgs;
   return `${qualified(objname.map(stringOf))}(${objargs.map(typeOf).join(", ")})`;
 }
 
-/** The same, as `create function` gives it. */
+/** A function's name with argument types in `create function`. */
 export function signature(name: Node[] = [], parameters: Node[] = []): string {
   const types = parameters
     .filter(
@@ -299,7 +299,7 @@ function typeName(type: TypeName | undefined): string {
   return (type?.arrayBounds ?? []).length > 0 ? `${name}[]` : name;
 }
 
-/** The names of a query's columns; `*` where it does not name them. */
+/** The names of a query's columns; `*` if the query uses it. */
 export function columnsOf(query: Node | undefined): string[] {
   if (query === undefined || !("SelectStmt" in query)) return [];
   const { larg, targetList = [] } = query.SelectStmt;

@@ -1,18 +1,18 @@
-// A migration's text as statements, by PostgreSQL's own parser, each with the comments above it.
+// Splits a migration into statements with PostgreSQL's own parser, each with the comments above it.
 import { loadModule, parseSync, scanSync, type Node } from "libpg-query";
 
 export interface Statement {
   node: Node;
-  /** Where it begins and ends, in bytes. */
+  /** Byte offsets. */
   start: number;
   end: number;
-  /** The line that it begins on, from 1. */
+  /** 1-based line of its start. */
   line: number;
-  /** The comments between the statement before and its own end. */
+  /** The comments between the end of the previous statement and its own end. */
   comments: { text: string; line: number }[];
 }
 
-/** PostgreSQL does not accept the text. */
+/** The text is not valid SQL. */
 export class SqlSyntaxError extends Error {
   override readonly name = "SqlSyntaxError";
   readonly line: number;
@@ -23,10 +23,10 @@ export class SqlSyntaxError extends Error {
   }
 }
 
-/** graphile-migrate's own, which it replaces: as long without the colon, a name like another. */
+/** graphile-migrate's placeholders. Replacing the colon by a space makes them identifiers of the same length. */
 const PLACEHOLDER = /:(DATABASE_(?:NAME|OWNER))\b/g;
 
-/** The statements in their order. Throws a SqlSyntaxError. */
+/** The statements in text order. Throws a SqlSyntaxError. */
 export async function readStatements(text: string): Promise<Statement[]> {
   await loadModule();
   const sql = text.replace(PLACEHOLDER, " $1");

@@ -1,25 +1,27 @@
-// The two hashes of the chain that the data needs: an address's checksum, and a pair's hash.
+// Computes EIP-55 address checksums and pair hashes.
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 
-/** Hashing is the dearest part of a row, and a history repeats the same addresses. */
-const REMEMBERED = 20_000;
+const CACHE_ENTRIES = 20_000;
 
-/** A function that keeps its latest answers, in bounded memory. */
+/**
+ * Caches a function's results in bounded memory. Hashing is the most expensive part of reading a row,
+ * and a history repeats the same addresses.
+ */
 export function remembering(compute: (input: string) => string): (input: string) => string {
-  const answers = new Map<string, string>();
+  const cache = new Map<string, string>();
   return (input) => {
-    const known = answers.get(input);
-    if (known !== undefined) return known;
-    if (answers.size >= REMEMBERED) answers.clear();
-    const answer = compute(input);
-    // A part of a file's text, when it is kept, keeps all of that text: so a copy is.
-    answers.set(Buffer.from(input).toString(), answer);
-    return answer;
+    const cached = cache.get(input);
+    if (cached !== undefined) return cached;
+    if (cache.size >= CACHE_ENTRIES) cache.clear();
+    const result = compute(input);
+    // Copy the key: a substring would keep the whole file chunk in memory.
+    cache.set(Buffer.from(input).toString(), result);
+    return result;
   };
 }
 
-/** An address, `0x` and 40 hex digits in any case, with its EIP-55 checksum. */
+/** Adds the EIP-55 checksum to an address: `0x` and 40 hex digits in any letter case. */
 export function checksumAddress(address: string): string {
   const digits = address.slice(2).toLowerCase();
   const hash = bytesToHex(keccak_256(utf8ToBytes(digits)));
@@ -33,5 +35,5 @@ const hashOfGems = remembering(
   (gems) => `0x${bytesToHex(keccak_256(hexToBytes(gems.replaceAll("0x", "").toLowerCase())))}`,
 );
 
-/** keccak256 of the lot token's address and the bid token's: the pair hash of that direction. */
+/** Pair hash of one direction: keccak256 of the lot token's address and the bid token's. */
 export const pairHash = (lotGem: string, bidGem: string): string => hashOfGems(lotGem + bidGem);

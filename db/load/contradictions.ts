@@ -1,35 +1,36 @@
-// Refuses rows that contradict one another or the database, and names both places.
+// Refuses rows that contradict each other or the database; the messages name both places.
 import type { Client } from "../connect.ts";
 import { LoadError } from "./load-error.ts";
 import type { Places } from "./staging.ts";
 
 type Value = string | number | boolean | null | undefined;
 
-/** Throws where what stands there and what stands here differ in a column. */
+/** Throws if two rows of the same thing differ in a column. */
 export function refuseDifference(
   what: string,
   where: string,
   columns: readonly (readonly [column: string, there: Value, here: Value])[],
 ): void {
-  const differing = columns
-    .filter(([, there, here]) => there !== here)
-    .map(
-      ([column, there, here]) => `${column} is ${there ?? "empty"} there, ${here ?? "empty"} here`,
-    );
+  const differing = columns.filter(([, there, here]) => there !== here);
   if (differing.length === 0) return;
-  throw new LoadError(`${what} stands in ${where} with other values: ${differing.join("; ")}`);
+  const listed = (side: 1 | 2): string =>
+    differing.map((values) => `${values[0]} ${values[side] ?? "empty"}`).join(", ");
+  throw new LoadError(
+    `${what} has ${listed(2)} here, but ${listed(1)} in ${where}; both must have the same values`,
+  );
 }
 
-interface Told {
+interface BlockTime {
+  /** Null for a row of the database. */
   file: "offers" | "trades" | null;
   line: number;
   block: number;
   time: string;
 }
 
-/** Throws where a block of what is staged has two times, or one before an earlier block's. */
+/** Throws if a staged block has two times, or a time before that of an earlier block. */
 export async function refuseTimes(client: Client, places: Places): Promise<void> {
-  const { rows } = await client.query<{ here: Told; there: Told }>(
+  const { rows } = await client.query<{ here: BlockTime; there: BlockTime }>(
     `with staged as (
       select 'offers' as file, line, block, time
       from ingest.staged_offer
@@ -37,7 +38,7 @@ export async function refuseTimes(client: Client, places: Places): Promise<void>
       select 'trades', line, block, time
       from ingest.staged_trade
     ),
-    told as (
+    block_time as (
       select *
       from staged
       union all
@@ -51,11 +52,11 @@ export async function refuseTimes(client: Client, places: Places): Promise<void>
       select
         block,
         time,
-        to_jsonb(told) as here,
+        to_jsonb(block_time) as here,
         lag(block) over in_order as block_before,
         lag(time) over in_order as time_before,
-        lag(to_jsonb(told)) over in_order as there
-      from told
+        lag(to_jsonb(block_time)) over in_order as there
+      from block_time
       window in_order as (order by block, file nulls first, line)
     ) as row
     where time < time_before
@@ -66,7 +67,7 @@ export async function refuseTimes(client: Client, places: Places): Promise<void>
   const [found] = rows;
   if (found === undefined) return;
   const { here, there } = found;
-  const place = ({ file, line }: Told): string =>
+  const place = ({ file, line }: BlockTime): string =>
     file === null ? "the database" : places[file](line);
   if (here.block === there.block) {
     throw new LoadError(
@@ -74,10 +75,11 @@ export async function refuseTimes(client: Client, places: Places): Promise<void>
         `${place(there)}; a block has one time`,
     );
   }
-  const [row, order, other] = here.file === null ? [there, "after", here] : [here, "before", there];
+  const [row, order, other] =
+    here.file === null ? [there, "later", here] : [here, "earlier", there];
   throw new LoadError(
-    `${place(row)}: block ${row.block} is at ${row.time} here, ${order} block ${other.block} at ` +
-      `${other.time} in ${place(other)}; a later block has no earlier time`,
+    `${place(row)}: block ${row.block} is at ${row.time} here, but the ${order} block ${other.block} ` +
+      `is at ${other.time} in ${place(other)}; a block is never before an earlier block`,
   );
 }
 
@@ -88,7 +90,7 @@ interface Numbered {
   id_before: string;
 }
 
-/** Throws where the ids of what is staged do not grow with block and idx, from the highest given on. */
+/** Throws unless staged trade ids increase with block and idx, above the highest id ever used. */
 export async function refuseIds(client: Client, { trades: place }: Places): Promise<void> {
   const { rows } = await client.query<Numbered>(
     `select line, id, line_before, id_before
@@ -111,10 +113,10 @@ export async function refuseIds(client: Client, { trades: place }: Places): Prom
   if (found === undefined) return;
   const { line, id, line_before: before, id_before } = found;
   throw new LoadError(
-    `${place(line)}: id ${id} does not follow on ` +
+    `${place(line)}: id ${id} here is not greater than ` +
       (before === null
-        ? `${id_before}, the highest that was ever given in the database`
+        ? `${id_before}, the highest id ever used in the database`
         : `${id_before} in ${place(before)}`) +
-      "; ids grow with block and idx",
+      "; ids increase with block and idx",
   );
 }

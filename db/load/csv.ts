@@ -1,21 +1,21 @@
-// Reads a CSV file row by row, with the line that each begins on.
+// Reads a CSV file row by row, with the number of each row's first line.
 import { createReadStream } from "node:fs";
 import { LoadError } from "./load-error.ts";
 
 export interface CsvRow {
-  /** 1-based line of the file that the row begins on. */
+  /** 1-based number of the row's first line. */
   line: number;
   values: string[];
 }
 
-/** No row that is meant is as long; without a bound, an unclosed quote would take in the file. */
+/** Longer than any valid row. Without a limit an unclosed quote would buffer the whole file. */
 const LONGEST_ROW = 100_000;
 
 /**
- * The rows of a CSV file (RFC 4180, UTF-8), its header first, as many at a time as are read. A byte
- * order mark, either line end and empty lines are taken as they come. `name` is how errors call the
- * file. Throws a LoadError where it is no such file. By hand, since most rows hold no quote: a parser
- * that looks at each character takes twice the time.
+ * Reads the rows of a CSV file (RFC 4180, UTF-8), header first, in batches. Accepts a byte order mark,
+ * both line ends and empty lines. Error messages call the file `name`. Throws a LoadError if the file
+ * is malformed. Not a library, because most rows have no quote: a parser that examines each character
+ * takes twice the time.
  */
 export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRow[]> {
   let lines = 0;
@@ -49,12 +49,12 @@ export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRo
   if (open !== "") refuse(NOT_CLOSED);
 }
 
-const NOT_CLOSED = `the row has a quote that is not closed, or more than ${LONGEST_ROW} characters`;
+const NOT_CLOSED = `the row has an unclosed quote, or more than ${LONGEST_ROW} characters`;
 
-/** A value in quotes, a quote that is not closed, or a value without quotes. */
+/** A quoted value, an unclosed quote, or an unquoted value. */
 const VALUE = /"([^"]*(?:""[^"]*)*)(?:"(?=,|$)|($))|([^",]*)(?=,|$)/y;
 
-/** The values of a row, or undefined where one goes on in the next line. */
+/** The values of a row, or undefined if a value continues on the next line. */
 function split(row: string, refuse: (problem: string) => never): string[] | undefined {
   if (!row.includes('"')) return row.split(",");
   const values: string[] = [];
@@ -63,8 +63,8 @@ function split(row: string, refuse: (problem: string) => never): string[] | unde
     const [found, quoted, open, plain] = VALUE.exec(row) ?? [];
     if (found === undefined) {
       refuse(
-        "a quote stands within a value: quotes enclose a whole value, and within one a quote is " +
-          'written twice, ""',
+        "a quote is inside a value; put the whole value in quotes, and write a quote inside it " +
+          'twice, ""',
       );
     }
     if (open !== undefined) return undefined;
@@ -84,7 +84,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerat
     yield decoder.decode();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
-    throw new LoadError(`${name} is not in UTF-8: it has other bytes after byte ${read}`, {
+    throw new LoadError(`${name} is not valid UTF-8: it has invalid bytes after byte ${read}`, {
       cause: error,
     });
   }

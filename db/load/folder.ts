@@ -1,4 +1,4 @@
-// Finds in a folder what can be loaded.
+// Opens the CSV files of a folder for loading.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { formats } from "./formats.ts";
@@ -7,18 +7,18 @@ import { readRows } from "./read-rows.ts";
 import { TABLES, type LoadSource } from "./rows.ts";
 
 /**
- * The rows of a folder's tokens.csv, pairs.csv, offers.csv and trades.csv, as many of them as there
- * are, read as they are asked for. Throws a LoadError where the folder has none of them.
+ * Lazy readers of the folder's tokens.csv, pairs.csv, offers.csv and trades.csv; each file is
+ * optional. Throws a LoadError if the folder has none of them.
  */
 export async function readFolder(folder: string): Promise<LoadSource> {
-  const there = new Set(await listFolder(folder));
-  if (!TABLES.some((table) => there.has(`${table}.csv`))) {
+  const files = new Set(await listFolder(folder));
+  if (!TABLES.some((table) => files.has(`${table}.csv`))) {
     const names = TABLES.map((table) => `${table}.csv`).join(", ");
-    throw new LoadError(`there is nothing to load in ${folder}: it has none of ${names}`);
+    throw new LoadError(`folder ${folder} has nothing to load: it has none of ${names}`);
   }
   const read = <Name extends keyof typeof formats>(name: Name, format: (typeof formats)[Name]) => {
     const file = `${name}.csv`;
-    return there.has(file) ? { [name]: readRows(join(folder, file), file, format as never) } : {};
+    return files.has(file) ? { [name]: readRows(join(folder, file), file, format as never) } : {};
   };
   return {
     ...read("tokens", formats.tokens),
@@ -33,7 +33,9 @@ async function listFolder(folder: string): Promise<string[]> {
     return await readdir(folder);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new LoadError(`there is no folder ${folder}`, { cause: error });
+    if (code === "ENOENT") {
+      throw new LoadError(`folder ${folder} does not exist`, { cause: error });
+    }
     if (code === "ENOTDIR") throw new LoadError(`${folder} is not a folder`, { cause: error });
     throw new LoadError(`${folder} cannot be read: ${(error as Error).message}`, { cause: error });
   }

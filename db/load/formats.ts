@@ -1,5 +1,5 @@
-// What each of the four files may hold: its columns, and how a row of them is read. README.md
-// beside this file says the same to its users.
+// The columns of the four CSV files, with a parser for each column. README.md in this folder
+// documents them for users.
 import { pairHash } from "./checksum.ts";
 import type { OfferRow, PairRow, TokenRow, TradeRow } from "./rows.ts";
 import {
@@ -16,16 +16,16 @@ import {
 } from "./values.ts";
 
 interface Column {
-  /** Whether the file must have it, and every row a value in it. */
+  /** Whether the file must have the column, and every row a value in it. */
   required: boolean;
   read: (text: string) => unknown;
 }
 
 export interface Format<Row> {
   columns: Record<Exclude<keyof Row, "line">, Column>;
-  /** What the database derives, so that a file cannot say otherwise. */
+  /** Columns that the database derives; a file must not have them. */
   derived: readonly string[];
-  /** Checks what no column can see alone. */
+  /** Checks that involve more than one column. */
   check?: (row: Row, refuse: (column: keyof Row, accepted: string) => never) => void;
 }
 
@@ -34,9 +34,8 @@ const optional = (read: Column["read"]): Column => ({ required: false, read });
 
 const SYMBOL = label(100);
 
-/** A whole symbol: an empty one is as none. */
 function symbol(text: string): string {
-  if (text === "") throw new NotAccepted("the symbol of a registered token, in any case");
+  if (text === "") throw new NotAccepted("the symbol of a registered token, in any letter case");
   return SYMBOL(text);
 }
 
@@ -70,7 +69,7 @@ function checkPair(
   if (pair === undefined) return;
   const expected = pairHash(lot_gem, bid_gem);
   if (pair === expected) return;
-  refuse("pair", `the hash of this row's lot_gem and bid_gem, which is ${expected}, or none`);
+  refuse("pair", `the hash of this row's lot_gem and bid_gem, ${expected}, or an empty value`);
 }
 
 const offers: Format<OfferRow> = {
@@ -93,7 +92,7 @@ const offers: Format<OfferRow> = {
     checkPair(row, refuse);
     const { killed = 0, block } = row;
     if (killed === 0 || killed >= block) return;
-    refuse("killed", `0, or a block from the one that the offer was made in, ${block}`);
+    refuse("killed", `0, or at least ${block}, the block of the offer`);
   },
 };
 

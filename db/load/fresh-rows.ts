@@ -1,10 +1,10 @@
-// Leaves of what is staged what the database has not got.
+// Removes from the staging tables the rows that the database already has.
 import type { Client } from "../connect.ts";
 import { refuseDifference, refuseTimes } from "./contradictions.ts";
 import { LoadError } from "./load-error.ts";
 import { OFFER_FACTS, TRADE_FACTS, type Places, type TradeColumns } from "./staging.ts";
 
-/** What a file tells of, each known by a key. */
+/** A kind of staged row, and the table that it is compared with. */
 interface Kind {
   file: keyof Places;
   staged: string;
@@ -32,19 +32,19 @@ const TRADE: Kind = {
   name: ([tx, idx]) => `trade ${tx}, idx ${idx}`,
 };
 
-/** Before the first block: none is too old, and no cancellation too late. */
+/** A head before the first block, so that no row is too old and no cancellation too late. */
 const NO_HEAD = -1;
 
 export interface Fresh {
-  /** Rows that the database has already, or that stand twice. */
+  /** Rows that the database has already, and duplicates. */
   known: Record<keyof Places, number>;
-  /** Offers that the database has, and that are cancelled now. */
+  /** Offers of the database that this load cancels. */
   cancelled: number;
 }
 
 /**
- * Takes what is known out of what is staged, and stages its cancellations. Throws a LoadError where
- * rows contradict one another or the database, or are new and of a block that it has already.
+ * Deletes staged rows that the database has, and stages the cancellations of its offers. Throws a
+ * LoadError if rows contradict each other or the database, or if a new row belongs to an existing block.
  */
 export async function keepFreshRows(
   client: Client,
@@ -52,7 +52,7 @@ export async function keepFreshRows(
   given: TradeColumns,
   head: number | null,
 ): Promise<Fresh> {
-  // In the first blocks nothing is compared by it, and who writes them counts.
+  // An empty database has no trades to compare by idx, and ingest.write_blocks counts them itself.
   if (!given.idx && head !== null) await countWithinBlocks(client);
   const trade = given.id ? { ...TRADE, facts: ["id", ...TRADE.facts] } : TRADE;
   const known = {
@@ -91,8 +91,8 @@ const sameKey = (kind: Kind, other: string): string =>
 const keptAs = ({ kept }: Kind): string => `(select *, null::integer as line from ${kept})`;
 
 /**
- * Makes one row of those of one thing: an offer may be told of at its making, and again with its end.
- * How many went.
+ * Merges rows with the same key, such as an offer's creation and its cancellation. Returns how many
+ * rows were deleted.
  */
 async function unite(client: Client, kind: Kind, places: Places): Promise<number> {
   const { staged } = kind;
@@ -131,13 +131,13 @@ interface Compared {
   line: number;
   other_line: number | null;
   block: number;
-  is_told: boolean;
+  is_known: boolean;
   key: string[];
   here: (string | null)[];
   there: (string | null)[];
 }
 
-/** Throws for the first row that others tell otherwise of, or not at all though they have its block. */
+/** Throws for the first row that differs from `others`, or that they lack although they have its block. */
 async function refuseOtherwise(
   client: Client,
   kind: Kind,
@@ -154,7 +154,7 @@ async function refuseOtherwise(
       staged.line,
       other.line as other_line,
       staged.block,
-      other.block is not null as is_told,
+      other.block is not null as is_known,
       array[${texts(key.map((column) => `staged.${column}`))}] as key,
       array[${texts(here)}] as here,
       array[${texts(there)}] as there
@@ -172,10 +172,10 @@ async function refuseOtherwise(
   if (found === undefined) return;
   await refuseTimes(client, places);
   const what = `${places[file](found.line)}: ${name(found.key)}`;
-  if (!found.is_told) {
+  if (!found.is_known) {
     throw new LoadError(
-      `${what} of block ${found.block} is not in the database, whose head is block ${head}: blocks are ` +
-        "written whole and in their order. What is older is loaded whole into a new database",
+      `${what} is in block ${found.block} here, but not in the database, whose head is block ${head}; ` +
+        "blocks are written whole and in order, so load older data into a new database",
     );
   }
   const where = found.other_line === null ? "the database" : places[file](found.other_line);
@@ -189,13 +189,16 @@ async function refuseOtherwise(
 const valueOf = (table: string, column: string): string =>
   column.endsWith("_amt") ? `trim_scale(${table}.${column})` : `${table}.${column}`;
 
-/** As it is here where either says nothing of a cancellation, unless that would be in a block that is written. */
+/**
+ * The `killed` to compare with. It equals the staged value if the staged row has no cancellation, or if
+ * the recorded offer has none and the staged one is after the head ($1).
+ */
 const KILLED = `case
   when staged.killed = 0 or (other.killed = 0 and staged.killed > $1) then staged.killed
   else other.killed
 end`;
 
-/** Throws where an offer is said to be filled, and something is left after all its trades. */
+/** Throws if a staged offer is filled, but its trades leave a part of the lot. */
 async function refuseOpenOffers(client: Client, { offers: place }: Places): Promise<void> {
   const { rows } = await client.query<{ line: number; id: number; lot_amt: string }>(
     `select staged.line, staged.id, trim_scale(rest.lot_amt - coalesce(taken.lot_amt, 0)) as lot_amt
@@ -216,8 +219,8 @@ async function refuseOpenOffers(client: Client, { offers: place }: Places): Prom
   const [found] = rows;
   if (found === undefined) return;
   throw new LoadError(
-    `${place(found.line)}: offer ${found.id} is filled here, but ${found.lot_amt} of its lot are left in the ` +
-      "database: what closes an offer that was made is its trades or its cancellation",
+    `${place(found.line)}: offer ${found.id} is filled here, but has ${found.lot_amt} of its lot left in ` +
+      "the database; only trades or a cancellation close a recorded offer",
   );
 }
 

@@ -4,7 +4,7 @@ import type { Format } from "./formats.ts";
 import { LoadError } from "./load-error.ts";
 import { NotAccepted } from "./values.ts";
 
-/** One column of the file, where its header has it. */
+/** One column of the file's header. */
 interface Field {
   name: string;
   required: boolean;
@@ -12,9 +12,9 @@ interface Field {
 }
 
 /**
- * The rows of a CSV file, checked. `name` is how errors call the file. An empty value of an
- * optional column is left out. Throws a LoadError with file, line, column, the value and what is
- * accepted for the first row that is not.
+ * Reads and checks the rows of a CSV file. Error messages call the file `name`. A row has no property
+ * for an empty optional column. For the first invalid value throws a LoadError that names the file,
+ * line, column, the value and what is accepted.
  */
 export async function* readRows<Row>(
   path: string,
@@ -29,7 +29,7 @@ export async function* readRows<Row>(
     }
   }
   if (fields === undefined) {
-    throw new LoadError(`${name} is empty: its first line names the columns: ${listed(format)}`);
+    throw new LoadError(`${name} is empty; its first line must name the columns ${listed(format)}`);
   }
 }
 
@@ -49,13 +49,13 @@ function readHeader<Row>({ line, values }: CsvRow, name: string, format: Format<
     throw new LoadError(`${name} line ${line}: ${problem}. Its columns are ${listed(format)}`);
   };
   const fields = values.map((column, at) => {
-    if (values.indexOf(column) !== at) refuse(`column ${JSON.stringify(column)} is there twice`);
+    if (values.indexOf(column) !== at) refuse(`column ${JSON.stringify(column)} appears twice`);
     if (format.derived.includes(column)) {
-      refuse(`column "${column}" is derived by the database, and not accepted`);
+      refuse(`column "${column}" is not accepted, because the database derives it`);
     }
     const known = Object.hasOwn(columns, column) ? columns[column] : undefined;
     return known === undefined
-      ? refuse(`column ${JSON.stringify(column)} is not known`)
+      ? refuse(`column ${JSON.stringify(column)} is unknown`)
       : { name: column, required: known.required, read: known.read };
   });
   for (const [column, { required }] of Object.entries<{ required: boolean }>(format.columns)) {
@@ -72,14 +72,14 @@ function readRow<Row>(
 ): Row & { line: number } {
   if (values.length !== fields.length) {
     throw new LoadError(
-      `${name} line ${line}: it has ${values.length} values, and the header names ` +
+      `${name} line ${line}: the row has ${values.length} values, but the header names ` +
         `${fields.length} columns`,
     );
   }
   const refuse = (column: string, accepted: string): never => {
     const value = values[fields.findIndex((field) => field.name === column)] ?? "";
     throw new LoadError(
-      `${name} line ${line}, column ${column}: ${shown(value)} is not accepted: it takes ${accepted}`,
+      `${name} line ${line}, column ${column}: ${shown(value)} is not accepted; expected ${accepted}`,
     );
   };
   const row: Record<string, unknown> = { line };
@@ -98,6 +98,6 @@ function readRow<Row>(
   return checked;
 }
 
-/** The value as the file has it, whatever characters it holds, and not at any length. */
+/** The value as JSON, cut to 120 characters. */
 const shown = (value: string): string =>
   JSON.stringify(value.length > 120 ? `${value.slice(0, 120)}…` : value);

@@ -12,7 +12,7 @@ export interface Registered {
   changed: number;
 }
 
-/** All rows of a registry, which is short, each with where it stands. */
+/** Reads all rows of a registry file into memory, each with its place; registries are short. */
 export async function gather<Row extends { line?: number }>(
   name: string,
   rows: Rows<Row>,
@@ -24,7 +24,7 @@ export async function gather<Row extends { line?: number }>(
   return gathered;
 }
 
-/** Registers new tokens and corrects those that differ. What a row leaves out stays. */
+/** Registers new tokens and updates changed ones. A missing value keeps the recorded one. */
 export async function registerTokens(
   client: Client,
   tokens: Placed<TokenRow>[],
@@ -71,7 +71,7 @@ interface KeptPair {
   active: boolean;
 }
 
-/** Registers new pairs and switches `active` of those that are there. */
+/** Registers new pairs, and updates `active` of existing ones. */
 export async function registerPairs(client: Client, pairs: Placed<PairRow>[]): Promise<Registered> {
   const given = new Map<string, Placed<PairRow>>();
   const registered = { added: 0, changed: 0 };
@@ -103,8 +103,8 @@ export async function registerPairs(client: Client, pairs: Placed<PairRow>[]): P
       if (other !== undefined) {
         const where = given.get(other.base_gem + other.quote_gem)?.place ?? "the database";
         throw new LoadError(
-          `${what} cannot be registered beside ${other.base}/${other.quote} in ${where}: two tokens ` +
-            "are a pair in one direction, and base and quote together are the name of one",
+          `${what} conflicts with pair ${other.base}/${other.quote} in ${where}; two tokens form a pair ` +
+            "in one direction only, and base and quote joined name one pair only",
         );
       }
     }
@@ -131,7 +131,7 @@ async function findPair(
   return rows[0];
 }
 
-/** The address of the one token that has this symbol, in any case, and this address, if one is given. */
+/** The address of the one token with this symbol, in any letter case, and with `gem` if it is given. */
 async function findToken(
   client: Client,
   what: string,
@@ -153,11 +153,11 @@ async function findToken(
       (token === undefined
         ? `no token has the symbol '${symbol}'${gem === undefined ? "" : ` and the address ${gem}`}`
         : `the symbol '${symbol}' names ${rows.length} tokens: ` +
-          `${rows.map(({ address }) => address).join(", ")}. Say by base_gem and quote_gem which is meant`),
+          `${rows.map(({ address }) => address).join(", ")}; select one with base_gem or quote_gem`),
   );
 }
 
-/** Calls a function that registers. What it refuses is refused of this row. */
+/** Calls a function that registers; an error that it raises names the row. */
 async function register(
   client: Client,
   what: string,

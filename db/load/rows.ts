@@ -1,11 +1,11 @@
-// What a row to load is, once it is checked. Amounts are decimals in text, addresses have their
-// EIP-55 checksum, hashes are in lower case, times carry their offset.
-// `line` is where the row stands in its file; without it, errors count the rows.
+// The types of checked rows. Amounts are decimal strings, addresses have an EIP-55 checksum, hashes are
+// in lower case, times have an offset.
+// `line` is the row's line in its file; without it, error messages give the number of the row.
 
 export interface TokenRow {
   line?: number;
   address: string;
-  /** Without one, what the database has stays. So for every optional field of a token. */
+  /** If it is missing, the database keeps its value; the same goes for `name`. */
   symbol?: string | undefined;
   decimals: number;
   name?: string | undefined;
@@ -13,28 +13,28 @@ export interface TokenRow {
 
 export interface PairRow {
   line?: number;
-  /** Symbols, in any case. Where one names several tokens, the addresses say which is meant. */
+  /** Symbols in any letter case. If several tokens share a symbol, the address selects one. */
   base: string;
   quote: string;
   base_gem?: string | undefined;
   quote_gem?: string | undefined;
-  /** Without it a new pair is active, and one that is there stays as it is. */
+  /** If it is missing, a new pair is active and an existing pair stays as it is. */
   active?: boolean | undefined;
 }
 
 export interface OfferRow {
   line?: number;
   id: number;
-  /** Without it, it is computed of the two addresses. */
+  /** Computed from the two addresses if it is missing. */
   pair?: string | undefined;
   maker: string;
   lot_gem: string;
   lot_amt: string;
   bid_gem: string;
   bid_amt: string;
-  /** The block of the cancellation; 0 says nothing of it, and takes none back. */
+  /** The block of the cancellation. 0 means unknown: it does not revoke a recorded cancellation. */
   killed?: number | undefined;
-  /** That nothing is left; `false` says nothing of it, and opens no offer again. */
+  /** Whether nothing is left. `false` means unknown: it does not reopen an offer. */
   filled?: boolean | undefined;
   block: number;
   time: string;
@@ -43,10 +43,10 @@ export interface OfferRow {
 
 export interface TradeRow {
   line?: number;
-  /** All trades of a load have one, or none has: then the series continues. */
+  /** Given for all trades of a load or for none; if missing, the database continues its ids. */
   id?: number | undefined;
   offer_id: number;
-  /** Without it, it is computed of the two addresses. */
+  /** Computed from the two addresses if it is missing. */
   pair?: string | undefined;
   maker: string;
   taker: string;
@@ -57,13 +57,13 @@ export interface TradeRow {
   block: number;
   time: string;
   tx: string;
-  /** All trades of a load have one, or none has: then it is the row's ordinal in its block. */
+  /** Given for all trades of a load or for none; if missing, the row's ordinal in its block, from 0. */
   idx?: number | undefined;
 }
 
 export type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 
-/** What to load: any of the four. */
+/** The rows to load; each kind is optional. */
 export interface LoadSource {
   tokens?: Rows<TokenRow>;
   pairs?: Rows<PairRow>;
@@ -71,6 +71,6 @@ export interface LoadSource {
   trades?: Rows<TradeRow>;
 }
 
-/** The four kinds of rows, in the order in which they are loaded. */
+/** The four kinds of rows, in loading order. */
 export const TABLES = ["tokens", "pairs", "offers", "trades"] as const;
 export type TableName = (typeof TABLES)[number];

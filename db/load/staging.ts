@@ -1,4 +1,4 @@
-// Copies offers and trades to where the database writes blocks from.
+// Copies offers and trades into the staging tables, from which the database writes blocks.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { from as copyFrom } from "pg-copy-streams";
@@ -7,16 +7,14 @@ import { pairHash } from "./checksum.ts";
 import { LoadError } from "./load-error.ts";
 import type { OfferRow, Rows, TradeRow } from "./rows.ts";
 
-/** How a message says where a row stands. */
+/** The place of a row in error messages: the file and line. */
 type Place = (line: number) => string;
 
-/** Where the rows of either file stand. */
 export type Places = Record<"offers" | "trades", Place>;
 
-/** Which of the columns that a trade may leave out the trades have: all of them, or none. */
+/** Whether the trades have each optional column. */
 export type TradeColumns = Record<(typeof OPTIONAL)[number], boolean>;
 
-/** Rows that were copied. */
 export interface Staged {
   rows: number;
   place: Place;
@@ -27,7 +25,7 @@ const OPTIONAL = ["id", "idx"] as const;
 
 const MATCH = ["maker", "lot_gem", "lot_amt", "bid_gem", "bid_amt", "block", "time", "tx"] as const;
 
-/** What is recorded of a thing besides what it is known by: the same wherever it is told of. */
+/** Columns outside the key. They must be equal in every row of the same offer or trade. */
 export const OFFER_FACTS = [...MATCH, "killed"] as const;
 export const TRADE_FACTS = ["offer_id", "taker", ...MATCH] as const;
 
@@ -36,17 +34,20 @@ const TABLES = {
   trades: { table: "ingest.staged_trade", columns: ["id", "idx", ...TRADE_FACTS] },
 } as const;
 
-/** What a row says that leaves a column out. */
+/** Values of missing columns. */
 const DEFAULTS: Record<string, string> = { killed: "0", filled: "false" };
 
-/** Takes away what somebody copied and never had written. */
+/** Deletes staged rows that were never written. */
 export async function emptyStaging(client: Client): Promise<void> {
   for (const table of ["block", "offer", "cancellation", "trade"]) {
     await client.query(`delete from ingest.staged_${table}`);
   }
 }
 
-/** Copies rows, no faster than PostgreSQL takes them. Checked values hold nothing that COPY reads otherwise. */
+/**
+ * Copies rows into a staging table, with backpressure. Checked values contain no characters that COPY
+ * treats specially, so they are not escaped.
+ */
 export async function stage(
   client: Client,
   file: keyof typeof TABLES,
@@ -90,8 +91,8 @@ export async function stage(
     const line = lacking[column];
     if (given[column] === 0 || line === undefined) continue;
     throw new LoadError(
-      `${place(line)}, column ${column}: it is empty, and ${given[column]} of ${count} rows have ` +
-        "one: either every row has one, or none",
+      `${place(line)}, column ${column}: the value is empty, but ${given[column]} of ${count} rows ` +
+        "have one; give it in every row or in none",
     );
   }
   return { rows: count, place, has: { id: given.id > 0, idx: given.idx > 0 } };
@@ -99,6 +100,6 @@ export async function stage(
 
 const CHUNK = 65_536;
 
-/** Where a row stands: its file and line, or without a line its number. */
+/** A row's place in error messages: file and line, or the row's number if it has no line. */
 export const placeOf = (file: string, line: number | undefined, number: number): string =>
   line === undefined ? `${file}, row ${number}` : `${file}.csv line ${line}`;

@@ -1,4 +1,4 @@
-// Writes checked rows into the database: all of a load, or nothing of it.
+// Writes checked rows into the database, all of them or none.
 import type { Client } from "../connect.ts";
 import { refuseIds, refuseTimes } from "./contradictions.ts";
 import { keepFreshRows } from "./fresh-rows.ts";
@@ -10,7 +10,7 @@ import { emptyStaging, stage, type Places } from "./staging.ts";
 export type { LoadSource, OfferRow, PairRow, Rows, TokenRow, TradeRow } from "./rows.ts";
 
 export interface LoadOptions {
-  /** Hears, every few hundred rows, how far the source is read, and every second that blocks are written. */
+  /** Called every few hundred rows while reading, and every second while writing blocks. */
   onProgress?: (progress: LoadProgress) => void;
 }
 
@@ -18,11 +18,11 @@ export type LoadProgress =
   { step: "reading"; table: TableName; rows: number } | { step: "writing"; rows: number };
 
 export interface TableSummary {
-  /** How many rows the source gave. */
+  /** Rows in the source. */
   rows: number;
   added: number;
   changed: number;
-  /** How many of them the database had already, or had twice. */
+  /** Rows that the database had already, and duplicates. */
   unchanged: number;
 }
 
@@ -36,16 +36,15 @@ export interface LoadSummary {
   pairs: TableSummary | undefined;
   offers: TableSummary | undefined;
   trades: TableSummary | undefined;
-  /** The last block written, where the load wrote any. */
+  /** The last block written; undefined if the load wrote none. */
   head: Head | undefined;
 }
 
 /**
- * Loads rows in one transaction, and can be called again and again on one connection. Tokens and
- * pairs are registered; of offers and trades those are written, block by block, that are not there.
- * Throws a LoadError that names the row for data that contradicts itself or the database, and
- * whatever a source throws; the database is then as it was. The rows themselves are taken as checked.
- * Memory is bounded, however many rows there are, but for tokens and pairs.
+ * Loads rows in one transaction: registers tokens and pairs, and writes the offers and trades that the
+ * database lacks, block by block. On an error nothing is changed, and the connection stays usable.
+ * Throws a LoadError that names the row if the data contradicts itself or the database, and any error
+ * of the source. The caller has checked each row. Only tokens and pairs are held in memory.
  */
 export async function loadRows(
   client: Client,
@@ -58,13 +57,13 @@ export async function loadRows(
     await client.query("commit");
     return summary;
   } catch (error) {
-    // Where the connection is lost, so is the transaction; the first error is the one that tells.
+    // The rollback fails if the connection is lost; the first error gives the cause.
     await client.query("rollback").catch(() => undefined);
     throw refusedByDatabase(error);
   }
 }
 
-/** The same within a transaction of the caller's. */
+/** `loadRows` within the caller's transaction. */
 export async function loadInTransaction(
   client: Client,
   source: LoadSource,
@@ -78,7 +77,7 @@ export async function loadInTransaction(
   const trades = await stage(client, "trades", source.trades ?? [], hear("trades"));
   const places = { offers: offers.place, trades: trades.place };
 
-  // From here on nobody else writes: what is compared with is what the blocks are written to.
+  // Locks out other writers, so that the rows compared below are those that the blocks follow.
   const { rows } = await client.query<{ head: number | null }>(
     "select head from ingest.take_turn()",
   );
@@ -108,23 +107,23 @@ const summarise = (rows: number, { added, changed }: Registered): TableSummary =
   unchanged: rows - added - changed,
 });
 
-const HEARD_EVERY_MS = 1000;
+const PROGRESS_INTERVAL_MS = 1000;
 
 async function writeBlocks(client: Client, places: Places, onWriting: () => void): Promise<void> {
   onWriting();
-  const beat = setInterval(onWriting, HEARD_EVERY_MS);
+  const progressTimer = setInterval(onWriting, PROGRESS_INTERVAL_MS);
   await client.query("savepoint staged");
   try {
     await client.query("select ingest.write_blocks()");
   } catch (error) {
     const refused = refusedByDatabase(error);
     if (!(refused instanceof LoadError)) throw error;
-    // The database names blocks and ids. Whoever made the files looks for lines.
+    // The database's error names a block or an id; the author of the files needs the line.
     await client.query("rollback to savepoint staged");
     await refuseTimes(client, places);
     await refuseIds(client, places);
     throw refused;
   } finally {
-    clearInterval(beat);
+    clearInterval(progressTimer);
   }
 }

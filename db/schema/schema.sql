@@ -1,4 +1,4 @@
--- The whole schema in the order in which it is made: `psql -f` reads it, and so does the baseline.
+-- The whole schema, in dependency order. For `psql -f`; the baseline migration is made of the same files.
 \ir schemas.sql
 
 \ir history/formats.sql

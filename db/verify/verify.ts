@@ -1,17 +1,17 @@
-// Compares what the database keeps with the rows of history that it follows from.
+// Compares the derived data with the history that it is derived from.
 import type { Client } from "../connect.ts";
 
-/** Something kept that is not what history makes of it. */
+/** A derived row that differs from its correct value. */
 export interface Difference {
-  /** The table, and which row of it. */
+  /** The table and the key of the row. */
   row: string;
-  /** What stands there, as JSON; null where nothing does. */
+  /** The row in the database, as JSON; null if it is missing. */
   kept: string | null;
-  /** What should stand there, as JSON; null where nothing should. */
+  /** The correct row, as JSON; null if there should be none. */
   right: string | null;
 }
 
-/** What is kept, by a key, and what it follows from. Both have the same columns. */
+/** Two queries with the same columns: the kept rows and the correct rows. */
 interface Kept {
   name: string;
   key: readonly string[];
@@ -117,13 +117,13 @@ const KEPT: readonly Kept[] = [
   },
 ];
 
-/** How many differences are told of one table. */
+/** Maximum number of differences reported per table. */
 const MOST = 100;
 
 /**
- * All differences, the first 100 of each table, none of a database that was written through the door
- * alone. Reads the whole history, in a statement for each table: what is to be told of one moment is
- * asked in a transaction at repeatable read. Nobody is kept from reading or writing.
+ * Returns the differences, at most 100 per table. There are none if all rows were written by the functions
+ * of ingest. Reads the whole history, one statement per table; call it in a repeatable read transaction
+ * for a consistent result. Blocks neither readers nor writers.
  */
 export async function verify(client: Client): Promise<Difference[]> {
   const differences: Difference[] = [];

@@ -1,7 +1,7 @@
-// The current migration, the next change: which line of which file each of its lines is.
+// Maps the lines of the current migration to lines of its files.
 //
-// graphile-migrate runs the files of `current/` as one text, and says of an error where in that text
-// it is. Whoever wrote them wants to know where in the files.
+// graphile-migrate runs the files of `current/` as one text, and gives the position of an error in that
+// text; the author needs the file and the line.
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,14 +9,14 @@ import { MIGRATIONS_FOLDER } from "../committed.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A line of the text that is run. */
+/** A line of the text that graphile-migrate runs. */
 export interface CurrentLine {
   text: string;
-  /** Where it was written; absent for what graphile-migrate adds. */
+  /** The line's origin; undefined for a line that graphile-migrate adds. */
   from?: { file: string; line: number };
 }
 
-/** Every line of the current migration, in the order and number in which it is run. */
+/** All lines of the current migration, exactly as graphile-migrate runs them. */
 export async function currentLines(folder = MIGRATIONS_FOLDER): Promise<CurrentLine[]> {
   const current = join(folder, "current");
   const names = await readdir(current).catch(() => undefined);

@@ -1,56 +1,56 @@
-// Says of an error of the current migration what is wrong, and in which line of which file.
+// Formats an error of the current migration, with its file and line.
 import { connect, type Client } from "../connect.ts";
 import { currentLines, type CurrentLine } from "./current-lines.ts";
 
-/** What is known of an error that PostgreSQL, or graphile-migrate around it, has given. */
+/** An error of PostgreSQL, with the properties that graphile-migrate adds. */
 export interface MigrationError extends Error {
   code?: string;
   detail?: string;
   hint?: string;
-  /** graphile-migrate's words, where PostgreSQL says at which letter it is. */
+  /** graphile-migrate's message, if PostgreSQL gives a position. */
   _gmMessageOverride?: string;
-  /** Whether it is of the migration, and not of what is around it. */
+  /** Whether the migration's SQL caused the error. */
   _gmlogged?: boolean;
 }
 
 interface Place {
-  /** Counted from 1, in the text that is run. */
+  /** 1-based line of the text that graphile-migrate runs. */
   line: number;
-  /** Counted from 1; absent where only the statement is known. */
+  /** 1-based column; undefined if only the statement is known. */
   column?: number;
 }
 
-/** How many lines before the one in question are shown. */
+/** Number of lines shown before the line of the error. */
 const SHOWN_BEFORE = 3;
 
-/** A few lines for whoever writes the migration. `url` is the database that it was refused by. */
+/** The error as a few lines for the author of the migration. `url` is the database that raised it. */
 export async function explainError(error: MigrationError, url: string): Promise<string> {
   const lines = await currentLines();
-  const place = placeSaid(error) ?? (await placeTried(lines, url));
+  const place = reportedPlace(error) ?? (await findPlace(lines, url));
   const { message, code, detail, hint } = error;
-  const said = [
+  const text = [
     code === undefined ? message : `${message} (${code})`,
     ...(detail === undefined ? [] : [`Detail: ${detail}`]),
     ...(hint === undefined ? [] : [`Hint: ${hint}`]),
   ];
   const at = place && lines[place.line - 1]?.from;
-  if (place === undefined || at === undefined) return said.join("\n");
+  if (place === undefined || at === undefined) return text.join("\n");
   const column = place.column === undefined ? "" : `:${place.column}`;
-  return [`${at.file}:${at.line}${column}: ${said.join("\n")}`, ...excerpt(lines, place)].join(
+  return [`${at.file}:${at.line}${column}: ${text.join("\n")}`, ...excerpt(lines, place)].join(
     "\n",
   );
 }
 
-function placeSaid({ _gmMessageOverride: told = "" }: MigrationError): Place | undefined {
-  const [, line, column] = /at line (\d+), column (\d+) of/.exec(told) ?? [];
+function reportedPlace({ _gmMessageOverride: message = "" }: MigrationError): Place | undefined {
+  const [, line, column] = /at line (\d+), column (\d+) of/.exec(message) ?? [];
   return line === undefined ? undefined : { line: Number(line), column: Number(column) };
 }
 
 /**
- * Where PostgreSQL does not say it, as of "already exists": the statement that fails when they are
- * run one by one, in a transaction that is rolled back.
+ * For errors without a position, such as "already exists": runs the statements one by one, in a
+ * transaction that is rolled back, to find the one that fails.
  */
-async function placeTried(lines: CurrentLine[], url: string): Promise<Place | undefined> {
+async function findPlace(lines: CurrentLine[], url: string): Promise<Place | undefined> {
   const text = Buffer.from(lines.map((line) => line.text).join("\n"));
   const starts = await statementStarts(text);
   const client = await connect(url, { role: "dex_owner" });
@@ -75,15 +75,15 @@ const fails = (client: Client, statement: string): Promise<boolean> =>
     () => true,
   );
 
-/** At which byte each statement begins; none where the text is no SQL. */
+/** The byte offset of each statement; empty if the text is not valid SQL. */
 async function statementStarts(text: Buffer): Promise<number[]> {
-  // Loaded where it is used: it is for those who develop, and is not there where they do not.
+  // Imported here because it is a development dependency, missing in production.
   const { parse } = await import("libpg-query");
   const { stmts = [] } = await parse(text.toString()).catch(() => ({ stmts: [] }));
   return stmts.map(({ stmt_location = 0 }) => stmt_location);
 }
 
-/** The line with those before it in its file, and a mark below the column. */
+/** The line with the preceding lines of its file, and a mark below the column. */
 function excerpt(lines: CurrentLine[], { line, column }: Place): string[] {
   const file = lines[line - 1]?.from?.file;
   const shown = lines

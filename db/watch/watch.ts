@@ -1,4 +1,4 @@
-// Applies the current migration at every save, and tells in a few lines what has become of it.
+// Applies the current migration at every save, and prints the result in a few lines.
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,18 +10,18 @@ import { retryLocks } from "../lock-retry.ts";
 import { explainError, type MigrationError } from "./explain-error.ts";
 
 export interface WatchOptions {
-  /** The database's; its login may become dex_owner. */
+  /** The database; its login may become dex_owner. */
   url: string;
-  /** Ends after the first time. */
+  /** Stop after the first run. */
   once: boolean;
   print: (lines: string) => void;
 }
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 /**
- * Applies the committed migrations that the database lacks, then the current one, and again whenever
- * it is saved, for ever. Resolves for `once` alone, to false where it has failed.
+ * Applies the pending committed migrations and the current one, and again after every save, without end.
+ * Resolves only with `once`, to false if a migration failed.
  */
 export async function watchCurrent({ url, once, print }: WatchOptions): Promise<boolean> {
   const apply = applier(url, print);
@@ -29,18 +29,18 @@ export async function watchCurrent({ url, once, print }: WatchOptions): Promise<
   let last = await savedState();
   for (;;) {
     const saved = await savedState();
-    // Some editors write a file bit by bit.
+    // Some editors write a file in several steps, so wait until its state is stable.
     if (saved === last && saved !== applied) {
       const isApplied = await apply();
       if (once) return isApplied;
       applied = saved;
     }
     last = saved;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 
-/** Which files there are, and when each was saved. */
+/** The names, times and sizes of the files of the current migration. */
 async function savedState(): Promise<string> {
   const names = await readdir(join(MIGRATIONS_FOLDER, "current")).catch(() => []);
   const files = ["current.sql", ...names.map((name) => join("current", name))];
@@ -51,7 +51,7 @@ async function savedState(): Promise<string> {
   return JSON.stringify(await Promise.all(states));
 }
 
-/** What applies the current migration, and resolves to whether it could. */
+/** Makes a function that applies the current migration and resolves to whether it succeeded. */
 function applier(url: string, print: WatchOptions["print"]): () => Promise<boolean> {
   let isUnchanged = false;
   const logger = logTo((message) => {
@@ -77,12 +77,12 @@ function applier(url: string, print: WatchOptions["print"]): () => Promise<boole
       await retryLocks(url, applyOnce, print);
       return true;
     } catch (error) {
-      // Else it is of what is around the migration, as a database that does not answer.
+      // Other errors have other causes, such as a database that does not answer.
       const isOfMigration = (error as MigrationError)._gmlogged === true;
       const text = isOfMigration
         ? await explainError(error as MigrationError, url)
         : errorText(error);
-      print(`${text}\nNothing of it is applied.`);
+      print(`${text}\nNothing was applied.`);
       return false;
     }
   };

@@ -26,10 +26,10 @@ test("Answers from memory alone are measured only where that is asked for", () =
 });
 
 test.each([
-  [["--trades", "5"], "--trades is a multiple of 1000 from 100000, not 5"],
-  [["--trades", "100500"], "--trades is a multiple of 1000"],
+  [["--trades", "5"], "--trades is 5; it must be a multiple of 1000 from 100000"],
+  [["--trades", "100500"], "--trades is 100500; it must be a multiple of 1000"],
   [["--cases", "rest,rset"], '--cases has "rset"'],
-  [["--rounds", "0"], '--rounds is a number above 0, not "0"'],
+  [["--rounds", "0"], '--rounds is "0"; it must be a number above 0'],
   [["--fast"], "--fast"],
 ])("%j is refused", (args, message) => {
   expect(() => readOptions(args)).toThrow(message);

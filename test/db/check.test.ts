@@ -111,15 +111,15 @@ const grants = (role: string, right: string, why: string): Fault["findings"][num
 const executable = (name: string): Fault["findings"][number] => ({
   check: "grants",
   object: "everybody",
-  problem: `it has execute on ${name}, and each function is for the roles that it is granted to`,
+  problem: `it has execute on ${name}, but functions should be granted to single roles`,
 });
 const undescribed = (object: string): Fault["findings"][number] => ({
   check: "comments",
   object,
-  problem: "clients see it, and no comment says what it is",
+  problem: "it is visible to clients and has no comment",
 });
-const NO_MIGRATION = "no migration makes it";
-const READS = "and is meant to read alone";
+const NO_MIGRATION = "no migration creates it";
+const READS = "but should only read";
 
 const FAULTS: Record<string, Fault> = {
   "a column that was added": {
@@ -134,8 +134,8 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift(
         "column dex_private.market_direction.lot_tkn",
-        "its type is character varying(99), where the migrations make it text; " +
-          "its default is ''::character varying, where the migrations make it none",
+        "its type is character varying(99), but text in the migrations; " +
+          "its default is ''::character varying, but none in the migrations",
       ),
     ],
   },
@@ -144,7 +144,7 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift(
         "column dex_private.hour_figure.trades",
-        "its nullability is null, where the migrations make it not null",
+        "its nullability is null, but not null in the migrations",
       ),
     ],
   },
@@ -165,7 +165,7 @@ const FAULTS: Record<string, Fault> = {
       drift(
         "view dex_private.applied_migration",
         "its definition differs from line 4 on: `FROM graphile_migrate.migrations migration`, " +
-          "where the migrations have `FROM graphile_migrate.migrations migration;`",
+          "but `FROM graphile_migrate.migrations migration;` in the migrations",
       ),
     ],
   },
@@ -175,7 +175,7 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift(
         "function dex_private.minute_of(timestamp with time zone)",
-        "its body is select moment, where the migrations make it select date_bin('1 minute', moment, 'epoch')",
+        "its body is select moment, but select date_bin('1 minute', moment, 'epoch') in the migrations",
       ),
     ],
   },
@@ -187,9 +187,9 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift(
         "function public.dex_book(text, text, integer)",
-        "its owner is OWNER, where the migrations make it dex_owner; " +
-          "its security is definer, where the migrations make it invoker; " +
-          "its settings have work_mem=1GB in excess and its settings lack enable_seqscan=off",
+        "its owner is OWNER, but dex_owner in the migrations; " +
+          "its security is definer, but invoker in the migrations; " +
+          "its settings have the additional work_mem=1GB and its settings lack enable_seqscan=off",
       ),
     ],
   },
@@ -210,7 +210,7 @@ const FAULTS: Record<string, Fault> = {
       drift("index public.stray_half_idx", NO_MIGRATION),
       drift(
         "index public.dex_offer_maker_block_id_idx",
-        "its state is invalid, where the migrations make it valid",
+        "its state is invalid, but valid in the migrations",
       ),
     ],
   },
@@ -222,7 +222,7 @@ const FAULTS: Record<string, Fault> = {
       drift("constraint dex_trade_idx_check on public.dex_trade", "it is missing"),
       drift(
         "constraint dex_offer_killed_check on public.dex_offer",
-        "its definition is CHECK ((killed >= 0)) NOT VALID, where the migrations make it CHECK (((killed = 0) OR (killed >= block)))",
+        "its definition is CHECK ((killed >= 0)) NOT VALID, but CHECK (((killed = 0) OR (killed >= block))) in the migrations",
       ),
     ],
   },
@@ -231,8 +231,8 @@ const FAULTS: Record<string, Fault> = {
     findings: [
       drift(
         "column public.dex_trade.price",
-        "its comment differs from line 1 on: `Price.`, where the migrations have " +
-          "`Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base …`",
+        "its comment differs from line 1 on: `Price.`, but " +
+          "`Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base …` in the migrations",
       ),
     ],
   },
@@ -266,10 +266,7 @@ const FAULTS: Record<string, Fault> = {
       revoke insert on dex_private.hour_figure from dex_owner;
       revoke select on dex_price from dex_reader`,
     findings: [
-      drift(
-        "table dex_private.offer_left",
-        "its owner is OWNER, where the migrations make it dex_owner",
-      ),
+      drift("table dex_private.offer_left", "its owner is OWNER, but dex_owner in the migrations"),
       drift("table dex_private.hour_figure", "its grants lack insert to its owner"),
       drift("view public.dex_price", "its grants lack select to dex_reader"),
     ],
@@ -277,7 +274,10 @@ const FAULTS: Record<string, Fault> = {
   "a function that everybody may call": {
     sql: "grant execute on function dex_latest_head() to public",
     findings: [
-      drift("function public.dex_latest_head()", "its grants have execute to public in excess"),
+      drift(
+        "function public.dex_latest_head()",
+        "its grants have the additional execute to public",
+      ),
       executable("public.dex_latest_head()"),
     ],
   },
@@ -290,7 +290,7 @@ const FAULTS: Record<string, Fault> = {
         check: "publications",
         object: "publication stray",
         problem:
-          "it publishes updates or deletes of dex_private.listed, which has no primary key, so that each of them fails",
+          "it publishes updates or deletes of dex_private.listed, which has no primary key, so they all fail",
       },
     ],
   },
@@ -301,9 +301,12 @@ const FAULTS: Record<string, Fault> = {
       grant delete on site.note to dex_reader;
       grant create on schema site to dex_reader`,
     findings: [
-      drift("table public.dex_block", "its grants have insert to dex_reader in excess"),
-      drift("column public.dex_token.symbol", "its grants have update to public in excess"),
-      drift("sequence public.dex_pair_id_seq", "its grants have usage to dex_reader in excess"),
+      drift("table public.dex_block", "its grants have the additional insert to dex_reader"),
+      drift("column public.dex_token.symbol", "its grants have the additional update to public"),
+      drift(
+        "sequence public.dex_pair_id_seq",
+        "its grants have the additional usage to dex_reader",
+      ),
       grants("dex_reader", "insert on public.dex_block", READS),
       grants("dex_reader", "update on public.dex_token", READS),
       grants("dex_writer", "update on public.dex_token", "which is more than a writer needs"),
@@ -318,19 +321,15 @@ const FAULTS: Record<string, Fault> = {
       grant update on dex_offer to pg_monitor;
       grant select (symbol), update (symbol) on dex_token to pg_monitor`,
     findings: [
-      drift("table public.dex_offer", "its grants have truncate to dex_writer in excess"),
-      drift("function ingest.rebuild()", "its grants have execute to dex_writer in excess"),
+      drift("table public.dex_offer", "its grants have the additional truncate to dex_writer"),
+      drift("function ingest.rebuild()", "its grants have the additional execute to dex_writer"),
       grants("dex_writer", "truncate on public.dex_offer", "which is more than a writer needs"),
       grants("dex_writer", "execute on ingest.rebuild()", "which is more than a writer needs"),
-      grants(
-        "pg_monitor",
-        "update on public.dex_offer",
-        "and what is written is written by dex_writer",
-      ),
+      grants("pg_monitor", "update on public.dex_offer", "but only dex_writer should write"),
       grants(
         "pg_monitor",
         "update (symbol) on public.dex_token",
-        "and what is written is written by dex_writer",
+        "but only dex_writer should write",
       ),
     ],
   },
@@ -338,7 +337,7 @@ const FAULTS: Record<string, Fault> = {
     sql: `grant temporary on database DATABASE to public;
       alter default privileges for role dex_owner in schema public grant select on tables to public`,
     findings: [
-      drift("database itself", "its grants have temporary to public in excess"),
+      drift("database itself", "its grants have the additional temporary to public"),
       drift("default privileges of dex_owner in public for r", NO_MIGRATION),
       grants("dex_reader", "temporary on the database", READS),
       grants("dex_writer", "temporary on the database", "which is more than a writer needs"),
@@ -376,19 +375,19 @@ const FAULTS: Record<string, Fault> = {
         check: "relations",
         object: "table public.dex_pair",
         problem:
-          "its foreign key dex_pair_quote_gem_fkey is served by no index of public.dex_pair that begins with quote_gem",
+          "its foreign key dex_pair_quote_gem_fkey has no index on public.dex_pair that begins with quote_gem",
       },
       {
         check: "relations",
         object: "view dex_private.daily",
         problem:
-          "its tag @foreignKey (label) references dex_pair (market) goes by label, which is no column of a table, so that no index serves it",
+          "its tag @foreignKey (label) references dex_pair (market) uses label, which is not a table column, so no index serves it",
       },
       {
         check: "relations",
         object: "view dex_private.takers",
         problem:
-          "its tag @foreignKey (token) references dex_token (symbol) is served by no index of public.dex_trade that begins with lot_tkn",
+          "its tag @foreignKey (token) references dex_token (symbol) has no index on public.dex_trade that begins with lot_tkn",
       },
     ],
   },
@@ -430,23 +429,23 @@ describe("a database that somebody has changed by hand", () => {
     );
     for (const { remedy } of result.findings) expect(remedy).toMatch(/^[A-Z].*\.$|;$/);
     expect(result.findings.find(({ object }) => object === "view public.dex_volume")?.remedy).toBe(
-      "Make it again, by the statements of the migrations (see 000001-baseline.sql).",
+      "Create it again with the statements of the migrations (see 000001-baseline.sql).",
     );
     expect(
       result.findings.find(({ object }) => object === "index public.stray_half_idx")?.remedy,
     ).toBe(
-      "It was broken off while it was made, and serves nobody: `npm run db:migrate` drops it where a " +
-        "migration that waits makes it again; else `drop index concurrently` it.",
+      "Its creation was interrupted and it is invalid: `npm run db:migrate` drops it if a pending " +
+        "migration creates it; otherwise drop it with `drop index concurrently`.",
     );
     const commenting = texts.findLastIndex((text) =>
       text.includes("comment on column dex_trade.price is"),
     );
     expect(
       result.findings.find(({ object }) => object === "column public.dex_trade.price")?.remedy,
-    ).toContain(`migrations make of it (see ${files[commenting]}), or`);
+    ).toContain(`definition of the migrations (see ${files[commenting]}), or`);
     expect(
       result.findings.find(({ problem }) => problem.includes("insert on public.dex_block"))?.remedy,
-    ).toBe("Take it away: revoke insert on public.dex_block from dex_reader, public;");
+    ).toBe("Revoke it: revoke insert on public.dex_block from dex_reader, public;");
   });
 
   it("notes what is published", () => {
@@ -483,12 +482,12 @@ describe("roles and logins", () => {
     expect(await findExcessiveRights(dba, ["public"])).toContainEqual({
       check: "grants",
       object: "role dex_reader",
-      problem: "it has membership in dex_owner, and is meant to read alone",
-      remedy: "Take it away: revoke dex_owner from dex_reader;",
+      problem: "it has membership in dex_owner, but should only read",
+      remedy: "Revoke it: revoke dex_owner from dex_reader;",
     });
     const problems = await problemsOf("role dex_reader");
-    expect(problems).toContain("it has the attribute createdb, and is meant to read alone");
-    expect(problems).toContain("it has the attribute login, and is meant to read alone");
+    expect(problems).toContain("it has the attribute createdb, but should only read");
+    expect(problems).toContain("it has the attribute login, but should only read");
   });
 
   it("names an owner who is more than that, and settings of the roles", async () => {
@@ -501,7 +500,7 @@ describe("roles and logins", () => {
     expect(await problemsOf("role dex_owner")).toEqual([
       "it has the attribute bypassrls, which is more than an owner of the schema needs",
     ]);
-    const NO_EFFECT = "which has no effect: a session has the settings of its login";
+    const NO_EFFECT = "which has no effect: a session uses the settings of its login";
     expect(await problemsOf("role dex_reader")).toContain(
       `it has the setting search_path=site, ${NO_EFFECT}`,
     );
@@ -511,7 +510,7 @@ describe("roles and logins", () => {
       object: "role dex_writer",
       problem: `it has the setting statement_timeout=1s, ${NO_EFFECT}`,
       remedy: expect.stringMatching(
-        /^Take it away: alter role dex_writer in database \w+ reset statement_timeout;$/,
+        /^Revoke it: alter role dex_writer in database \w+ reset statement_timeout;$/,
       ) as string,
     });
   });
@@ -525,7 +524,8 @@ describe("roles and logins", () => {
       create role indexer login in role dex_writer;
       create role admin login superuser
     `);
-    const READS = "and may become dex_reader, as the service's login does, which is to read alone";
+    const READS =
+      "but it may become dex_reader, like the login of the service, and should only read";
     expect(await problemsOf("login web")).toEqual([
       `it has membership in dex_writer, ${READS}`,
       `it has the attribute createrole, ${READS}`,
@@ -591,7 +591,7 @@ describe("roles and logins", () => {
       grant execute on function public.write() to other
     `);
     expect(await problemsOf("role other")).toEqual([
-      "it has execute on public.write(), and what is written is written by dex_writer",
+      "it has execute on public.write(), but only dex_writer should write",
     ]);
   });
 });
@@ -604,9 +604,7 @@ it("names one owner that was changed once, also where others read and number by 
     await superuser.end();
     const { findings } = await check(taken);
     expect(findings.map(({ object }) => object)).toEqual(["table public.dex_trade"]);
-    expect(findings[0]!.problem).toMatch(
-      /^its owner is \S+, where the migrations make it dex_owner$/,
-    );
+    expect(findings[0]!.problem).toMatch(/^its owner is \S+, but dex_owner in the migrations$/);
   } finally {
     await taken.drop();
   }
@@ -631,7 +629,7 @@ it("names a trigger of a later migration that is turned off, and one that is gon
       { object: "trigger other on public.dex_offer", problem: "it is missing" },
       {
         object: "trigger one on public.dex_offer",
-        problem: "its state is disabled, where the migrations make it enabled",
+        problem: "its state is disabled, but enabled in the migrations",
       },
     ]);
   } finally {
@@ -690,7 +688,7 @@ describe("the command", () => {
         {
           check: "migrations",
           object: `${COMMITTED}/${middle}`,
-          problem: "the database's record lacks it, and has later ones",
+          problem: "the database's record lacks it, but has later ones",
           remedy: expect.stringContaining(
             `(hash, previous_hash, filename) values ('${lost!.hash}', '${before!.hash}', '${lost!.filename}');`,
           ),
@@ -714,7 +712,7 @@ describe("the command", () => {
           check: "migrations",
           object: `${COMMITTED}/${last}`,
           problem: "the database lacks it",
-          remedy: "Apply it by `npm run db:migrate`.",
+          remedy: "Apply it with `npm run db:migrate`.",
         },
       ]);
 
@@ -726,15 +724,15 @@ describe("the command", () => {
       expect(foreign.findings.map(({ object, problem }) => ({ object, problem }))).toEqual([
         {
           object: `${COMMITTED}/${last}`,
-          problem: "the database has applied another one of this number",
+          problem: "the database has a different migration of this number",
         },
         {
           object: "migration 900000.sql",
-          problem: `the database has it, and ${COMMITTED} has not`,
+          problem: `the database has it, but ${COMMITTED} lacks it`,
         },
       ]);
       expect(foreign.skipped).toEqual([
-        "drift: the database was migrated by other migrations than these",
+        "drift: the database has other migrations than this checkout",
       ]);
     } finally {
       await behind.drop();
@@ -746,8 +744,8 @@ describe("the command", () => {
     try {
       const found = await run(clean.url);
       expect(found).toMatchObject({ code: 0, stderr: "" });
-      expect(found.stdout).toContain("Compared: the schemas public, dex_private, ingest.");
-      expect(found.stdout).toContain("Looked at no data: `npm run db:verify` does.");
+      expect(found.stdout).toContain("Compared the schemas public, dex_private, ingest.");
+      expect(found.stdout).toContain("Did not check data: `npm run db:verify` does.");
       expect(found.stdout).toMatch(/\nNothing found\.\n$/);
 
       const sdl = join(copy, "server/graphql/schema.graphql");
@@ -781,21 +779,19 @@ describe("the command", () => {
       {
         check: "migrations",
         object: `${COMMITTED}/${first}`,
-        problem: "it has been changed since it was committed: its hash is no longer its header's",
-        remedy: `Take it back as it was (git checkout ${COMMITTED}/${first}), and write the change as a new migration.`,
+        problem: "it has been changed since it was committed: its hash differs from its header's",
+        remedy: `Restore it (git checkout ${COMMITTED}/${first}), and write the change as a new migration.`,
       },
       expect.objectContaining({
         object: `${COMMITTED}/${third}`,
-        problem: `it does not follow on ${first}, which is before it`,
+        problem: `its header does not name the hash of ${first}, the one before it`,
       }),
       expect.objectContaining({
         object: `${COMMITTED}/${third}`,
         problem: "the database lacks it",
       }),
     ]);
-    expect(told.skipped).toEqual([
-      "drift and the SDL: the committed migrations are not what was committed",
-    ]);
+    expect(told.skipped).toEqual(["drift and the SDL: committed migrations have been changed"]);
   });
 
   it("exits 2 for an EXPOSED_SCHEMAS that the service refuses, and says what it takes", async () => {

@@ -122,7 +122,7 @@ it("says what to do where there is no database", async () => {
 
   expect(ended.code).toBe(4);
   expect(ended.stderr).toBe(
-    `The status cannot be told: There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or give DATABASE_OWNER_URL.\n`,
+    `The status cannot be told: There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or set DATABASE_OWNER_URL.\n`,
   );
 });
 
@@ -156,15 +156,15 @@ it("says what to do where the login may make no shadow", async () => {
     expect(commit.code).toBe(1);
     expect(commit.stderr).toMatch(
       new RegExp(
-        `permission denied to create database\\. It is made by postgres://${login}@\\S+/postgres\\. ` +
-          "Give SHADOW_DATABASE_URL and ROOT_DATABASE_URL of a login that may, " +
-          `or: alter role ${login} createdb;\n$`,
+        `permission denied to create database\\. The shadow database is created with postgres://${login}@\\S+/postgres\\. ` +
+          "Set SHADOW_DATABASE_URL and ROOT_DATABASE_URL to a login that may create databases, " +
+          `or run: alter role ${login} createdb;\n$`,
       ),
     );
     expect(await committed()).toEqual(before);
     const check = await runFile("db/commands/check.ts", env, [], copy).ended;
     expect(check).toMatchObject({ code: 2, stdout: "" });
-    expect(check.stderr).toContain("Give SHADOW_DATABASE_URL and ROOT_DATABASE_URL");
+    expect(check.stderr).toContain("Set SHADOW_DATABASE_URL and ROOT_DATABASE_URL");
   } finally {
     await admin.query(`drop role ${login}`);
     await admin.end();
@@ -175,7 +175,7 @@ describe("under a lock that another holds for longer than lock_timeout", () => {
   const LOCKING = `set local lock_timeout = '100ms';
 alter table dex_token add column if not exists note text;
 `;
-  const TRY_AGAIN = "A lock was not to be had within lock_timeout: try 2 of 20.\n";
+  const TRY_AGAIN = "lock_timeout expired before a lock was granted: try 2 of 20.\n";
   let holding: Client;
   beforeEach(async () => {
     await makeRoles(database.url);
@@ -220,10 +220,10 @@ alter table dex_token add column if not exists note text;
     const { pid, login } = rows[0]!;
     expect(stdout).toMatch(
       new RegExp(
-        "\nA lock was not to be had within lock_timeout in 20 tries\\. In its way were:\n" +
+        "\nlock_timeout expired before a lock was granted, in 20 tries\\. Blocking sessions:\n" +
           `  pid ${pid} \\(a report, login ${login}\\), by AccessExclusiveLock on dex_token, ` +
           "for \\d+\\.\\d s: begin; select count\\(\\*\\) from dex_token\n" +
-          "Nothing of it is applied\\.\n$",
+          "Nothing was applied\\.\n$",
       ),
     );
   });

@@ -150,22 +150,22 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
 
   const HEX64 = "0x and 64 hex digits in lower case";
   it.each<[string, Given, string | RegExp, string?]>([
-    ["an older one", { number: 99 }, "block 99 is not later than the head, block 100"],
-    ["the same", { number: 100 }, "block 100 is not later than the head, block 100"],
-    ["one without a number", { number: null }, "number is null: a block is an integer from 0"],
-    ["one below 0", { number: -1 }, "number is -1: a block is an integer from 0"],
-    ["one without a time", { at: null }, "at is null: a block has a time"],
-    ["one that never comes", { at: "infinity" }, "at is infinity: a block has a time"],
-    ["one that always was", { at: "-infinity" }, "at is -infinity: a block has a time"],
+    ["an older one", { number: 99 }, "block 99 is not after the head, block 100"],
+    ["the same", { number: 100 }, "block 100 is not after the head, block 100"],
+    ["one without a number", { number: null }, "number is null: it must be an integer from 0"],
+    ["one below 0", { number: -1 }, "number is -1: it must be an integer from 0"],
+    ["one without a time", { at: null }, "at is null: it must be a finite timestamp"],
+    ["one that never comes", { at: "infinity" }, "at is infinity: it must be a finite timestamp"],
+    ["one that always was", { at: "-infinity" }, "at is -infinity: it must be a finite timestamp"],
     [
       "one before the head's time",
       { at: "2026-01-01T00:01:39.999999Z" },
-      "block 101 is of 2026-01-01 00:01:39.999999+00, before block 100 of 2026-01-01 00:01:40+00",
+      "block 101 is at 2026-01-01 00:01:39.999999+00, before block 100 at 2026-01-01 00:01:40+00",
     ],
     [
       "one that follows on another",
       { parent: aHash("elsewhere") },
-      `block 101 follows on ${aHash("elsewhere")}, and not on the head, block 100, ${HASH}`,
+      `block 101 has the parent ${aHash("elsewhere")}, but the head, block 100, has the hash ${HASH}`,
     ],
     ["one with a bad hash", { hash: "0x12" }, `hash is 0x12: it must be ${HEX64}`],
     [
@@ -205,29 +205,29 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
     [
       "an unknown column",
       { trades: [trade({ Maker: WETH, price: "1" })] },
-      'trades[0] has "Maker", price: its columns are id, offer_id, pair, maker, taker, lot_gem, ' +
+      'trades[0] has the unknown columns "Maker", price: it may have id, offer_id, pair, maker, taker, lot_gem, ' +
         "lot_amt, bid_gem, bid_amt, tx, idx, block, time",
     ],
     [
       "an unknown column with a name of 1 MB",
       { offers: [offer({ ["x".repeat(1_000_000)]: 1 })] },
-      `offers[0] has ${"x".repeat(90)}: its columns are id, pair, maker, lot_gem, lot_amt, bid_gem, ` +
+      `offers[0] has the unknown columns ${"x".repeat(90)}: it may have id, pair, maker, lot_gem, lot_amt, bid_gem, ` +
         "bid_amt, tx, filled, block, time",
     ],
     [
       "a trade of another block",
       { trades: [trade(), trade({ block: 100 })] },
-      "trades[1].block is 100: the block is 101",
+      "trades[1].block is 100: it must be 101, the block that is written",
     ],
     [
       "an offer of another block",
       { offers: [offer({ block: 102 })] },
-      "offers[0].block is 102: the block is 101",
+      "offers[0].block is 102: it must be 101, the block that is written",
     ],
     [
       "a trade of another time",
       { trades: [trade({ time: "2026-01-01T00:01:41Z" })] },
-      "trades[0].time is 2026-01-01T00:01:41Z: the block's is 2026-01-01 00:01:40+00",
+      "trades[0].time is 2026-01-01T00:01:41Z: it must be 2026-01-01 00:01:40+00, the time of the block",
     ],
     [
       "a trade of a time that is none",
@@ -242,7 +242,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
     [
       "a trade with filled",
       { trades: [trade({ filled: true })] },
-      /^trades\[0\] has filled: its columns are /,
+      /^trades\[0\] has the unknown columns filled: it may have /,
     ],
     [
       "an offer that is filled in words",
@@ -272,55 +272,55 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
     [
       "ids of some trades only",
       { trades: [trade({ id: 10 }), trade()] },
-      "trades: 1 of 2 have an id, 0 an idx: either every trade of a block has one, or none",
+      "trades: 1 of 2 have an id and 0 an idx: give it to every trade of a block or to none",
     ],
     [
       "idx of some trades only",
       { trades: [trade(), trade({ idx: 3 }), trade({ idx: null })] },
-      "trades: 0 of 3 have an id, 1 an idx: either every trade of a block has one, or none",
+      "trades: 0 of 3 have an id and 1 an idx: give it to every trade of a block or to none",
     ],
     [
       "an id that was given",
       { trades: [trade({ id: 1 })] },
-      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+      "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
       "ids that fall",
       { trades: [trade({ id: 12 }), trade({ id: 11 })] },
-      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+      "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
       "ids that fall with idx",
       { trades: [trade({ id: 11, idx: 2 }), trade({ id: 12, idx: 1 })] },
-      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+      "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
       "an id twice",
       { trades: [trade({ id: 11 }), trade({ id: 11 })] },
-      "trades: ids grow with idx, and all are above 1, the highest that was ever given",
+      "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
       "a trade that is in the database",
       { trades: [trade({ idx: 1 }), KNOWN] },
-      `trades[1] is there already: tx ${aHash("known")}, idx 4`,
+      `trades[1] exists already: tx ${aHash("known")}, idx 4`,
       "23505",
     ],
     [
       "a trade twice",
       { trades: [trade({ tx: HASH, idx: 3 }), trade({ tx: HASH, idx: 3 })] },
-      `trades[1] is there already: tx ${HASH}, idx 3`,
+      `trades[1] exists already: tx ${HASH}, idx 3`,
       "23505",
     ],
     [
       "an offer that is in the database",
       { offers: [offer(), offer({ id: 1 })] },
-      "offers[1]: offer 1 is there already",
+      "offers[1]: offer 1 exists already",
       "23505",
     ],
     [
       "an offer twice",
       { offers: [offer({ id: 8 }), offer({ id: 8 })] },
-      "offers[1]: offer 8 is there already",
+      "offers[1]: offer 8 exists already",
       "23505",
     ],
     [
@@ -329,7 +329,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "offers[0]: offer 70 was cancelled in block 100",
       "23505",
     ],
-    ["a cancellation of null", { killed: [1, null] }, "killed: an offer's id is null"],
+    ["a cancellation of null", { killed: [1, null] }, "killed: an offer id is null"],
     ["a cancellation twice", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
       "a cancellation of an offer that is cancelled",
@@ -347,7 +347,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
   });
 
   const AMOUNT =
-    "it must be a string of a decimal from 0 to below 10^78, with at most 18 fractional digits";
+    "it must be a decimal string from 0 to below 10^78 with at most 18 fractional digits";
   const BYTES = "1".repeat(1_000_000);
   describe.each(["lot_amt", "bid_amt"])("an element's %s", (column) => {
     it.each<[string, unknown, string]>([
@@ -444,8 +444,8 @@ describe("from block 100 on", () => {
 
   describe("take_back", () => {
     it.each([
-      ["null", null, "to_block is null: it is an integer from 0"],
-      ["a block below 0", -1, "to_block is -1: it is an integer from 0"],
+      ["null", null, "to_block is null: it must be an integer from 0"],
+      ["a block below 0", -1, "to_block is -1: it must be an integer from 0"],
       ["a block after the head", 101, "block 101 is not written: the head is block 100"],
     ])("of %s is refused", async (_name, to, message) => {
       await expectRefused(() => takeBack(to), message);
@@ -460,7 +460,7 @@ describe("from block 100 on", () => {
     it("to any block before the first leaves no head, and nothing to take back", async () => {
       expect(await takeBack(50)).toBe(1);
       expect(await head()).toEqual([]);
-      await expectRefused(() => takeBack(0), "block 0 is not written: the head is not there yet");
+      await expectRefused(() => takeBack(0), "block 0 is not written: the database has no blocks");
       for (const table of ["dex_block", "dex_offer", "dex_trade", "dex_private.cancellation"]) {
         expect([table, (await owner.query(`select from ${table}`)).rowCount]).toEqual([table, 0]);
       }
@@ -482,7 +482,7 @@ describe("from block 100 on", () => {
     expect(await takeBack(0)).toBe(2);
     await expectRefused(
       () => block({ trades: [trade({ id: 4 })] }),
-      "trades: ids grow with idx, and all are above 4, the highest that was ever given",
+      "trades: ids must increase with idx and be greater than 4, the highest id ever used",
     );
     await block({ number: 50, trades: [trade({ id: 9 })] });
     await block({ number: 51, trades: [trade()] });

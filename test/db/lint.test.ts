@@ -236,7 +236,7 @@ describe("a lock that may have to be waited for", () => {
     (await lintAsItIs(text)).findings
       .filter(({ rule }) => rule === "lock-timeout")
       .map(({ line, what }) => `${line} ${what}`);
-  const RULE = /without end, and whoever comes after waits behind it$/;
+  const RULE = /without limit, and later readers and writers wait behind it$/;
 
   it("is refused, and is not after `set local lock_timeout`", async () => {
     const text = LOCKING.map((sql) => `${sql};\n`).join("");
@@ -256,7 +256,7 @@ describe("a lock that may have to be waited for", () => {
     async (timeout) => {
       const waits = await waitsOf(`set local lock_timeout = '${timeout}'; ${LOCKING[0]!};`);
       expect(waits).toHaveLength(1);
-      expect(waits[0]).toMatch(/dex_block for up to [\d.]+ s, and whoever comes after waits/);
+      expect(waits[0]).toMatch(/dex_block for up to [\d.]+ s, and later readers and writers wait/);
     },
   );
 
@@ -342,20 +342,20 @@ describe("what is read", () => {
     ["drop view dex_private.as_of", "it drops dex_private.as_of, which rest/"],
     [
       "alter table dex_trade drop constraint dex_trade_tx_idx_key",
-      "it drops dex_trade_tx_idx_key, by which GraphQL may find or link records of public.dex_trade",
+      "it drops dex_trade_tx_idx_key, which GraphQL may use to find or link records of public.dex_trade",
     ],
   ] as const;
   const RENAMED = [
-    ["comment on table dex_trade is 'A trade.'", "it takes the tag @foreignKey (offer_id)"],
+    ["comment on table dex_trade is 'A trade.'", "it removes the tag @foreignKey (offer_id)"],
     [
       "comment on column dex_trade.price is E'@name cost\\nIts price.'",
       "the tag @name cost renames or hides",
     ],
     [
       "comment on constraint dex_pair_base_gem_fkey on dex_pair is '@foreignFieldName pairsAsBase'",
-      "it takes the tag @fieldName baseToken away",
+      "it removes the tag @fieldName baseToken",
     ],
-    ["comment on function dex_latest_head() is 'The head.'", "it takes the tag @name dexHead away"],
+    ["comment on function dex_latest_head() is 'The head.'", "it removes the tag @name dexHead"],
   ] as const;
   let found: LintFinding[][];
   beforeAll(async () => {
@@ -483,12 +483,12 @@ describe("what is new to clients", () => {
       create function dex_note_length(note dex_note) returns integer language sql stable
       as 'select length(note.note)';`);
     expect(findings.map(({ line, rule, what }) => `${line} ${rule}: ${what}`)).toEqual([
-      "1 comment: nothing says what public.dex_note is",
-      "1 comment: nothing says what public.dex_note.note is",
+      "1 comment: public.dex_note has no comment",
+      "1 comment: public.dex_note.note has no comment",
       "1 grant: dex_reader is not granted select on public.dex_note",
-      "3 comment: nothing says what public.dex_token.website is",
-      "4 comment: nothing says what public.dex_volume.extra is",
-      "6 comment: nothing says what public.dex_note_length(dex_note) is",
+      "3 comment: public.dex_token.website has no comment",
+      "4 comment: public.dex_volume.extra has no comment",
+      "6 comment: public.dex_note_length(dex_note) has no comment",
       "6 grant: dex_reader is not granted execute on function public.dex_note_length(dex_note)",
     ]);
   });
@@ -522,8 +522,8 @@ describe("a comment that overrules", () => {
       "it allows require-concurrent-index-creation without a reason",
     ],
     ["-- db:lint allow indexes: it has one row", "there is no rule indexes"],
-    ["-- db:lint off", "it does not say what is allowed"],
-    ["-- squawk-ignore require-concurrent-index-creation", "squawk's own comments give no reason"],
+    ["-- db:lint off", "it names no rule to allow"],
+    ["-- squawk-ignore require-concurrent-index-creation", "squawk's own comments have no reason"],
   ])("is refused as %s", async (comment, what) => {
     const { findings } = await lint(`${comment}\n${index}`);
     expect(findings.map(({ rule }) => rule)).toEqual([

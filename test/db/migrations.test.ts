@@ -133,9 +133,9 @@ describe("later migrations", () => {
 
 describe("a database of the migrations before the baseline", () => {
   const WAY_OUT =
-    "This database was made before the baseline, 000001-baseline.sql, and no migration leads from it. " +
-    "Copy its tokens, pairs, offers and trades out as CSV, and load them into a new database: " +
-    'db/README.md has the commands, under "A database of the migrations before the baseline".';
+    "This database has the migrations before the baseline 000001-baseline.sql and cannot be migrated " +
+    "further. Export its tokens, pairs, offers and trades as CSV and load them into a new database: " +
+    'db/README.md has the commands under "A database of the migrations before the baseline".';
   beforeEach(async () => {
     // As far as can be told: another first migration on record, and more than there are.
     await admin.query(`
@@ -197,7 +197,7 @@ describe("a database of the migrations before the baseline", () => {
   });
 });
 
-it("tries again where a lock was not to be had within the migration's lock_timeout", async () => {
+it("tries again when the migration's lock_timeout expires", async () => {
   await applyMigrations(database.url);
   const folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
   const committed = new URL("../../db/migrations/committed", import.meta.url);
@@ -217,8 +217,8 @@ it("tries again where a lock was not to be had within the migration's lock_timeo
 
   expect(await recorded()).toHaveLength(files.length + 1);
   expect(told.filter((line) => line.includes("try "))).toEqual([
-    "A lock was not to be had within lock_timeout: try 2 of 20.",
-    "A lock was not to be had within lock_timeout: try 3 of 20.",
+    "lock_timeout expired before a lock was granted: try 2 of 20.",
+    "lock_timeout expired before a lock was granted: try 3 of 20.",
   ]);
 });
 

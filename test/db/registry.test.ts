@@ -98,31 +98,37 @@ describe("a pair", () => {
       anAddress("nobody"),
       DAI,
       true,
-      `base_gem is ${anAddress("nobody")}: no token is registered so`,
+      `base_gem is ${anAddress("nobody")}: no registered token has this address`,
     ],
     [
       "of an unknown quote",
       WETH,
       anAddress("nobody"),
       true,
-      `quote_gem is ${anAddress("nobody")}: no token is registered so`,
+      `quote_gem is ${anAddress("nobody")}: no registered token has this address`,
     ],
-    ["of a symbol", "WETH", DAI, true, "base_gem is WETH: no token is registered so"],
-    ["of nothing", null, DAI, true, "base_gem is null: no token is registered so"],
-    ["of half of nothing", WETH, null, true, "quote_gem is null: no token is registered so"],
+    ["of a symbol", "WETH", DAI, true, "base_gem is WETH: no registered token has this address"],
+    ["of nothing", null, DAI, true, "base_gem is null: no registered token has this address"],
+    [
+      "of half of nothing",
+      WETH,
+      null,
+      true,
+      "quote_gem is null: no registered token has this address",
+    ],
     [
       "of a token with itself",
       MKR,
       MKR,
       true,
-      `base_gem and quote_gem are both ${MKR}: a pair is of two tokens`,
+      `base_gem and quote_gem are both ${MKR}: a pair needs two different tokens`,
     ],
     [
       "of a token without a symbol",
       addressOf("nameless"),
       DAI,
       true,
-      `a pair needs tokens with a symbol: ${addressOf("nameless")} has none`,
+      `token ${addressOf("nameless")} has no symbol: both tokens of a pair need one`,
     ],
     ["neither active nor not", WETH, MKR, null, "active is null: it must be true or false"],
   ])("%s is refused", async (_name, base, quote, active, message) => {
@@ -142,12 +148,14 @@ describe("a pair", () => {
     await registerPair(writer, addressOf("A"), addressOf("BC"));
     await expect(registerPair(writer, addressOf("AB"), addressOf("C"))).rejects.toMatchObject({
       message:
-        "the pair AB and C would have the name of another pair: a market is named by its two symbols together",
+        "the pair AB and C would have the same market name as another pair: a market name is both symbols joined",
       code: "23505",
     });
     await registerPair(writer, addressOf("D/E"), addressOf("F"));
     await expect(registerPair(writer, addressOf("D"), addressOf("E/F"))).rejects.toMatchObject({
-      message: expect.stringContaining("the pair D and E/F would have the name of another pair"),
+      message: expect.stringContaining(
+        "the pair D and E/F would have the same market name as another pair",
+      ),
       code: "23505",
     });
     const { rows } = await database.reader.query("select market from dex_pair order by market");
@@ -239,12 +247,12 @@ describe("a token", () => {
     [
       "a name of 1 MB",
       [addressOf("X"), "X", 1, "x".repeat(1_000_000)],
-      `name of ${addressOf("X")} has 1000000 characters: it may have 1000`,
+      `name of ${addressOf("X")} has 1000000 characters: it may have at most 1000`,
     ],
     [
       "no symbol, where a pair has it",
       [WETH, null, 18, null],
-      `symbol of ${WETH} is null: the token is of a registered pair`,
+      `symbol of ${WETH} is null: a token of a registered pair needs a symbol`,
     ],
   ])("with %s is refused", async (_name, values, message) => {
     await registerMarkets(database.writer);
@@ -289,7 +297,7 @@ describe("a token", () => {
     await registerPair(writer, addressOf("AB"), addressOf("X"));
     await expect(registerTokens(writer, token("X", { symbol: "C" }))).rejects.toMatchObject({
       message:
-        "the pair AB and C would have the name of the pair A and BC: a market is named by its two symbols together",
+        "the pair AB and C would have the same market name as the pair A and BC: a market name is both symbols joined",
       code: "23505",
     });
     const { rows } = await database.reader.query("select market from dex_pair order by market");

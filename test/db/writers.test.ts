@@ -115,7 +115,7 @@ describe("the second of two writers waits for the first", () => {
     await isWaiting(second);
     await one.query("commit");
     expect(await second).toMatchObject({
-      message: "block 3600 is not later than the head, block 3600",
+      message: "block 3600 is not after the head, block 3600",
       code: "22023",
     });
   });
@@ -157,8 +157,7 @@ it("twenty writers of the same chain have written it once, in its order", async 
         const error = await outcome(
           write(client, { trades: [aTrade({ hour, quote: String(hour) })] }),
         );
-        if (error !== undefined)
-          expect(error.message).toMatch(/^block \d+ is not later than the head/);
+        if (error !== undefined) expect(error.message).toMatch(/^block \d+ is not after the head/);
       }
       await client.end();
     }),

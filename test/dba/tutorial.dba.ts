@@ -109,7 +109,7 @@ async function save(sql: string): Promise<void> {
   const folder = join(copy.folder, "db/migrations");
   const files = await readdir(folder);
   const file = join(folder, files.includes("current") ? "current/1-current.sql" : "current.sql");
-  const text = said.includes("Nothing of it") ? accepted : await readFile(file, "utf8");
+  const text = said.includes("Nothing was applied") ? accepted : await readFile(file, "utf8");
   const isOfItsOwn = sql.startsWith("--! no-transaction");
   accepted = text;
   looked = watch?.output().length ?? 0;

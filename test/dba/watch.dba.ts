@@ -46,7 +46,7 @@ it("names the file, line and column that PostgreSQL means, with its hint", async
     "  select",
     "    token.adress",
     "    ^",
-    "Nothing of it is applied.",
+    "Nothing was applied.",
     "",
   ]);
 });
@@ -88,9 +88,9 @@ it("applies each save, and goes on after one that is refused", async () => {
   const watching = runFile("db/commands/watch.ts", env, [], copy.folder);
   await watching.printed(/current: applied/);
   await save("create table if not exists saved (id integer);\nselec;\n");
-  await watching.printed(/1-current\.sql:2:1: syntax error[^]*Nothing of it is applied\./);
+  await watching.printed(/1-current\.sql:2:1: syntax error[^]*Nothing was applied\./);
   await save("drop table if exists saved;\n");
-  await watching.printed(/Nothing of it[^]*current: applied/);
+  await watching.printed(/Nothing was applied[^]*current: applied/);
   watching.signal("SIGTERM");
   const { stdout } = await watching.ended;
 

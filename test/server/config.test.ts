@@ -308,13 +308,13 @@ describe("TLS to the database", () => {
     const MODES = "disable, no-verify, prefer, require, verify-ca, verify-full";
 
     expect(complaints({ DATABASE_URL: `${DATABASE_URL}?sslmode=requre` })).toEqual([
-      `DATABASE_URL: the sslmode "requre", of the URL or of PGSSLMODE, is none of ${MODES}.`,
+      `DATABASE_URL: the sslmode "requre" (from the URL or PGSSLMODE) must be one of ${MODES}.`,
     ]);
     expect(complaints({ DATABASE_URL, PGSSLMODE: "allow" })).toEqual([
-      `DATABASE_URL: the sslmode "allow", of the URL or of PGSSLMODE, is none of ${MODES}.`,
+      `DATABASE_URL: the sslmode "allow" (from the URL or PGSSLMODE) must be one of ${MODES}.`,
     ]);
     expect(complaints({ DATABASE_URL, PGSSLROOTCERT: "/nowhere/ca.pem" })).toEqual([
-      "DATABASE_URL: the sslrootcert /nowhere/ca.pem, of the URL or of PGSSLROOTCERT, cannot be read (ENOENT).",
+      "DATABASE_URL: the sslrootcert /nowhere/ca.pem (from the URL or PGSSLROOTCERT) cannot be read (ENOENT).",
     ]);
     expect(
       complaints({ DATABASE_URL: `${DATABASE_URL}?uselibpqcompat=true&sslmode=verify-ca` }),

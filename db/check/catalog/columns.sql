@@ -1,4 +1,4 @@
--- Columns of tables, views and composite types. Their order is not compared: nothing reads by it.
+-- Columns of tables, views and composite types. Their order is not compared, because no code depends on it.
 select
   'column' as kind,
   format('%I.%I.%I', schema.nspname, relation.relname, attribute.attname) as name,

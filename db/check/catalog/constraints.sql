@@ -1,5 +1,5 @@
--- Constraints of tables. `not null` is a column's nullability, whether it has a row here or not, and
--- a constraint trigger is a trigger.
+-- Constraints of tables, without `not null`, which is compared as a column's nullability, and without
+-- constraint triggers, which are compared as triggers.
 select
   'constraint' as kind,
   format('%I on %I.%I', con.conname, schema.nspname, relation.relname) as name,

@@ -1,4 +1,4 @@
--- Event triggers that call a function of these schemas. They are of the whole database.
+-- Event triggers that call a function of these schemas.
 select
   'event trigger' as kind,
   quote_ident(trigger.evtname) as name,

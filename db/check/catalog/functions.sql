@@ -1,4 +1,4 @@
--- Functions and procedures, by the types of their arguments.
+-- Functions and procedures, identified by their argument types.
 select
   case function.prokind
     when 'p' then 'procedure'

@@ -1,4 +1,4 @@
--- Indexes, but for those that a constraint made.
+-- Indexes, without those of constraints.
 select
   'index' as kind,
   format('%I.%I', schema.nspname, indexed.relname) as name,

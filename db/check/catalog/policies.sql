@@ -1,4 +1,4 @@
--- Policies of row security.
+-- Row security policies.
 select
   'policy' as kind,
   format('%I on %I.%I', policy.polname, schema.nspname, relation.relname) as name,

@@ -1,4 +1,4 @@
--- What the roles may do with the database itself, and what is granted on objects that are yet to come.
+-- Rights on the database itself, and default privileges.
 select
   'database' as kind,
   'itself' as name,
@@ -8,7 +8,7 @@ select
   0 as part,
   null::oid as within,
   null::oid as owner,
-  -- What its owner may was not granted, and dex_owner may be that.
+  -- Without the owner's own rights; dex_owner may be the owner.
   array(
     select granted
     from unnest(coalesce(database.datacl, acldefault('d', database.datdba))) as granted

@@ -1,4 +1,4 @@
--- Rules of rewriting, but for those that views are.
+-- Rewrite rules, without those of views.
 select
   'rule' as kind,
   format('%I on %I.%I', rule.rulename, schema.nspname, relation.relname) as name,

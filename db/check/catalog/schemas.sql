@@ -1,4 +1,4 @@
--- The schemas that are compared. public is PostgreSQL's own: only its grants are ours.
+-- The compared schemas. `public` belongs to PostgreSQL: only its grants are compared.
 select
   'schema' as kind,
   schema.nspname as name,

@@ -1,4 +1,4 @@
--- Sequences. One of a column is a part of it, and has its table's owner.
+-- Sequences. A column's sequence is part of the column, and has the owner of its table.
 select
   'sequence' as kind,
   format('%I.%I', schema.nspname, relation.relname) as name,

@@ -1,4 +1,4 @@
--- Triggers, but for those by which PostgreSQL keeps a constraint.
+-- Triggers, without the internal ones of constraints.
 select
   'trigger' as kind,
   format('%I on %I.%I', trigger.tgname, schema.nspname, relation.relname) as name,

@@ -1,4 +1,4 @@
--- Types that were made as such: enums, domains, ranges, composites. A table's own goes with its table.
+-- Enums, domains, ranges and composite types, without the row types of tables.
 select
   case type.typtype when 'd' then 'domain' else 'type' end as kind,
   format('%I.%I', schema.nspname, type.typname) as name,

@@ -1,25 +1,25 @@
 --! Previous: -
---! Hash: sha1:fbfc135f7b97ddf82b271edf352104df853c24eb
+--! Hash: sha1:9bb63a1ab5f194fd04bf214471fe56ae9f80326b
 --! Message: baseline
 
--- The schemas, and what PUBLIC may do in them: nothing.
+-- The schemas. PUBLIC has no rights in them.
 
 create schema dex_private;
-comment on schema dex_private is 'What the service keeps and does not publish: sums, the standing book, and the views that others build on.';
+comment on schema dex_private is 'Derived data that the service does not publish: sums, the standing book, and the views that public views build on.';
 grant usage on schema dex_private to dex_reader, dex_writer;
 
 create schema ingest;
-comment on schema ingest is 'The one door: the only functions that write, and the tables that rows are copied into for them.';
+comment on schema ingest is 'The only functions that write, and their staging tables.';
 grant usage on schema ingest to dex_writer;
 
--- PostgreSQL lets everybody execute a new function. Here a function is for whom it is granted to.
+-- By default PostgreSQL lets every role execute a new function; here execution needs a grant.
 alter default privileges revoke execute on functions from public;
 
--- How addresses, hashes and amounts are written: the checks of every table of history.
+-- Checks of addresses, hashes and amounts, for the constraints of all history tables.
 
--- In plpgsql: a check by a function in SQL is planned anew for each statement that writes, and those of a
--- trade took more than half of the time to insert one. By decode() rather than a pattern, which takes five
--- times as long.
+-- In plpgsql, because PostgreSQL plans a check by an SQL function again for each writing statement: the
+-- checks took more than half the time of inserting a trade. With decode(), because a pattern takes five times
+-- as long.
 create function dex_private.is_address(candidate text) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -29,7 +29,7 @@ begin
     and octet_length(decode(substr(candidate, 3), 'hex')) = 20;
 end
 $$;
-comment on function dex_private.is_address(text) is 'Whether this is 0x and 20 bytes in hex, as an address is written. Raises where it is no hex.';
+comment on function dex_private.is_address(text) is 'Whether the text is an address: 0x and 20 bytes in hex. Raises an error if the digits are not hex.';
 
 create function dex_private.is_hash(candidate text) returns boolean
 language plpgsql immutable parallel safe
@@ -41,9 +41,9 @@ begin
     and candidate = lower(candidate);
 end
 $$;
-comment on function dex_private.is_hash(text) is 'Whether this is 0x and 32 bytes in hex, in lower case, as a hash is written. Raises where it is no hex.';
+comment on function dex_private.is_hash(text) is 'Whether the text is a hash: 0x and 32 bytes in lower-case hex. Raises an error if the digits are not hex.';
 
--- NaN and infinity compare as greater than every number.
+-- The upper bound also excludes NaN and infinity, which compare as greater than every number.
 create function dex_private.is_amount(candidate numeric) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -53,7 +53,7 @@ begin
     and scale(candidate) = 18;
 end
 $$;
-comment on function dex_private.is_amount(numeric) is 'Whether this is an amount: from 0 to below 10^78, with 18 fractional digits.';
+comment on function dex_private.is_amount(numeric) is 'Whether the number is an amount: from 0 to below 10^78, with 18 fractional digits.';
 
 create function dex_private.as_amount(given numeric) returns numeric
 language sql immutable parallel safe
@@ -63,9 +63,9 @@ as $$
     else trim_scale(given) + 0.000000000000000000
   end
 $$;
-comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits; with more where it has more, which is no amount.';
+comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits, or with more if it needs more; is_amount then rejects it.';
 
--- Tokens, as registered.
+-- Registered tokens.
 
 create table dex_token (
   address text primary key
@@ -78,10 +78,10 @@ create table dex_token (
     constraint dex_token_name_check check (length(name) <= 1000)
 );
 
--- One token is one row, however its address is spelled.
+-- One row per token, whatever the letter case of its address.
 create unique index dex_token_lower_address_key on dex_token (lower(address));
 
--- Serves the loader, which finds a pair's tokens by their symbols, in any case.
+-- Serves the loader, which finds the tokens of a pair by symbol in any letter case.
 create index dex_token_upper_symbol_idx on dex_token (upper(symbol));
 
 comment on table dex_token is 'A token that is traded on the exchange, and how its amounts are to be read.';
@@ -91,7 +91,7 @@ comment on column dex_token.decimals is 'How many fractional digits the token ha
 comment on column dex_token.name is 'Name as the token gives it on chain. Null where it is not known.';
 grant select on dex_token to dex_reader, dex_writer;
 
--- Registered pairs of tokens: the markets.
+-- Markets: registered pairs of tokens.
 
 create table dex_pair (
   id integer generated always as identity,
@@ -110,13 +110,13 @@ create table dex_pair (
   constraint dex_pair_two_tokens_check check (base_gem <> quote_gem)
 );
 
--- An index, not a constraint: the key is for joins, and no client asks by it.
+-- An index and not a constraint, for which GraphQL would add a query: the id is internal.
 create unique index dex_pair_id_key on dex_pair (id);
 
--- REST's key is unique too: A/B and C are not to be told as A and B/C.
+-- REST names a market base/quote: the pair A/B and C must not have the same name as A and B/C.
 create unique index dex_pair_key_key on dex_pair ((base || '/' || quote));
 
--- A market is registered in one direction only.
+-- Two tokens form a market in one direction only.
 create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), greatest(base_gem, quote_gem));
 
 -- Serve dexTokenByBaseGem and dexTokenByQuoteGem.
@@ -137,7 +137,7 @@ comment on column dex_pair.market is 'Base and quote symbol together, for exampl
 comment on column dex_pair.active is 'Whether trading is enabled.';
 grant select on dex_pair to dex_reader, dex_writer;
 
--- Blocks, as written: each whole, in order, the last of them the head.
+-- Blocks. Each is written whole and in order; the last one is the head.
 
 create table dex_block (
   number integer primary key
@@ -152,10 +152,10 @@ create table dex_block (
   has_rows boolean not null
 );
 
--- Serves ranges of time: the blocks in them, and by first_trade their trades.
+-- Serves time ranges: finds their blocks, and by first_trade their trades.
 create index dex_block_time_number_idx on dex_block (time, number);
 
--- Serves thinning out: the few blocks without rows.
+-- Serves ingest.thin_out, which deletes blocks without rows.
 create index dex_block_empty_idx on dex_block (number)
 where not has_rows;
 
@@ -173,9 +173,9 @@ select *
 from public.dex_block as block
 order by block.number desc
 limit 1;
-comment on view dex_private.last_block is 'The last block written; no row where none was.';
+comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
 
--- In plpgsql, which keeps their plans: they are asked for with each block.
+-- In plpgsql, which caches query plans: these functions run for every block.
 create function dex_private.first_trade_from(moment timestamptz) returns bigint
 language plpgsql stable parallel safe
 as $$
@@ -194,7 +194,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_trade_from(timestamptz) is 'The lowest id that a trade at or after this moment can have.';
+comment on function dex_private.first_trade_from(timestamptz) is 'The lowest possible id of a trade at or after this time.';
 grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
 
 create function dex_private.window_start(head timestamptz, hours integer) returns bigint
@@ -202,7 +202,7 @@ language sql stable parallel safe
 as $$
   select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
 $$;
-comment on function dex_private.window_start(timestamptz, integer) is 'The trades of the so many hours up to the head are those with this id or a higher one.';
+comment on function dex_private.window_start(timestamptz, integer) is 'The lowest possible trade id in the window of this many hours up to the head.';
 
 create function dex_private.first_trade_of(height integer) returns bigint
 language plpgsql stable parallel safe
@@ -220,7 +220,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_trade_of(integer) is 'The lowest id that a trade of this block or a later one can have.';
+comment on function dex_private.first_trade_of(integer) is 'The lowest possible id of a trade in this block or a later one.';
 grant execute on function dex_private.first_trade_of(integer) to dex_reader, dex_writer;
 
 create function dex_private.first_block_from(moment timestamptz) returns integer
@@ -241,13 +241,13 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this moment.';
+comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this time.';
 grant execute on function dex_private.first_block_from(timestamptz) to dex_reader, dex_writer;
 
--- One key for two tokens, whichever is the lot.
+-- A key of two tokens that is the same in both directions.
 
--- It is told to be dear, and not to be read into a query, so that the planner looks for it in an index:
--- where pairs are few it would rather try it on all trades in their order, until a page of them has it.
+-- The high cost, and plpgsql, which the planner cannot inline, make the planner use an index. With few pairs
+-- it would otherwise scan all trades in order and filter them until a page is full.
 create function dex_private.either_way_key(lot_gem text, bid_gem text) returns bigint
 language plpgsql immutable parallel safe
 cost 10000
@@ -256,15 +256,15 @@ begin
   return hashtextextended(lot_gem, 0) # hashtextextended(bid_gem, 0);
 end
 $$;
-comment on function dex_private.either_way_key(text, text) is 'One number for trades between two tokens, whichever is the lot. Other tokens may have it too: hold it together with the tokens themselves.';
+comment on function dex_private.either_way_key(text, text) is 'A hash of two tokens that is the same in both directions. Hashes can collide: compare the tokens as well.';
 grant execute on function dex_private.either_way_key(text, text) to dex_reader, dex_writer;
 
--- A value that rows are sought by.
+-- Marks a value for which the planner should use an index.
 
--- It is told to be dear, and not to be read into a query, so that the planner looks for it in an index
--- and reads that in its order. Where it takes rows to be many it would rather compare it with all of them
--- in their order, until a page has it, which of a market that trades no more is the whole history; where it
--- takes them to be few, it would rather sort them all, which of a busy one are as many.
+-- The high cost, and plpgsql, which the planner cannot inline, make the planner read an index on the value,
+-- in index order. If it expects many rows it would otherwise scan all rows in order and filter them until a
+-- page is full, which for a market without recent trades is the whole history; if it expects few, it would
+-- fetch and sort them all, which for a busy market is a large part of it.
 create function dex_private.sought(value anyelement) returns anyelement
 language plpgsql stable parallel safe
 cost 10000
@@ -273,11 +273,11 @@ begin
   return value;
 end
 $$;
-comment on function dex_private.sought(anyelement) is 'The same value, for the planner to look for in an index.';
+comment on function dex_private.sought(anyelement) is 'Returns the value, and makes the planner look it up in an index.';
 grant execute on function dex_private.sought(anyelement) to dex_reader, dex_writer;
 
--- Offers, as made. The end of an offer is an update that no index has to follow, where its page has room:
--- makers cancel several at once that were made together.
+-- Offers, as created. The fill factor leaves room on each page, so that filling or cancelling an offer is a
+-- HOT update, which touches no index: makers often cancel together offers that they created together.
 
 create table dex_offer (
   id integer primary key,
@@ -310,16 +310,16 @@ create table dex_offer (
 )
 with (fillfactor = 70);
 
--- Serves allDexOffers by block or time, and what take_back removes.
+-- Serves allDexOffers by block or time, and take_back.
 create index dex_offer_block_id_idx on dex_offer (block, id);
 -- Serves allDexOffers by maker.
 create index dex_offer_maker_block_id_idx on dex_offer (maker, block, id);
--- Serves allDexOffers by market. Where none is known it is taken as '', as in dex_trade.
+-- Serves allDexOffers by market. An unknown market counts as '', as in dex_trade.
 create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, ''), block, id);
--- Serves allDexOffers by both tokens, and the labels of a pair that is registered after its offers.
+-- Serves allDexOffers by both tokens, and the labelling of offers whose pair is registered later.
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
--- Serve the labels of a token that is registered after its offers.
+-- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lot_gem_unlabelled_idx on dex_offer (lot_gem)
 where lot_tkn is null;
 create index dex_offer_bid_gem_unlabelled_idx on dex_offer (bid_gem)
@@ -347,7 +347,7 @@ comment on column dex_offer.filled is 'Whether nothing is left: all recorded tra
 comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
 grant select on dex_offer to dex_reader, dex_writer;
 
--- Trades, written once. Ids, blocks, times and (block, idx) are one order.
+-- Trades, written once. Id, block, time and (block, idx) give the same order.
 
 create table dex_trade (
   id bigint primary key
@@ -382,11 +382,11 @@ create table dex_trade (
   constraint dex_trade_tx_idx_key unique (tx, idx)
 );
 
--- The primary key serves every order by id, block, time or (block, idx), and every range of these.
+-- The primary key serves every order and range by id, block, time or (block, idx).
 -- Serves REST's trades of a market, its last price, and the trades at the start of a window.
 create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
--- Serves allDexTrades by market. Where none is known, orderBy: MARKET takes it as '', so that a cursor
--- need not tell nulls apart and is one comparison of tuples.
+-- Serves allDexTrades by market. orderBy: MARKET counts an unknown market as '', so that a cursor is one
+-- tuple comparison without a special case for null.
 create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
 -- Serves allDexTrades by maker.
 create index dex_trade_maker_id_idx on dex_trade (maker, id);
@@ -396,10 +396,10 @@ create index dex_trade_taker_id_idx on dex_trade (taker, id);
 create index dex_trade_market_taker_id_idx on dex_trade (market, taker, id);
 -- Serves the trades of an offer.
 create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
--- Serves allDexTrades by both tokens, and the labels of a pair that is registered after its trades.
+-- Serves allDexTrades by both tokens, and the labelling of trades whose pair is registered later.
 create index dex_trade_either_way_id_idx
 on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
--- Serve the labels of a token that is registered after its trades.
+-- Serve the labelling of trades whose token is registered later.
 create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
 where lot_tkn is null;
 create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)
@@ -427,7 +427,7 @@ comment on column dex_trade.time is 'Timestamp of the block that the trade is in
 comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
 grant select on dex_trade to dex_reader, dex_writer;
 
--- The moment that every figure is of: the head, the last block written.
+-- The head: the last block written. All figures are as of its time.
 
 create view dex_head as
 select
@@ -454,13 +454,12 @@ select
   coalesce(head.time, now()) as time
 from (values (true)) as one (row)
 left join public.dex_head as head on true;
-comment on view dex_private.as_of is 'The moment that the service describes, in one row: the head, or by the clock, with a null block, where no block was ever written.';
+comment on view dex_private.as_of is 'The block and time of the figures, in one row: the head, or the current time with a null block if no block was ever written.';
 grant select on dex_private.as_of to dex_reader, dex_writer;
 
--- The arithmetic of the exchange: exact division, base and quote, prices, minutes and hours.
+-- The arithmetic of the exchange: exact division, base and quote amounts, prices, minutes and hours.
 
--- Half away from zero at 18 fractional digits, decided on the exact quotient. round(a / b, 18) would
--- round twice, since numeric division rounds at a scale of its own choice.
+-- round(a / b, 18) would round twice, because numeric division rounds at a scale that it chooses itself.
 create function dex_private.quotient(dividend numeric, divisor numeric) returns numeric
 language sql immutable parallel safe
 as $$
@@ -469,7 +468,7 @@ as $$
     else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
   end
 $$;
-comment on function dex_private.quotient(numeric, numeric) is 'dividend ÷ divisor with 18 fractional digits, rounded once, half away from zero; null when the divisor is 0. Neither may be negative.';
+comment on function dex_private.quotient(numeric, numeric) is 'dividend ÷ divisor with 18 fractional digits, rounded once, half away from zero; null if the divisor is 0. Neither may be negative.';
 grant execute on function dex_private.quotient(numeric, numeric) to dex_reader, dex_writer;
 
 create function dex_private.base_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
@@ -477,7 +476,7 @@ language sql immutable parallel safe
 as $$
   select case act when 'sell' then lot_amt else bid_amt end
 $$;
-comment on function dex_private.base_of(text, numeric, numeric) is 'The amount of the base token: the lot of a maker who sells, the bid of one who buys.';
+comment on function dex_private.base_of(text, numeric, numeric) is 'The base amount: lot_amt if the maker sells, bid_amt if the maker buys.';
 grant execute on function dex_private.base_of(text, numeric, numeric) to dex_reader, dex_writer;
 
 create function dex_private.quote_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
@@ -485,7 +484,7 @@ language sql immutable parallel safe
 as $$
   select case act when 'sell' then bid_amt else lot_amt end
 $$;
-comment on function dex_private.quote_of(text, numeric, numeric) is 'The amount of the quote token: the bid of a maker who sells, the lot of one who buys.';
+comment on function dex_private.quote_of(text, numeric, numeric) is 'The quote amount: bid_amt if the maker sells, lot_amt if the maker buys.';
 grant execute on function dex_private.quote_of(text, numeric, numeric) to dex_reader, dex_writer;
 
 create function dex_private.price_of(act text, lot_amt numeric, bid_amt numeric) returns numeric
@@ -496,7 +495,7 @@ as $$
     when 'buy' then dex_private.quotient(lot_amt, bid_amt)
   end
 $$;
-comment on function dex_private.price_of(text, numeric, numeric) is 'Quote per base, 18 fractional digits; null without an act, or where the base amount is 0.';
+comment on function dex_private.price_of(text, numeric, numeric) is 'Quote per base, 18 fractional digits; null without an act, or if the base amount is 0.';
 grant execute on function dex_private.price_of(text, numeric, numeric) to dex_writer;
 
 create function dex_private.minute_of(moment timestamptz) returns timestamptz
@@ -504,7 +503,7 @@ language sql immutable parallel safe
 as $$
   select date_bin('1 minute', moment, 'epoch')
 $$;
-comment on function dex_private.minute_of(timestamptz) is 'The start of the minute that this moment is in.';
+comment on function dex_private.minute_of(timestamptz) is 'The start of the minute of this time.';
 grant execute on function dex_private.minute_of(timestamptz) to dex_reader, dex_writer;
 
 create function dex_private.hour_of(moment timestamptz) returns timestamptz
@@ -512,10 +511,10 @@ language sql immutable parallel safe
 as $$
   select date_bin('1 hour', moment, 'epoch')
 $$;
-comment on function dex_private.hour_of(timestamptz) is 'The start of the hour that this moment is in.';
+comment on function dex_private.hour_of(timestamptz) is 'The start of the hour of this time.';
 grant execute on function dex_private.hour_of(timestamptz) to dex_reader, dex_writer;
 
--- How far the history is written. Its one row is the turn of those who write.
+-- The state of the history, in one row. Writers lock the row to take turns.
 
 create table dex_private.write_state (
   one_row boolean not null default true
@@ -526,13 +525,13 @@ create table dex_private.write_state (
   epoch bigint not null default 0
 );
 insert into dex_private.write_state default values;
-comment on table dex_private.write_state is 'How far the history is written. Who writes locks its row first, and changes it: writers wait for one another, and one that goes on seeing what was before another wrote is refused.';
-comment on column dex_private.write_state.head is 'The last block. Null where none is written.';
-comment on column dex_private.write_state.last_trade is 'The highest id that was ever given to a trade. A trade that is taken back leaves its id unused.';
-comment on column dex_private.write_state.epoch is 'Grows when trades that stand are labelled anew. Else a trade stays as it is as long as it stands.';
+comment on table dex_private.write_state is 'The state of the history. Every writer locks its row first and then updates it, so writers wait for each other, and a writer with an older snapshot fails.';
+comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
+comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels. Otherwise a recorded trade never changes.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
--- The labels of a trade or an offer, by its tokens: one row for each direction of a market.
+-- The labels of trades and offers by their tokens: one row for each direction of a market.
 
 create table dex_private.market_direction (
   lot_gem text not null,
@@ -544,7 +543,7 @@ create table dex_private.market_direction (
   bid_tkn text not null,
   constraint market_direction_pkey primary key (lot_gem, bid_gem)
 );
-comment on table dex_private.market_direction is 'Each registered pair, once for either direction: what a trade or an offer between its tokens is labelled with.';
+comment on table dex_private.market_direction is 'Each registered pair, once per direction: the labels of a trade or an offer between its tokens.';
 grant select on dex_private.market_direction to dex_writer;
 
 create view dex_private.derived_market_direction as
@@ -564,7 +563,7 @@ cross join lateral (
 ) as direction (act, lot_gem, bid_gem)
 join public.dex_token as lot on lot.address = direction.lot_gem
 join public.dex_token as bid on bid.address = direction.bid_gem;
-comment on view dex_private.derived_market_direction is 'What market_direction is to hold.';
+comment on view dex_private.derived_market_direction is 'The correct rows of market_direction.';
 
 create function dex_private.labels_of(lot_gem text, bid_gem text, lot_amt numeric, bid_amt numeric)
 returns table (market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
@@ -589,10 +588,10 @@ as $$
     on bid.address = labels_of.bid_gem
     and direction.market_id is null
 $$;
-comment on function dex_private.labels_of(text, text, numeric, numeric) is 'What a trade or an offer of these tokens and amounts is labelled with, in one row. Market, act and price are null where they are no registered pair, a symbol where it is not known.';
+comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
 grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;
 
--- What is left of each offer.
+-- The remaining lot of each offer.
 
 create table dex_private.offer_left (
   offer_id integer
@@ -600,8 +599,8 @@ create table dex_private.offer_left (
   lot_amt numeric not null
 )
 with (fillfactor = 70);
-comment on table dex_private.offer_left is 'What is left of each recorded offer: its lot less what its recorded trades took, below zero where they took more.';
-comment on column dex_private.offer_left.lot_amt is 'In units of the lot token.';
+comment on table dex_private.offer_left is 'The remaining lot of each recorded offer: its lot minus the lots of its recorded trades. Negative if they took more.';
+comment on column dex_private.offer_left.lot_amt is 'Remaining amount of the lot token.';
 grant select on dex_private.offer_left to dex_reader, dex_writer;
 
 create view dex_private.derived_offer_left as
@@ -616,9 +615,9 @@ select
     0
   ) as lot_amt
 from public.dex_offer as offer;
-comment on view dex_private.derived_offer_left is 'What offer_left is to hold.';
+comment on view dex_private.derived_offer_left is 'The correct rows of offer_left.';
 
--- Which offers each block cancelled.
+-- The offers that each block cancelled.
 
 create table dex_private.cancellation (
   offer_id integer
@@ -629,20 +628,20 @@ create table dex_private.cancellation (
 -- Serves take_back.
 create index cancellation_block_idx on dex_private.cancellation (block);
 
-comment on table dex_private.cancellation is 'The cancellations of each block, also of offers that are not recorded: what take_back undoes.';
+comment on table dex_private.cancellation is 'The cancellations of each block, including those of offers that are not recorded; take_back undoes them.';
 grant select on dex_private.cancellation to dex_writer;
 
--- The standing book: the offers that can be taken.
+-- The standing book: the open offers of all markets.
 
 create table dex_private.standing_offer (
   market_id integer not null,
   act text not null,
   price numeric not null,
   offer_id integer not null,
-  -- Serves bid and ask, and a book's levels in the order of their prices.
+  -- Serves bid and ask, and the levels of a book in price order.
   constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
 );
-comment on table dex_private.standing_offer is 'The offers of registered markets that have a price, are not cancelled and not filled.';
+comment on table dex_private.standing_offer is 'The offers of registered markets that have a price and are neither cancelled nor filled.';
 grant select on dex_private.standing_offer to dex_reader, dex_writer;
 
 create view dex_private.derived_standing_offer as
@@ -656,7 +655,7 @@ where offer.market_id is not null
   and offer.price is not null
   and offer.killed = 0
   and not offer.filled;
-comment on view dex_private.derived_standing_offer is 'What standing_offer is to hold.';
+comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
 create function dex_private.enter_book(offers integer[]) returns integer[]
 language plpgsql
@@ -678,7 +677,7 @@ begin
   return coalesce(touched, '{}');
 end
 $$;
-comment on function dex_private.enter_book(integer[]) is 'Puts those of these offers into the book that can be taken. Their markets.';
+comment on function dex_private.enter_book(integer[]) is 'Adds the open ones of these offers to the book. Returns their markets.';
 
 create function dex_private.leave_book(offers integer[]) returns integer[]
 language plpgsql
@@ -702,9 +701,9 @@ begin
   return coalesce(touched, '{}');
 end
 $$;
-comment on function dex_private.leave_book(integer[]) is 'Takes these offers, which are recorded, out of the book. The markets of those that were in it.';
+comment on function dex_private.leave_book(integer[]) is 'Removes these recorded offers from the book. Returns the markets of those that were in it.';
 
--- The sums of each market's minutes and hours.
+-- Sums of each market by minute and by hour.
 
 create table dex_private.minute_figure (
   market_id integer not null,
@@ -721,11 +720,11 @@ create table dex_private.minute_figure (
   constraint minute_figure_pkey primary key (market_id, start)
 )
 with (fillfactor = 80);
-comment on table dex_private.minute_figure is 'What was traded in each minute of a market that has a trade.';
-comment on column dex_private.minute_figure.trades is 'Number of trades, those without a price included.';
-comment on column dex_private.minute_figure.open is 'The price of the first trade that has one. Null, as are high, low and close, where none has.';
-comment on column dex_private.minute_figure.unpriced_trades is 'How many trades have no base amount, and so no price.';
-comment on column dex_private.minute_figure.unpriced_quote_amt is 'What these were of, in quote units.';
+comment on table dex_private.minute_figure is 'Sums and prices of each market for each minute with a trade.';
+comment on column dex_private.minute_figure.trades is 'Number of trades, including those without a price.';
+comment on column dex_private.minute_figure.open is 'The price of the first trade that has a price. Null, like high, low and close, if no trade has one.';
+comment on column dex_private.minute_figure.unpriced_trades is 'Number of trades with a base amount of 0, which have no price.';
+comment on column dex_private.minute_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
 grant select on dex_private.minute_figure to dex_reader, dex_writer;
 
 create table dex_private.hour_figure (
@@ -733,11 +732,11 @@ create table dex_private.hour_figure (
   constraint hour_figure_pkey primary key (market_id, start)
 )
 with (fillfactor = 80);
-comment on table dex_private.hour_figure is 'What was traded in each hour of a market that has a trade, as in minute_figure.';
+comment on table dex_private.hour_figure is 'Sums and prices of each market for each hour with a trade, with the columns of minute_figure.';
 grant select on dex_private.hour_figure to dex_reader, dex_writer;
 
--- The trades are fenced off: of `market_id is not null` the planner would make a walk through an index
--- by market, the whole history of it.
+-- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
+-- the whole index by market.
 create function dex_private.figures_from(first_trade bigint, unit interval, market integer default null)
 returns setof dex_private.minute_figure
 language sql stable
@@ -772,7 +771,7 @@ as $$
     dealt.market_id,
     dealt.start
 $$;
-comment on function dex_private.figures_from(bigint, interval, integer) is 'The minutes or hours of each market, or of one, of the trades from this id on.';
+comment on function dex_private.figures_from(bigint, interval, integer) is 'Computes the minutes or hours of all markets, or of one, from the trades from this id on.';
 
 create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
@@ -828,9 +827,9 @@ begin
     unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
 end
 $$;
-comment on function dex_private.keep_figures(bigint) is 'Adds the trades from this id on, the newest, to the minutes and hours.';
+comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
 
--- Every figure of each market, as of the head.
+-- All figures of each market as of the head.
 
 create table dex_private.market_figure (
   market_id integer
@@ -853,15 +852,15 @@ create table dex_private.market_figure (
   quote_1h numeric not null
 )
 with (fillfactor = 50);
-comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write leaves them right.';
-comment on column dex_private.market_figure.last is 'The price of the newest trade that has one.';
+comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write updates them.';
+comment on column dex_private.market_figure.last is 'The price of the newest trade that has a price.';
 comment on column dex_private.market_figure.last_time is 'The time of that trade.';
-comment on column dex_private.market_figure.open is 'The price of the newest trade that has one among those at or before t - 24 h.';
-comment on column dex_private.market_figure.low is 'Of the trades of the last 24 hours, as are high and trades_24h.';
-comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the others likewise.';
+comment on column dex_private.market_figure.open is 'The price of the newest trade with a price at or before t - 24 h.';
+comment on column dex_private.market_figure.low is 'The lowest price of the last 24 hours; high and trades_24h cover the same window.';
+comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the other sums likewise.';
 grant select on dex_private.market_figure to dex_reader, dex_writer;
 
--- The starts of the windows that end at the head, and what of the minutes that they cut is within.
+-- The windows that end at the head. Each window starts within a minute, whose trades it covers in part.
 create view dex_private.figure_window as
 select
   span.hours,
@@ -878,10 +877,10 @@ from (
   ) as length (hours)
   offset 0
 ) as span;
-comment on view dex_private.figure_window is 'The windows (t - W, t]: their first trade, and the first one after the minute in which they begin.';
+comment on view dex_private.figure_window is 'The windows (t - W, t]: the id of their first trade, and of the first trade after the minute in which they start.';
 
--- A window is whole hours, the minutes behind its start up to the next hour, and the trades behind its
--- start up to the next minute.
+-- A window is the sum of its whole hours, of the minutes from its start to the next hour, and of the trades
+-- from its start to the next minute.
 create function dex_private.window_of(market integer, span dex_private.figure_window)
 returns table (trades integer, base_amt numeric, quote_amt numeric, low numeric, high numeric)
 language sql stable
@@ -927,7 +926,7 @@ as $$
       and trade.id < span.beyond_trade
   ) as piece
 $$;
-comment on function dex_private.window_of(integer, dex_private.figure_window) is 'What a market traded in a window that ends at the head.';
+comment on function dex_private.window_of(integer, dex_private.figure_window) is 'The sums and the price range of a market in a window that ends at the head.';
 
 create function dex_private.best_offers(market integer)
 returns table (bid numeric, ask numeric)
@@ -991,8 +990,8 @@ as $$
     from dex_private.figure_window as span
     cross join lateral dex_private.window_of(given.market_id, span) as piece
   ) as traded
-  -- Compared with any (...) and ordered by market_id too: with a plain = the planner may walk back
-  -- through the trades of all markets, the whole history for one that never traded.
+  -- `any (...)` and the order by market_id make the planner use the index by market. With `=` it may scan the
+  -- trades of all markets backwards, which is the whole history for a market without trades.
   left join lateral (
     select
       trade.price,
@@ -1017,7 +1016,7 @@ as $$
     limit 1
   ) as opening on true
 $$;
-comment on function dex_private.derived_market_figures(integer[]) is 'What market_figure is to hold of these markets, from hours, minutes, trades and the standing book.';
+comment on function dex_private.derived_market_figures(integer[]) is 'The correct rows of market_figure for these markets, computed from hours, minutes, trades and the standing book.';
 
 create function dex_private.derive_market_figures(markets integer[]) returns void
 language plpgsql
@@ -1031,10 +1030,10 @@ begin
   from dex_private.derived_market_figures(markets);
 end
 $$;
-comment on function dex_private.derive_market_figures(integer[]) is 'Finds the figures of these markets, each named once, anew.';
+comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets; the array must have no duplicates.';
 
--- What a block changes: what its trades add, and what the windows' starts have passed. Sums of numeric
--- are exact, so what was added and taken away leaves the sum of what is in the window.
+-- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
+-- the result is the sum over the window.
 create function dex_private.keep_market_figures(
   first_trade bigint,
   before timestamptz,
@@ -1124,7 +1123,7 @@ begin
   where change.old_low <= kept.low
     or change.old_high >= kept.high;
 
-  -- The lowest or the highest trade has left the day.
+  -- The lowest or highest trade has left the 24-hour window.
   if stale is not null then
     update dex_private.market_figure as kept
     set
@@ -1143,7 +1142,7 @@ begin
   end if;
 end
 $$;
-comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Takes the figures along with the head, from its time before to that after, when one block was written, of the trades from this id on.';
+comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Updates the figures after one block: adds its trades, which start at this id, and moves the windows from the old to the new time of the head.';
 
 create function dex_private.keep_best_offers(markets integer[]) returns void
 language plpgsql
@@ -1166,11 +1165,10 @@ begin
     and (kept.bid, kept.ask) is distinct from (best.bid, best.ask);
 end
 $$;
-comment on function dex_private.keep_best_offers(integer[]) is 'Finds the best prices of the standing book of these markets anew.';
+comment on function dex_private.keep_best_offers(integer[]) is 'Updates bid and ask of these markets from the standing book.';
 
--- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
--- wrote beside the door. Labels are asked for without amounts, so that the planner finds them once for each two
--- tokens.
+-- Trades and offers with wrong labels. There are none unless rows were written without the functions of ingest.
+-- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
 
 create view dex_private.mislabelled_trade as
 select
@@ -1192,7 +1190,7 @@ where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, t
     label.bid_tkn,
     dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
   );
-comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
+comment on view dex_private.mislabelled_trade is 'Trades with wrong labels or a wrong price, with the correct values.';
 
 create view dex_private.mislabelled_offer as
 select
@@ -1217,9 +1215,9 @@ where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, o
     dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
     offer.closed or kept.lot_amt <= 0
   );
-comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';
+comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';
 
--- What of the blocks and of how far is written is not as the rows of history say.
+-- Compares dex_block and write_state with the rows of history.
 
 create view dex_private.misplaced_block as
 select
@@ -1236,17 +1234,17 @@ select
   found.has_rows as right_has_rows
 from (
   select
-    told.number,
-    max(told.time) as time,
-    bool_or(told.is_row) as has_rows,
+    row_block.number,
+    max(row_block.time) as time,
+    bool_or(row_block.is_row) as has_rows,
     coalesce(
-      max(max(told.highest)) over (
-        order by told.number
+      max(max(row_block.highest)) over (
+        order by row_block.number
         rows between unbounded preceding and 1 preceding
       ),
       0
     ) as highest_before,
-    min(min(told.lowest)) over (order by told.number desc) as lowest_from
+    min(min(row_block.lowest)) over (order by row_block.number desc) as lowest_from
   from (
     select
       trade.block as number,
@@ -1282,8 +1280,8 @@ from (
       null,
       null
     from public.dex_block as block
-  ) as told
-  group by told.number
+  ) as row_block
+  group by row_block.number
 ) as found
 left join public.dex_block as block on block.number = found.number
 where block.number is null
@@ -1291,9 +1289,9 @@ where block.number is null
   or block.has_rows <> found.has_rows
   or block.first_trade <= found.highest_before
   or block.first_trade > found.lowest_from;
-comment on view dex_private.misplaced_block is 'Blocks that are missing, or are not as the rows in them say, with what they should be.';
+comment on view dex_private.misplaced_block is 'Blocks that are missing or contradict their rows, with the correct values.';
 
--- An id that was taken back is told by no trade, but by the block after it.
+-- No trade has an id that was taken back, but first_trade of a later block is above it.
 create view dex_private.derived_write_state as
 select
   one.row as one_row,
@@ -1307,12 +1305,12 @@ select
 from (values (true)) as one (row)
 left join dex_private.write_state as kept on true
 left join dex_private.last_block as head on true;
-comment on view dex_private.derived_write_state is 'What write_state is to hold, but for its epoch.';
+comment on view dex_private.derived_write_state is 'The correct row of write_state, without its epoch.';
 
--- The turn: what every write begins with and ends with.
+-- The writer lock: every write locks the row of write_state first and updates it last.
 
--- Before anything else is read: the statements behind it see what the writer before has committed. At
--- repeatable read PostgreSQL refuses the row where that writer has changed it since.
+-- Must run before any other read, so that later statements see what the previous writer committed. At
+-- repeatable read PostgreSQL raises a serialization failure if that writer changed the row.
 create function ingest.take_turn() returns dex_private.write_state
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -1327,7 +1325,7 @@ begin
   return state;
 end
 $$;
-comment on function ingest.take_turn() is 'Waits for the writer before to end. How far the history is then written. The turn lasts until the transaction ends, so that who compares rows with what is there can write what is new.';
+comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes.';
 grant execute on function ingest.take_turn() to dex_writer;
 
 create function ingest.written_to(last_trade bigint, epoch bigint) returns void
@@ -1341,16 +1339,16 @@ begin
     epoch = written_to.epoch;
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Says how far the history is written, its blocks being there.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written.';
 
--- Changed also where nothing of it changes, so that a writer who sees an older one is refused.
+-- Updates the row even if its values stay the same, so that a writer with an older snapshot fails.
 create function ingest.end_turn(epoch bigint) returns void
 language sql
 as $$
   update dex_private.write_state
   set epoch = end_turn.epoch
 $$;
-comment on function ingest.end_turn(bigint) is 'Ends a turn that wrote no block.';
+comment on function ingest.end_turn(bigint) is 'Ends a write without a block.';
 
 create function ingest.refuse_block(number integer, at timestamptz, hash text, parent text) returns void
 language plpgsql stable
@@ -1365,30 +1363,30 @@ begin
 
   problem := case
     when number is null or number < 0 then
-      format('number is %s: a block is an integer from 0', coalesce(number::text, 'null'))
+      format('number is %s: it must be an integer from 0', coalesce(number::text, 'null'))
     when at is null or not isfinite(at) then
-      format('at is %s: a block has a time', coalesce(at::text, 'null'))
+      format('at is %s: it must be a finite timestamp', coalesce(at::text, 'null'))
     when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then
       format('hash is %s: it must be 0x and 64 hex digits in lower case', left(hash, 90))
     when parent !~ '^0x[0-9a-f]+$' or length(parent) <> 66 then
       format('parent is %s: it must be 0x and 64 hex digits in lower case', left(parent, 90))
     when number <= head.number then
-      format('block %s is not later than the head, block %s', number, head.number)
+      format('block %s is not after the head, block %s', number, head.number)
     when at < head.time then
-      format('block %s is of %s, before block %s of %s', number, at, head.number, head.time)
+      format('block %s is at %s, before block %s at %s', number, at, head.number, head.time)
     when parent <> head.hash then
-      format('block %s follows on %s, and not on the head, block %s, %s', number, parent, head.number, head.hash)
+      format('block %s has the parent %s, but the head, block %s, has the hash %s', number, parent, head.number, head.hash)
   end;
   if problem is not null then
     raise exception '%', problem
       using errcode = 'invalid_parameter_value',
-        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+        hint = 'Write blocks in order. After a chain reorganisation call ingest.take_back first. Load older data whole into a new database.';
   end if;
 end
 $$;
-comment on function ingest.refuse_block(integer, timestamptz, text, text) is 'Raises where this cannot be the next block.';
+comment on function ingest.refuse_block(integer, timestamptz, text, text) is 'Raises an error if this cannot be the next block.';
 
--- What is wrong with what a block is given as, named by the element and its column.
+-- Validates the offers and trades of a block; the messages name the element and the column.
 
 create function ingest.time_of(given text) returns timestamptz
 language plpgsql stable
@@ -1400,10 +1398,10 @@ exception
     return null;
 end
 $$;
-comment on function ingest.time_of(text) is 'The timestamp that is written so; null where none is.';
+comment on function ingest.time_of(text) is 'The text as a timestamp; null if it is not one.';
 
--- A kind is a pattern of the JSON text, in which a string has its quotes, and how long that may be. A
--- pattern that counts, as {64}, takes eight times as long: a block of 20 trades has 220 of these.
+-- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
+-- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
 create function ingest.refuse_rows(
   listed text,
   elements jsonb,
@@ -1434,26 +1432,26 @@ begin
       kind.longest,
       kind.beyond,
       kind.digits,
-      kind.said,
+      kind.description,
       expected.place,
       expected.name = any (optional) as is_optional
     from unnest(columns, kinds) with ordinality as expected (name, kind, place)
     join (
       values
-        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a string of a decimal from 0 to below 10^78, with at most 18 fractional digits'),
+        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
         ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
         ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
         ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
         ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
         ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
         ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
-    ) as kind (kind, pattern, shortest, longest, beyond, digits, said) on kind.kind = expected.kind
+    ) as kind (kind, pattern, shortest, longest, beyond, digits, description) on kind.kind = expected.kind
   )
   select format('%s[%s]%s', listed, element.place - 1, found.problem)
   into refused
   from jsonb_array_elements(elements) with ordinality as element (value, place)
   left join lateral (
-    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.said) as problem
+    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.description) as problem
     from rule
     cross join lateral (
       select (element.value -> rule.name)::text as value
@@ -1476,16 +1474,16 @@ begin
       when jsonb_typeof(element.value) <> 'object' then
         format(' is %s: it must be an object', left(element.value::text, 90))
       when element.value - columns <> '{}' then
-        format(' has %s: its columns are %s', (
+        format(' has the unknown columns %s: it may have %s', (
           select left(string_agg(quote_ident(key), ', '), 90)
           from jsonb_object_keys(element.value - columns) as key
         ), array_to_string(columns, ', '))
       when wrong.problem is not null then
         wrong.problem
       when (element.value ->> 'block')::integer <> number then
-        format('.block is %s: the block is %s', element.value ->> 'block', number)
+        format('.block is %s: it must be %s, the block that is written', element.value ->> 'block', number)
       when ingest.time_of(element.value ->> 'time') <> at then
-        format('.time is %s: the block''s is %s', element.value ->> 'time', at)
+        format('.time is %s: it must be %s, the time of the block', element.value ->> 'time', at)
       when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
         format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
     end as problem
@@ -1499,9 +1497,9 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises where an offer or a trade of a block cannot be, with the element and the column named.';
+comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises an error that names the element and the column if an offer or a trade of a block is invalid.';
 
--- The trades of a block, into the history.
+-- Writes the trades of a block.
 
 create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
 returns bigint
@@ -1515,14 +1513,14 @@ begin
   select
     case
       when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
-        format('trades: %s of %s have an id, %s an idx: either every trade of a block has one, or none', trade.with_id, trade.given, trade.with_idx)
+        format('trades: %s of %s have an id and %s an idx: give it to every trade of a block or to none', trade.with_id, trade.given, trade.with_idx)
       when trade.id <= trade.id_before then
-        format('trades: ids grow with idx, and all are above %s, the highest that was ever given', write_trades.last_trade)
-      else format('trades[%s] is there already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
+        format('trades: ids must increase with idx and be greater than %s, the highest id ever used', write_trades.last_trade)
+      else format('trades[%s] exists already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
     end as problem,
     trade.with_id in (0, trade.given)
       and trade.with_idx in (0, trade.given)
-      and coalesce(trade.id > trade.id_before, true) as is_there
+      and coalesce(trade.id > trade.id_before, true) as is_duplicate
   into refused
   from (
     select
@@ -1537,7 +1535,7 @@ begin
       row_number() over (
         partition by listed.tx, coalesce(listed.idx, listed.ordinality - 1)
         order by listed.ordinality
-      ) as time_said
+      ) as occurrence
     from rows from (
       jsonb_to_recordset(write_trades.trades) as (id bigint, tx text, idx integer)
     ) with ordinality as listed
@@ -1545,8 +1543,8 @@ begin
   where trade.with_id not in (0, trade.given)
     or trade.with_idx not in (0, trade.given)
     or trade.id <= trade.id_before
-    or trade.time_said > 1
-    -- Not by exists, of which a plan made for an empty table reads all of what the table becomes.
+    or trade.occurrence > 1
+    -- Not `exists`: its plan, if made for an empty table, scans the whole table once it has grown.
     or (
       select kept.id
       from public.dex_trade as kept
@@ -1554,12 +1552,12 @@ begin
         and kept.idx = trade.idx
     ) is not null
   order by
-    is_there,
+    is_duplicate,
     trade.place
   limit 1;
   if found then
     raise exception '%', refused.problem
-      using errcode = case when refused.is_there then 'unique_violation' else 'invalid_parameter_value' end;
+      using errcode = case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end;
   end if;
 
   with written as (
@@ -1605,7 +1603,7 @@ begin
   return newest;
 end
 $$;
-comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as they are listed where they have none. The id of the last.';
+comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as listed if they have none. Returns the last id.';
 
 create function ingest.take_from_offers(first_trade bigint) returns integer[]
 language plpgsql
@@ -1645,9 +1643,9 @@ begin
   return coalesce(filled, '{}');
 end
 $$;
-comment on function ingest.take_from_offers(bigint) is 'Takes the trades from this id on, the newest, from what is left of the offers that are recorded. Those that are filled by it.';
+comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers that are filled by this.';
 
--- The offers of a block, and its cancellations, into the history and the standing book.
+-- Writes the offers and the cancellations of a block.
 
 create function ingest.cancel_offers(number integer, killed integer[]) returns void
 language plpgsql
@@ -1658,7 +1656,7 @@ declare
 begin
   select
     case
-      when listed.id is null then 'killed: an offer''s id is null'
+      when listed.id is null then 'killed: an offer id is null'
       when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
       else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
     end
@@ -1695,7 +1693,7 @@ begin
   where offer.id = listed.offer_id;
 end
 $$;
-comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block; of one that is not recorded only the cancellation is.';
+comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block. Also records the cancellations of offers that are not recorded.';
 
 create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
 returns integer[]
@@ -1708,7 +1706,7 @@ declare
 begin
   select
     case
-      when cancelled.block is null then format('offers[%s]: offer %s is there already', offer.ordinality - 1, offer.id)
+      when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
       else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
     end
   into refused
@@ -1716,7 +1714,7 @@ begin
     select
       listed.id,
       listed.ordinality,
-      row_number() over (partition by listed.id order by listed.ordinality) as time_said
+      row_number() over (partition by listed.id order by listed.ordinality) as occurrence
     from rows from (
       jsonb_to_recordset(write_offers.offers) as (id integer)
     ) with ordinality as listed
@@ -1724,9 +1722,9 @@ begin
   left join dex_private.cancellation as cancelled
     on cancelled.offer_id = offer.id
     and cancelled.block < write_offers.number
-  where offer.time_said > 1
+  where offer.occurrence > 1
     or cancelled.block is not null
-    -- Not by exists: see write_trades.
+    -- Not `exists`: see write_trades.
     or (
       select kept.id
       from public.dex_offer as kept
@@ -1806,9 +1804,9 @@ begin
   return coalesce(written, '{}');
 end
 $$;
-comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, behind its trades. Their ids.';
+comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, after its trades. Returns their ids.';
 
--- Blocks without rows, which a quiet exchange is full of.
+-- Deletes old blocks without rows; on a quiet exchange most blocks are empty.
 
 create function ingest.thin_out() returns void
 language plpgsql
@@ -1819,12 +1817,12 @@ begin
     and block.number < (select head.number - 1000 from dex_private.last_block as head);
 end
 $$;
-comment on function ingest.thin_out() is 'Removes the blocks without rows that are more than 1,000 behind the head, deeper than a chain takes back.';
+comment on function ingest.thin_out() is 'Deletes the blocks without rows that are more than 1,000 blocks behind the head, deeper than any reorganisation.';
 
--- Writes one block: what an indexer does with each.
+-- Writes one block; an indexer calls it for each block.
 
--- Every statement here finds its rows by those of the block, whatever was there when it was planned: so
--- one plan for all, by indexes and nested loops.
+-- Every statement looks up its rows by the few rows of the block, so one generic plan with indexes and nested
+-- loops fits all blocks, even if it was made for an empty database.
 create function ingest.write_block(
   number integer,
   at timestamptz,
@@ -1911,11 +1909,11 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a block whole, or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings, block and time may be left out), and the ids of the offers that it cancels. The head is then this block. Raises with the element named where something cannot be: see db/README.md.';
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
 to dex_writer;
 
--- Where rows are copied to for write_blocks, and gone from when it ends. Unlogged: a crash empties them.
+-- Staging tables of write_blocks, which empties them. Unlogged: a crash empties them too.
 
 create unlogged table ingest.staged_block (
   number integer not null,
@@ -1923,7 +1921,7 @@ create unlogged table ingest.staged_block (
   hash text,
   parent text
 );
-comment on table ingest.staged_block is 'Blocks to be written. One whose time the rows tell need not be here, unless for its hash.';
+comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
 
 create unlogged table ingest.staged_offer (
   line integer not null,
@@ -1940,13 +1938,13 @@ create unlogged table ingest.staged_offer (
   time timestamptz not null,
   tx text not null
 );
-comment on table ingest.staged_offer is 'Offers to be written, as offers.csv has them. Lines say in which order those of one block were made.';
+comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
 
 create unlogged table ingest.staged_cancellation (
   block integer not null,
   offer_id integer not null
 );
-comment on table ingest.staged_cancellation is 'Cancellations to be written, of offers that are not in staged_offer.';
+comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,
@@ -1964,7 +1962,7 @@ create unlogged table ingest.staged_trade (
   tx text not null,
   idx integer
 );
-comment on table ingest.staged_trade is 'Trades to be written, as trades.csv has them. Either all have an id or none, and an idx or none.';
+comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
 grant select, insert, update, delete on
   ingest.staged_block,
@@ -2014,9 +2012,9 @@ select
   null,
   true
 from ingest.staged_cancellation as staged;
-comment on view ingest.staged_moment is 'The block of everything that is staged, and what it says of that block. A cancellation does not tell the time.';
+comment on view ingest.staged_moment is 'The block number of each staged row, with the time and hashes that the row gives; a cancellation gives no time.';
 
--- Writes many blocks at once, from the rows that were staged: what a load does.
+-- Writes many blocks at once from the staging tables; the loader calls it.
 
 create function ingest.refuse_staged() returns void
 language plpgsql stable
@@ -2031,18 +2029,18 @@ begin
 
   select case
     when block.number <= head.number then
-      format('block %s is not later than the head, block %s', block.number, head.number)
+      format('block %s is not after the head, block %s', block.number, head.number)
     when block.number < 0 then
-      format('block %s is below 0', block.number)
+      format('block %s is negative', block.number)
     when not isfinite(block.time) or not isfinite(block.latest) then
-      format('block %s is of %s: a block has a time', block.number, block.latest)
+      format('block %s is at %s: its time must be a finite timestamp', block.number, block.latest)
     when block.time < block.latest then
-      format('block %s is given two times, %s and %s', block.number, block.time, block.latest)
+      format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
     when block.time < coalesce(block.time_before, head.time) then
-      format('block %s is of %s, before a block before it of %s', block.number, block.time, coalesce(block.time_before, head.time))
+      format('block %s is at %s, before an earlier block at %s', block.number, block.time, coalesce(block.time_before, head.time))
     when block.parent <> coalesce(block.hash_before, head.hash) then
-      format('block %s follows on %s, and not on the block before it, %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
-    else 'some trades have an id or an idx, and others none: either every trade has one, or none'
+      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    else 'only some trades have an id or an idx: give it to every trade or to none'
   end
   into refused
   from (
@@ -2083,11 +2081,11 @@ begin
   if refused is not null then
     raise exception '%', refused
       using errcode = 'invalid_parameter_value',
-        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+        hint = 'Write blocks in order. After a chain reorganisation call ingest.take_back first. Load older data whole into a new database.';
   end if;
 end
 $$;
-comment on function ingest.refuse_staged() is 'Raises where what is staged are not the next blocks.';
+comment on function ingest.refuse_staged() is 'Raises an error if the staged blocks cannot be the next ones.';
 
 create function ingest.refuse_disorder(last_trade bigint) returns void
 language plpgsql stable
@@ -2097,8 +2095,8 @@ declare
 begin
   select case
     when trade.id_before is null then
-      format('id %s is not above %s, the highest that was ever given', trade.id, last_trade)
-    else format('id %s of block %s, idx %s, follows on %s of block %s, idx %s: ids grow with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
+      format('id %s is not greater than %s, the highest id ever used', trade.id, last_trade)
+    else format('id %s of block %s, idx %s is not greater than id %s of block %s, idx %s: ids increase with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
   end
   into refused
   from (
@@ -2121,7 +2119,7 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_disorder(bigint) is 'Raises where the ids that trades are staged with do not grow with block and idx.';
+comment on function ingest.refuse_disorder(bigint) is 'Raises an error unless the ids of staged trades increase with block and idx.';
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -2141,7 +2139,7 @@ begin
   perform ingest.refuse_staged();
   perform ingest.refuse_disorder(before.last_trade);
 
-  -- Labels are asked for without amounts, so that the planner finds them once for each two tokens.
+  -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
   insert into public.dex_trade (
     id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
     bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
@@ -2180,7 +2178,7 @@ begin
     staged.line;
   get diagnostics written = row_count;
 
-  -- A block that only cancels has no row that tells its time: it has that of the block before it.
+  -- A block with only cancellations has no row with a time: it gets the time of the block before it.
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   select
     listed.number,
@@ -2199,12 +2197,12 @@ begin
     listed.has_rows
   from (
     select
-      told.number,
-      max(told.hash) as hash,
-      max(told.parent) as parent,
-      max(told.time) as time,
-      bool_or(told.is_row) as has_rows,
-      min(told.first_trade) as first_trade
+      row_block.number,
+      max(row_block.hash) as hash,
+      max(row_block.parent) as parent,
+      max(row_block.time) as time,
+      bool_or(row_block.is_row) as has_rows,
+      min(row_block.first_trade) as first_trade
     from (
       select
         moment.*,
@@ -2221,8 +2219,8 @@ begin
       from public.dex_trade as trade
       where trade.id > before.last_trade
       group by trade.block
-    ) as told
-    group by told.number
+    ) as row_block
+    group by row_block.number
   ) as listed;
 
   perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
@@ -2309,10 +2307,10 @@ begin
   return written;
 end
 $$;
-comment on function ingest.write_blocks() is 'Writes every block of what is staged, or nothing, in the order of the blocks. How many trades it wrote. Copy the rows in the same transaction, so that nobody else sees them: see db/load/README.md.';
+comment on function ingest.write_blocks() is 'Writes all staged blocks in order, or nothing. Returns the number of trades written. Copy the rows in the same transaction, so that no other session sees them: see db/load/README.md.';
 grant execute on function ingest.write_blocks() to dex_writer;
 
--- Takes the newest blocks back: a reorganisation of the chain.
+-- Removes the newest blocks after a chain reorganisation.
 
 create function ingest.take_back(to_block integer) returns bigint
 language plpgsql security definer
@@ -2334,11 +2332,11 @@ declare
   taken_back bigint;
 begin
   if to_block is null or to_block < 0 then
-    raise exception 'to_block is %: it is an integer from 0', coalesce(to_block::text, 'null')
+    raise exception 'to_block is %: it must be an integer from 0', coalesce(to_block::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
   if to_block > coalesce(before.head, -1) then
-    raise exception 'block % is not written: the head is %', to_block, coalesce('block ' || before.head, 'not there yet')
+    raise exception 'block % is not written: %', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks')
       using errcode = 'invalid_parameter_value';
   end if;
   if to_block = before.head then
@@ -2355,7 +2353,7 @@ begin
   from public.dex_trade as trade
   where trade.id >= first_trade;
 
-  -- What the trades took is given back, and what the blocks cancelled stands again.
+  -- Return the amounts that the trades took, and undo the cancellations.
   update dex_private.offer_left as kept
   set lot_amt = kept.lot_amt + taken.lot_amt
   from (
@@ -2419,7 +2417,7 @@ begin
   into head
   from dex_private.last_block;
 
-  -- The minute and the hour of the head are cut: the one is made anew of trades, the other of minutes.
+  -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
   delete from dex_private.minute_figure as kept
@@ -2455,7 +2453,7 @@ begin
     select given.market_id
     from unnest(traded || touched) as given (market_id)
     union
-    -- What is within a window again.
+    -- The windows move back with the head: markets with trades that are inside a window again.
     select trade.market_id
     from (
       values (24), (12), (6), (1)
@@ -2472,10 +2470,10 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Takes every block after to_block back: its trades and offers are deleted, its cancellations undone, and the head is to_block, or the last one before it that is there. How many trades went. Their ids are never given again. Raises where to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;
 
--- Registers a token, or corrects what is known of it.
+-- Registers a token, or changes its symbol, decimals or name.
 
 create function ingest.register_token(
   address text,
@@ -2512,13 +2510,13 @@ begin
     when register_token.decimals is null or register_token.decimals not between 0 and 255 then
       format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
     when length(register_token.name) > 1000 then
-      format('name of %s has %s characters: it may have 1000', register_token.address, length(register_token.name))
+      format('name of %s has %s characters: it may have at most 1000', register_token.address, length(register_token.name))
     when register_token.symbol is null and exists (
       select
       from public.dex_pair as pair
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ) then
-      format('symbol of %s is null: the token is of a registered pair', register_token.address)
+      format('symbol of %s is null: a token of a registered pair needs a symbol', register_token.address)
   end;
   if problem is not null then
     raise exception '%', problem
@@ -2555,8 +2553,8 @@ begin
     return;
   end if;
 
-  -- No figure is of a symbol: each row has its texts changed, and nothing else does. Where the token had
-  -- none, the index of the rows without finds them.
+  -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
+  -- indexes of unlabelled rows find them.
   update public.dex_trade as trade
   set (market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
@@ -2577,10 +2575,10 @@ begin
   perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or corrects its symbol, decimals and name; said again, nothing changes. Its rows take the symbol. Amounts are in whole tokens, so decimals change no amount.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol. Amounts are in whole tokens, so decimals change no amount.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
 
--- Registers a pair of tokens as a market, or corrects its direction and whether it is active.
+-- Registers a pair of tokens as a market, or changes its direction or `active`.
 
 create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
@@ -2613,7 +2611,7 @@ begin
     )
   limit 1;
   if found then
-    raise exception 'the pair % and % would have the name of the pair % and %: a market is named by its two symbols together',
+    raise exception 'the pair % and % would have the same market name as the pair % and %: a market name is both symbols joined',
       refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
       using errcode = 'unique_violation';
   end if;
@@ -2638,7 +2636,7 @@ begin
   where derived.market_id = any (pairs);
 end
 $$;
-comment on function ingest.refresh_pairs(integer[]) is 'Takes the symbols and decimals of their tokens over into these pairs. Raises where two would have one name.';
+comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Raises an error if two pairs would have the same name.';
 
 create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
 language plpgsql security definer
@@ -2668,13 +2666,13 @@ begin
   where lower(token.address) = lower(register_pair.quote_gem);
   problem := case
     when base.address is null then
-      format('base_gem is %s: no token is registered so', coalesce(left(register_pair.base_gem, 90), 'null'))
+      format('base_gem is %s: no registered token has this address', coalesce(left(register_pair.base_gem, 90), 'null'))
     when quote.address is null then
-      format('quote_gem is %s: no token is registered so', coalesce(left(register_pair.quote_gem, 90), 'null'))
+      format('quote_gem is %s: no registered token has this address', coalesce(left(register_pair.quote_gem, 90), 'null'))
     when base.address = quote.address then
-      format('base_gem and quote_gem are both %s: a pair is of two tokens', base.address)
+      format('base_gem and quote_gem are both %s: a pair needs two different tokens', base.address)
     when base.symbol is null or quote.symbol is null then
-      format('a pair needs tokens with a symbol: %s has none', case when base.symbol is null then base.address else quote.address end)
+      format('token %s has no symbol: both tokens of a pair need one', case when base.symbol is null then base.address else quote.address end)
     when register_pair.active is null then
       'active is null: it must be true or false'
   end;
@@ -2714,7 +2712,7 @@ begin
     returning id
     into registered;
     if registered is null then
-      raise exception 'the pair % and % would have the name of another pair: a market is named by its two symbols together', upper(base.symbol), upper(quote.symbol)
+      raise exception 'the pair % and % would have the same market name as another pair: a market name is both symbols joined', upper(base.symbol), upper(quote.symbol)
         using errcode = 'unique_violation';
     end if;
   else
@@ -2776,10 +2774,10 @@ begin
   perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or corrects its direction and whether it is active; said again, nothing changes. Its rows become the market''s, however old. Raises where another pair has its name.';
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';
 grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;
 
--- Makes everything kept anew from the rows of history: the remedy behind a restore of parts.
+-- Rebuilds all derived data from the history, for example after a partial restore.
 
 create function ingest.rebuild() returns void
 language plpgsql security definer
@@ -2794,7 +2792,7 @@ begin
   on conflict do nothing;
   before := ingest.take_turn();
 
-  -- Rows that were copied, or replicated, have not moved it.
+  -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
   from public.dex_pair as pair;
   delete from dex_private.market_direction;
@@ -2819,7 +2817,7 @@ begin
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
-  -- Cancellations of offers that are not recorded are told by nothing else.
+  -- Keeps cancellations of offers that are not recorded: no other table has them.
   delete from dex_private.cancellation as kept
   using public.dex_offer as offer
   where offer.id = kept.offer_id
@@ -2863,7 +2861,7 @@ begin
       select derived.last_trade
       from dex_private.derived_write_state as derived
     ),
-    -- By the clock: a service that went through a restore is not to take this for an epoch it knows.
+    -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
   delete from dex_private.minute_figure;
@@ -2876,21 +2874,21 @@ begin
   ));
 end
 $$;
-comment on function ingest.rebuild() is 'Makes everything that is kept anew from tokens, pairs, blocks, offers and trades, as after a restore of these alone. For dex_owner.';
+comment on function ingest.rebuild() is 'Rebuilds all derived data from tokens, pairs, blocks, offers and trades, for example after a restore of these tables alone. For dex_owner.';
 
--- Which migrations a database has.
+-- The applied migrations of a database.
 
--- The service, which only reads, waits on a database that lacks one.
+-- The service, which only reads, waits while the database lacks a migration.
 create view dex_private.applied_migration as
 select
   migration.filename,
   migration.date,
   migration.hash
 from graphile_migrate.migrations as migration;
-comment on view dex_private.applied_migration is 'The committed migrations that this database has.';
+comment on view dex_private.applied_migration is 'The committed migrations that are applied to this database.';
 grant select on dex_private.applied_migration to dex_reader;
 
--- The one view of market figures: what is published below shows parts of it.
+-- All market figures in one view; the published views select from it.
 
 create view dex_private.head_figure as
 select
@@ -2915,9 +2913,9 @@ select
   dex_private.quotient(kept.quote_1h, kept.base_1h) as vwap1h
 from public.dex_pair as pair
 join dex_private.market_figure as kept on kept.market_id = pair.id;
-comment on view dex_private.head_figure is 'Every figure of every registered market as of the head.';
+comment on view dex_private.head_figure is 'All figures of all registered markets as of the head.';
 
--- The overview of each market.
+-- Market overview.
 
 create view dex_market as
 select
@@ -2947,7 +2945,7 @@ comment on column dex_market.low is 'Lowest price of a trade over the last 24 ho
 comment on column dex_market.high is 'Highest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
 grant select on dex_market to dex_reader, dex_writer;
 
--- The price statistics of each market.
+-- Price statistics of each market.
 
 create view dex_price as
 select
@@ -2971,7 +2969,7 @@ comment on column dex_price.vwap1h is E'@name vwap1h\nVolume weighted price over
 comment on column dex_price.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
 grant select on dex_price to dex_reader, dex_writer;
 
--- The volume of each market.
+-- Volume of each market.
 
 create view dex_volume as
 select
@@ -3029,7 +3027,7 @@ comment on column dex_summary.ask is 'Innermost ask: the lowest price of the ope
 comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
 grant select on dex_summary to dex_reader, dex_writer;
 
--- The book of a market, by levels of price.
+-- The order book of a market by price level.
 
 create type dex_book_level as (
   act text,
@@ -3045,8 +3043,8 @@ comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, 
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
 
--- First the prices, in the order of the index, then the offers at these: what is left is looked up for no
--- others, however large the book is.
+-- Reads the best prices in index order first, and then only the offers at these prices, so that the time does
+-- not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
 rows 100
@@ -3122,7 +3120,7 @@ $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';
 grant execute on function dex_book(text, text, integer) to dex_reader, dex_writer;
 
--- The candles of a market, from its minutes and hours.
+-- The candles of a market, computed from its minutes and hours.
 
 create type dex_candle as (
   time timestamptz,
@@ -3147,8 +3145,8 @@ comment on column dex_candle.trades is E'@notNull\nNumber of trades.';
 comment on column dex_candle.complete is E'@notNull\nWhether the interval is over as of the head. While it is not, the candle is of its trades up to the head.';
 
 
--- Of hours from 1h on, of minutes below. An interval has so many of them at most, so as many times more are
--- enough for the candles that are asked for.
+-- Reads hours for intervals from 1h on, minutes for shorter ones. `parts` is the number of them in an interval,
+-- so `limit` × `parts` of them are enough for `limit` candles.
 create function dex_candles(
   base text,
   quote text,
@@ -3179,7 +3177,7 @@ declare
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
   market integer;
   head_time timestamptz;
-  -- Starts are from the one to before the other.
+  -- Candles start at or after `lowest` and before `beyond`.
   lowest timestamptz := '-infinity';
   beyond timestamptz;
   oldest timestamptz;

@@ -1,4 +1,4 @@
--- Blocks, as written: each whole, in order, the last of them the head.
+-- Blocks. Each is written whole and in order; the last one is the head.
 
 create table dex_block (
   number integer primary key
@@ -13,10 +13,10 @@ create table dex_block (
   has_rows boolean not null
 );
 
--- Serves ranges of time: the blocks in them, and by first_trade their trades.
+-- Serves time ranges: finds their blocks, and by first_trade their trades.
 create index dex_block_time_number_idx on dex_block (time, number);
 
--- Serves thinning out: the few blocks without rows.
+-- Serves ingest.thin_out, which deletes blocks without rows.
 create index dex_block_empty_idx on dex_block (number)
 where not has_rows;
 
@@ -34,9 +34,9 @@ select *
 from public.dex_block as block
 order by block.number desc
 limit 1;
-comment on view dex_private.last_block is 'The last block written; no row where none was.';
+comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
 
--- In plpgsql, which keeps their plans: they are asked for with each block.
+-- In plpgsql, which caches query plans: these functions run for every block.
 create function dex_private.first_trade_from(moment timestamptz) returns bigint
 language plpgsql stable parallel safe
 as $$
@@ -55,7 +55,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_trade_from(timestamptz) is 'The lowest id that a trade at or after this moment can have.';
+comment on function dex_private.first_trade_from(timestamptz) is 'The lowest possible id of a trade at or after this time.';
 grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
 
 create function dex_private.window_start(head timestamptz, hours integer) returns bigint
@@ -63,7 +63,7 @@ language sql stable parallel safe
 as $$
   select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
 $$;
-comment on function dex_private.window_start(timestamptz, integer) is 'The trades of the so many hours up to the head are those with this id or a higher one.';
+comment on function dex_private.window_start(timestamptz, integer) is 'The lowest possible trade id in the window of this many hours up to the head.';
 
 create function dex_private.first_trade_of(height integer) returns bigint
 language plpgsql stable parallel safe
@@ -81,7 +81,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_trade_of(integer) is 'The lowest id that a trade of this block or a later one can have.';
+comment on function dex_private.first_trade_of(integer) is 'The lowest possible id of a trade in this block or a later one.';
 grant execute on function dex_private.first_trade_of(integer) to dex_reader, dex_writer;
 
 create function dex_private.first_block_from(moment timestamptz) returns integer
@@ -102,5 +102,5 @@ begin
   );
 end
 $$;
-comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this moment.';
+comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this time.';
 grant execute on function dex_private.first_block_from(timestamptz) to dex_reader, dex_writer;

@@ -1,5 +1,5 @@
--- Offers, as made. The end of an offer is an update that no index has to follow, where its page has room:
--- makers cancel several at once that were made together.
+-- Offers, as created. The fill factor leaves room on each page, so that filling or cancelling an offer is a
+-- HOT update, which touches no index: makers often cancel together offers that they created together.
 
 create table dex_offer (
   id integer primary key,
@@ -32,16 +32,16 @@ create table dex_offer (
 )
 with (fillfactor = 70);
 
--- Serves allDexOffers by block or time, and what take_back removes.
+-- Serves allDexOffers by block or time, and take_back.
 create index dex_offer_block_id_idx on dex_offer (block, id);
 -- Serves allDexOffers by maker.
 create index dex_offer_maker_block_id_idx on dex_offer (maker, block, id);
--- Serves allDexOffers by market. Where none is known it is taken as '', as in dex_trade.
+-- Serves allDexOffers by market. An unknown market counts as '', as in dex_trade.
 create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, ''), block, id);
--- Serves allDexOffers by both tokens, and the labels of a pair that is registered after its offers.
+-- Serves allDexOffers by both tokens, and the labelling of offers whose pair is registered later.
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
--- Serve the labels of a token that is registered after its offers.
+-- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lot_gem_unlabelled_idx on dex_offer (lot_gem)
 where lot_tkn is null;
 create index dex_offer_bid_gem_unlabelled_idx on dex_offer (bid_gem)

@@ -1,4 +1,4 @@
--- Registered pairs of tokens: the markets.
+-- Markets: registered pairs of tokens.
 
 create table dex_pair (
   id integer generated always as identity,
@@ -17,13 +17,13 @@ create table dex_pair (
   constraint dex_pair_two_tokens_check check (base_gem <> quote_gem)
 );
 
--- An index, not a constraint: the key is for joins, and no client asks by it.
+-- An index and not a constraint, for which GraphQL would add a query: the id is internal.
 create unique index dex_pair_id_key on dex_pair (id);
 
--- REST's key is unique too: A/B and C are not to be told as A and B/C.
+-- REST names a market base/quote: the pair A/B and C must not have the same name as A and B/C.
 create unique index dex_pair_key_key on dex_pair ((base || '/' || quote));
 
--- A market is registered in one direction only.
+-- Two tokens form a market in one direction only.
 create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), greatest(base_gem, quote_gem));
 
 -- Serve dexTokenByBaseGem and dexTokenByQuoteGem.

@@ -1,4 +1,4 @@
--- Tokens, as registered.
+-- Registered tokens.
 
 create table dex_token (
   address text primary key
@@ -11,10 +11,10 @@ create table dex_token (
     constraint dex_token_name_check check (length(name) <= 1000)
 );
 
--- One token is one row, however its address is spelled.
+-- One row per token, whatever the letter case of its address.
 create unique index dex_token_lower_address_key on dex_token (lower(address));
 
--- Serves the loader, which finds a pair's tokens by their symbols, in any case.
+-- Serves the loader, which finds the tokens of a pair by symbol in any letter case.
 create index dex_token_upper_symbol_idx on dex_token (upper(symbol));
 
 comment on table dex_token is 'A token that is traded on the exchange, and how its amounts are to be read.';

@@ -1,4 +1,4 @@
--- Trades, written once. Ids, blocks, times and (block, idx) are one order.
+-- Trades, written once. Id, block, time and (block, idx) give the same order.
 
 create table dex_trade (
   id bigint primary key
@@ -33,11 +33,11 @@ create table dex_trade (
   constraint dex_trade_tx_idx_key unique (tx, idx)
 );
 
--- The primary key serves every order by id, block, time or (block, idx), and every range of these.
+-- The primary key serves every order and range by id, block, time or (block, idx).
 -- Serves REST's trades of a market, its last price, and the trades at the start of a window.
 create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
--- Serves allDexTrades by market. Where none is known, orderBy: MARKET takes it as '', so that a cursor
--- need not tell nulls apart and is one comparison of tuples.
+-- Serves allDexTrades by market. orderBy: MARKET counts an unknown market as '', so that a cursor is one
+-- tuple comparison without a special case for null.
 create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
 -- Serves allDexTrades by maker.
 create index dex_trade_maker_id_idx on dex_trade (maker, id);
@@ -47,10 +47,10 @@ create index dex_trade_taker_id_idx on dex_trade (taker, id);
 create index dex_trade_market_taker_id_idx on dex_trade (market, taker, id);
 -- Serves the trades of an offer.
 create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
--- Serves allDexTrades by both tokens, and the labels of a pair that is registered after its trades.
+-- Serves allDexTrades by both tokens, and the labelling of trades whose pair is registered later.
 create index dex_trade_either_way_id_idx
 on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
--- Serve the labels of a token that is registered after its trades.
+-- Serve the labelling of trades whose token is registered later.
 create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
 where lot_tkn is null;
 create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)

@@ -1,8 +1,8 @@
--- How addresses, hashes and amounts are written: the checks of every table of history.
+-- Checks of addresses, hashes and amounts, for the constraints of all history tables.
 
--- In plpgsql: a check by a function in SQL is planned anew for each statement that writes, and those of a
--- trade took more than half of the time to insert one. By decode() rather than a pattern, which takes five
--- times as long.
+-- In plpgsql, because PostgreSQL plans a check by an SQL function again for each writing statement: the
+-- checks took more than half the time of inserting a trade. With decode(), because a pattern takes five times
+-- as long.
 create function dex_private.is_address(candidate text) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -12,7 +12,7 @@ begin
     and octet_length(decode(substr(candidate, 3), 'hex')) = 20;
 end
 $$;
-comment on function dex_private.is_address(text) is 'Whether this is 0x and 20 bytes in hex, as an address is written. Raises where it is no hex.';
+comment on function dex_private.is_address(text) is 'Whether the text is an address: 0x and 20 bytes in hex. Raises an error if the digits are not hex.';
 
 create function dex_private.is_hash(candidate text) returns boolean
 language plpgsql immutable parallel safe
@@ -24,9 +24,9 @@ begin
     and candidate = lower(candidate);
 end
 $$;
-comment on function dex_private.is_hash(text) is 'Whether this is 0x and 32 bytes in hex, in lower case, as a hash is written. Raises where it is no hex.';
+comment on function dex_private.is_hash(text) is 'Whether the text is a hash: 0x and 32 bytes in lower-case hex. Raises an error if the digits are not hex.';
 
--- NaN and infinity compare as greater than every number.
+-- The upper bound also excludes NaN and infinity, which compare as greater than every number.
 create function dex_private.is_amount(candidate numeric) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -36,7 +36,7 @@ begin
     and scale(candidate) = 18;
 end
 $$;
-comment on function dex_private.is_amount(numeric) is 'Whether this is an amount: from 0 to below 10^78, with 18 fractional digits.';
+comment on function dex_private.is_amount(numeric) is 'Whether the number is an amount: from 0 to below 10^78, with 18 fractional digits.';
 
 create function dex_private.as_amount(given numeric) returns numeric
 language sql immutable parallel safe
@@ -46,4 +46,4 @@ as $$
     else trim_scale(given) + 0.000000000000000000
   end
 $$;
-comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits; with more where it has more, which is no amount.';
+comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits, or with more if it needs more; is_amount then rejects it.';

@@ -1,9 +1,9 @@
--- A value that rows are sought by.
+-- Marks a value for which the planner should use an index.
 
--- It is told to be dear, and not to be read into a query, so that the planner looks for it in an index
--- and reads that in its order. Where it takes rows to be many it would rather compare it with all of them
--- in their order, until a page has it, which of a market that trades no more is the whole history; where it
--- takes them to be few, it would rather sort them all, which of a busy one are as many.
+-- The high cost, and plpgsql, which the planner cannot inline, make the planner read an index on the value,
+-- in index order. If it expects many rows it would otherwise scan all rows in order and filter them until a
+-- page is full, which for a market without recent trades is the whole history; if it expects few, it would
+-- fetch and sort them all, which for a busy market is a large part of it.
 create function dex_private.sought(value anyelement) returns anyelement
 language plpgsql stable parallel safe
 cost 10000
@@ -12,5 +12,5 @@ begin
   return value;
 end
 $$;
-comment on function dex_private.sought(anyelement) is 'The same value, for the planner to look for in an index.';
+comment on function dex_private.sought(anyelement) is 'Returns the value, and makes the planner look it up in an index.';
 grant execute on function dex_private.sought(anyelement) to dex_reader, dex_writer;

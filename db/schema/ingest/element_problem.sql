@@ -1,4 +1,4 @@
--- What is wrong with what a block is given as, named by the element and its column.
+-- Validates the offers and trades of a block; the messages name the element and the column.
 
 create function ingest.time_of(given text) returns timestamptz
 language plpgsql stable
@@ -10,10 +10,10 @@ exception
     return null;
 end
 $$;
-comment on function ingest.time_of(text) is 'The timestamp that is written so; null where none is.';
+comment on function ingest.time_of(text) is 'The text as a timestamp; null if it is not one.';
 
--- A kind is a pattern of the JSON text, in which a string has its quotes, and how long that may be. A
--- pattern that counts, as {64}, takes eight times as long: a block of 20 trades has 220 of these.
+-- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
+-- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
 create function ingest.refuse_rows(
   listed text,
   elements jsonb,
@@ -44,26 +44,26 @@ begin
       kind.longest,
       kind.beyond,
       kind.digits,
-      kind.said,
+      kind.description,
       expected.place,
       expected.name = any (optional) as is_optional
     from unnest(columns, kinds) with ordinality as expected (name, kind, place)
     join (
       values
-        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a string of a decimal from 0 to below 10^78, with at most 18 fractional digits'),
+        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
         ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
         ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
         ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
         ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
         ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
         ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
-    ) as kind (kind, pattern, shortest, longest, beyond, digits, said) on kind.kind = expected.kind
+    ) as kind (kind, pattern, shortest, longest, beyond, digits, description) on kind.kind = expected.kind
   )
   select format('%s[%s]%s', listed, element.place - 1, found.problem)
   into refused
   from jsonb_array_elements(elements) with ordinality as element (value, place)
   left join lateral (
-    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.said) as problem
+    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.description) as problem
     from rule
     cross join lateral (
       select (element.value -> rule.name)::text as value
@@ -86,16 +86,16 @@ begin
       when jsonb_typeof(element.value) <> 'object' then
         format(' is %s: it must be an object', left(element.value::text, 90))
       when element.value - columns <> '{}' then
-        format(' has %s: its columns are %s', (
+        format(' has the unknown columns %s: it may have %s', (
           select left(string_agg(quote_ident(key), ', '), 90)
           from jsonb_object_keys(element.value - columns) as key
         ), array_to_string(columns, ', '))
       when wrong.problem is not null then
         wrong.problem
       when (element.value ->> 'block')::integer <> number then
-        format('.block is %s: the block is %s', element.value ->> 'block', number)
+        format('.block is %s: it must be %s, the block that is written', element.value ->> 'block', number)
       when ingest.time_of(element.value ->> 'time') <> at then
-        format('.time is %s: the block''s is %s', element.value ->> 'time', at)
+        format('.time is %s: it must be %s, the time of the block', element.value ->> 'time', at)
       when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
         format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
     end as problem
@@ -109,4 +109,4 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises where an offer or a trade of a block cannot be, with the element and the column named.';
+comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises an error that names the element and the column if an offer or a trade of a block is invalid.';

@@ -1,4 +1,4 @@
--- Makes everything kept anew from the rows of history: the remedy behind a restore of parts.
+-- Rebuilds all derived data from the history, for example after a partial restore.
 
 create function ingest.rebuild() returns void
 language plpgsql security definer
@@ -13,7 +13,7 @@ begin
   on conflict do nothing;
   before := ingest.take_turn();
 
-  -- Rows that were copied, or replicated, have not moved it.
+  -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
   from public.dex_pair as pair;
   delete from dex_private.market_direction;
@@ -38,7 +38,7 @@ begin
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
-  -- Cancellations of offers that are not recorded are told by nothing else.
+  -- Keeps cancellations of offers that are not recorded: no other table has them.
   delete from dex_private.cancellation as kept
   using public.dex_offer as offer
   where offer.id = kept.offer_id
@@ -82,7 +82,7 @@ begin
       select derived.last_trade
       from dex_private.derived_write_state as derived
     ),
-    -- By the clock: a service that went through a restore is not to take this for an epoch it knows.
+    -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
   delete from dex_private.minute_figure;
@@ -95,4 +95,4 @@ begin
   ));
 end
 $$;
-comment on function ingest.rebuild() is 'Makes everything that is kept anew from tokens, pairs, blocks, offers and trades, as after a restore of these alone. For dex_owner.';
+comment on function ingest.rebuild() is 'Rebuilds all derived data from tokens, pairs, blocks, offers and trades, for example after a restore of these tables alone. For dex_owner.';

@@ -1,4 +1,4 @@
--- Registers a pair of tokens as a market, or corrects its direction and whether it is active.
+-- Registers a pair of tokens as a market, or changes its direction or `active`.
 
 create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
@@ -31,7 +31,7 @@ begin
     )
   limit 1;
   if found then
-    raise exception 'the pair % and % would have the name of the pair % and %: a market is named by its two symbols together',
+    raise exception 'the pair % and % would have the same market name as the pair % and %: a market name is both symbols joined',
       refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
       using errcode = 'unique_violation';
   end if;
@@ -56,7 +56,7 @@ begin
   where derived.market_id = any (pairs);
 end
 $$;
-comment on function ingest.refresh_pairs(integer[]) is 'Takes the symbols and decimals of their tokens over into these pairs. Raises where two would have one name.';
+comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Raises an error if two pairs would have the same name.';
 
 create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
 language plpgsql security definer
@@ -86,13 +86,13 @@ begin
   where lower(token.address) = lower(register_pair.quote_gem);
   problem := case
     when base.address is null then
-      format('base_gem is %s: no token is registered so', coalesce(left(register_pair.base_gem, 90), 'null'))
+      format('base_gem is %s: no registered token has this address', coalesce(left(register_pair.base_gem, 90), 'null'))
     when quote.address is null then
-      format('quote_gem is %s: no token is registered so', coalesce(left(register_pair.quote_gem, 90), 'null'))
+      format('quote_gem is %s: no registered token has this address', coalesce(left(register_pair.quote_gem, 90), 'null'))
     when base.address = quote.address then
-      format('base_gem and quote_gem are both %s: a pair is of two tokens', base.address)
+      format('base_gem and quote_gem are both %s: a pair needs two different tokens', base.address)
     when base.symbol is null or quote.symbol is null then
-      format('a pair needs tokens with a symbol: %s has none', case when base.symbol is null then base.address else quote.address end)
+      format('token %s has no symbol: both tokens of a pair need one', case when base.symbol is null then base.address else quote.address end)
     when register_pair.active is null then
       'active is null: it must be true or false'
   end;
@@ -132,7 +132,7 @@ begin
     returning id
     into registered;
     if registered is null then
-      raise exception 'the pair % and % would have the name of another pair: a market is named by its two symbols together', upper(base.symbol), upper(quote.symbol)
+      raise exception 'the pair % and % would have the same market name as another pair: a market name is both symbols joined', upper(base.symbol), upper(quote.symbol)
         using errcode = 'unique_violation';
     end if;
   else
@@ -194,5 +194,5 @@ begin
   perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or corrects its direction and whether it is active; said again, nothing changes. Its rows become the market''s, however old. Raises where another pair has its name.';
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';
 grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;

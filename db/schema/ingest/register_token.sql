@@ -1,4 +1,4 @@
--- Registers a token, or corrects what is known of it.
+-- Registers a token, or changes its symbol, decimals or name.
 
 create function ingest.register_token(
   address text,
@@ -35,13 +35,13 @@ begin
     when register_token.decimals is null or register_token.decimals not between 0 and 255 then
       format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
     when length(register_token.name) > 1000 then
-      format('name of %s has %s characters: it may have 1000', register_token.address, length(register_token.name))
+      format('name of %s has %s characters: it may have at most 1000', register_token.address, length(register_token.name))
     when register_token.symbol is null and exists (
       select
       from public.dex_pair as pair
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ) then
-      format('symbol of %s is null: the token is of a registered pair', register_token.address)
+      format('symbol of %s is null: a token of a registered pair needs a symbol', register_token.address)
   end;
   if problem is not null then
     raise exception '%', problem
@@ -78,8 +78,8 @@ begin
     return;
   end if;
 
-  -- No figure is of a symbol: each row has its texts changed, and nothing else does. Where the token had
-  -- none, the index of the rows without finds them.
+  -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
+  -- indexes of unlabelled rows find them.
   update public.dex_trade as trade
   set (market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
@@ -100,5 +100,5 @@ begin
   perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or corrects its symbol, decimals and name; said again, nothing changes. Its rows take the symbol. Amounts are in whole tokens, so decimals change no amount.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol. Amounts are in whole tokens, so decimals change no amount.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;

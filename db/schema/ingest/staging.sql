@@ -1,4 +1,4 @@
--- Where rows are copied to for write_blocks, and gone from when it ends. Unlogged: a crash empties them.
+-- Staging tables of write_blocks, which empties them. Unlogged: a crash empties them too.
 
 create unlogged table ingest.staged_block (
   number integer not null,
@@ -6,7 +6,7 @@ create unlogged table ingest.staged_block (
   hash text,
   parent text
 );
-comment on table ingest.staged_block is 'Blocks to be written. One whose time the rows tell need not be here, unless for its hash.';
+comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
 
 create unlogged table ingest.staged_offer (
   line integer not null,
@@ -23,13 +23,13 @@ create unlogged table ingest.staged_offer (
   time timestamptz not null,
   tx text not null
 );
-comment on table ingest.staged_offer is 'Offers to be written, as offers.csv has them. Lines say in which order those of one block were made.';
+comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
 
 create unlogged table ingest.staged_cancellation (
   block integer not null,
   offer_id integer not null
 );
-comment on table ingest.staged_cancellation is 'Cancellations to be written, of offers that are not in staged_offer.';
+comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,
@@ -47,7 +47,7 @@ create unlogged table ingest.staged_trade (
   tx text not null,
   idx integer
 );
-comment on table ingest.staged_trade is 'Trades to be written, as trades.csv has them. Either all have an id or none, and an idx or none.';
+comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
 grant select, insert, update, delete on
   ingest.staged_block,
@@ -97,4 +97,4 @@ select
   null,
   true
 from ingest.staged_cancellation as staged;
-comment on view ingest.staged_moment is 'The block of everything that is staged, and what it says of that block. A cancellation does not tell the time.';
+comment on view ingest.staged_moment is 'The block number of each staged row, with the time and hashes that the row gives; a cancellation gives no time.';

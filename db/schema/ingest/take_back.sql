@@ -1,4 +1,4 @@
--- Takes the newest blocks back: a reorganisation of the chain.
+-- Removes the newest blocks after a chain reorganisation.
 
 create function ingest.take_back(to_block integer) returns bigint
 language plpgsql security definer
@@ -20,11 +20,11 @@ declare
   taken_back bigint;
 begin
   if to_block is null or to_block < 0 then
-    raise exception 'to_block is %: it is an integer from 0', coalesce(to_block::text, 'null')
+    raise exception 'to_block is %: it must be an integer from 0', coalesce(to_block::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
   if to_block > coalesce(before.head, -1) then
-    raise exception 'block % is not written: the head is %', to_block, coalesce('block ' || before.head, 'not there yet')
+    raise exception 'block % is not written: %', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks')
       using errcode = 'invalid_parameter_value';
   end if;
   if to_block = before.head then
@@ -41,7 +41,7 @@ begin
   from public.dex_trade as trade
   where trade.id >= first_trade;
 
-  -- What the trades took is given back, and what the blocks cancelled stands again.
+  -- Return the amounts that the trades took, and undo the cancellations.
   update dex_private.offer_left as kept
   set lot_amt = kept.lot_amt + taken.lot_amt
   from (
@@ -105,7 +105,7 @@ begin
   into head
   from dex_private.last_block;
 
-  -- The minute and the hour of the head are cut: the one is made anew of trades, the other of minutes.
+  -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
   delete from dex_private.minute_figure as kept
@@ -141,7 +141,7 @@ begin
     select given.market_id
     from unnest(traded || touched) as given (market_id)
     union
-    -- What is within a window again.
+    -- The windows move back with the head: markets with trades that are inside a window again.
     select trade.market_id
     from (
       values (24), (12), (6), (1)
@@ -158,5 +158,5 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Takes every block after to_block back: its trades and offers are deleted, its cancellations undone, and the head is to_block, or the last one before it that is there. How many trades went. Their ids are never given again. Raises where to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;

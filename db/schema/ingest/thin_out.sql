@@ -1,4 +1,4 @@
--- Blocks without rows, which a quiet exchange is full of.
+-- Deletes old blocks without rows; on a quiet exchange most blocks are empty.
 
 create function ingest.thin_out() returns void
 language plpgsql
@@ -9,4 +9,4 @@ begin
     and block.number < (select head.number - 1000 from dex_private.last_block as head);
 end
 $$;
-comment on function ingest.thin_out() is 'Removes the blocks without rows that are more than 1,000 behind the head, deeper than a chain takes back.';
+comment on function ingest.thin_out() is 'Deletes the blocks without rows that are more than 1,000 blocks behind the head, deeper than any reorganisation.';

@@ -1,7 +1,7 @@
--- Writes one block: what an indexer does with each.
+-- Writes one block; an indexer calls it for each block.
 
--- Every statement here finds its rows by those of the block, whatever was there when it was planned: so
--- one plan for all, by indexes and nested loops.
+-- Every statement looks up its rows by the few rows of the block, so one generic plan with indexes and nested
+-- loops fits all blocks, even if it was made for an empty database.
 create function ingest.write_block(
   number integer,
   at timestamptz,
@@ -88,6 +88,6 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a block whole, or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings, block and time may be left out), and the ids of the offers that it cancels. The head is then this block. Raises with the element named where something cannot be: see db/README.md.';
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
 to dex_writer;

@@ -1,4 +1,4 @@
--- Writes many blocks at once, from the rows that were staged: what a load does.
+-- Writes many blocks at once from the staging tables; the loader calls it.
 
 create function ingest.refuse_staged() returns void
 language plpgsql stable
@@ -13,18 +13,18 @@ begin
 
   select case
     when block.number <= head.number then
-      format('block %s is not later than the head, block %s', block.number, head.number)
+      format('block %s is not after the head, block %s', block.number, head.number)
     when block.number < 0 then
-      format('block %s is below 0', block.number)
+      format('block %s is negative', block.number)
     when not isfinite(block.time) or not isfinite(block.latest) then
-      format('block %s is of %s: a block has a time', block.number, block.latest)
+      format('block %s is at %s: its time must be a finite timestamp', block.number, block.latest)
     when block.time < block.latest then
-      format('block %s is given two times, %s and %s', block.number, block.time, block.latest)
+      format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
     when block.time < coalesce(block.time_before, head.time) then
-      format('block %s is of %s, before a block before it of %s', block.number, block.time, coalesce(block.time_before, head.time))
+      format('block %s is at %s, before an earlier block at %s', block.number, block.time, coalesce(block.time_before, head.time))
     when block.parent <> coalesce(block.hash_before, head.hash) then
-      format('block %s follows on %s, and not on the block before it, %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
-    else 'some trades have an id or an idx, and others none: either every trade has one, or none'
+      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    else 'only some trades have an id or an idx: give it to every trade or to none'
   end
   into refused
   from (
@@ -65,11 +65,11 @@ begin
   if refused is not null then
     raise exception '%', refused
       using errcode = 'invalid_parameter_value',
-        hint = 'Blocks are written in their order. A reorganisation takes the newest back first: ingest.take_back. What is older is loaded whole into a new database.';
+        hint = 'Write blocks in order. After a chain reorganisation call ingest.take_back first. Load older data whole into a new database.';
   end if;
 end
 $$;
-comment on function ingest.refuse_staged() is 'Raises where what is staged are not the next blocks.';
+comment on function ingest.refuse_staged() is 'Raises an error if the staged blocks cannot be the next ones.';
 
 create function ingest.refuse_disorder(last_trade bigint) returns void
 language plpgsql stable
@@ -79,8 +79,8 @@ declare
 begin
   select case
     when trade.id_before is null then
-      format('id %s is not above %s, the highest that was ever given', trade.id, last_trade)
-    else format('id %s of block %s, idx %s, follows on %s of block %s, idx %s: ids grow with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
+      format('id %s is not greater than %s, the highest id ever used', trade.id, last_trade)
+    else format('id %s of block %s, idx %s is not greater than id %s of block %s, idx %s: ids increase with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
   end
   into refused
   from (
@@ -103,7 +103,7 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_disorder(bigint) is 'Raises where the ids that trades are staged with do not grow with block and idx.';
+comment on function ingest.refuse_disorder(bigint) is 'Raises an error unless the ids of staged trades increase with block and idx.';
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -123,7 +123,7 @@ begin
   perform ingest.refuse_staged();
   perform ingest.refuse_disorder(before.last_trade);
 
-  -- Labels are asked for without amounts, so that the planner finds them once for each two tokens.
+  -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
   insert into public.dex_trade (
     id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
     bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
@@ -162,7 +162,7 @@ begin
     staged.line;
   get diagnostics written = row_count;
 
-  -- A block that only cancels has no row that tells its time: it has that of the block before it.
+  -- A block with only cancellations has no row with a time: it gets the time of the block before it.
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   select
     listed.number,
@@ -181,12 +181,12 @@ begin
     listed.has_rows
   from (
     select
-      told.number,
-      max(told.hash) as hash,
-      max(told.parent) as parent,
-      max(told.time) as time,
-      bool_or(told.is_row) as has_rows,
-      min(told.first_trade) as first_trade
+      row_block.number,
+      max(row_block.hash) as hash,
+      max(row_block.parent) as parent,
+      max(row_block.time) as time,
+      bool_or(row_block.is_row) as has_rows,
+      min(row_block.first_trade) as first_trade
     from (
       select
         moment.*,
@@ -203,8 +203,8 @@ begin
       from public.dex_trade as trade
       where trade.id > before.last_trade
       group by trade.block
-    ) as told
-    group by told.number
+    ) as row_block
+    group by row_block.number
   ) as listed;
 
   perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
@@ -291,5 +291,5 @@ begin
   return written;
 end
 $$;
-comment on function ingest.write_blocks() is 'Writes every block of what is staged, or nothing, in the order of the blocks. How many trades it wrote. Copy the rows in the same transaction, so that nobody else sees them: see db/load/README.md.';
+comment on function ingest.write_blocks() is 'Writes all staged blocks in order, or nothing. Returns the number of trades written. Copy the rows in the same transaction, so that no other session sees them: see db/load/README.md.';
 grant execute on function ingest.write_blocks() to dex_writer;

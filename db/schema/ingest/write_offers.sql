@@ -1,4 +1,4 @@
--- The offers of a block, and its cancellations, into the history and the standing book.
+-- Writes the offers and the cancellations of a block.
 
 create function ingest.cancel_offers(number integer, killed integer[]) returns void
 language plpgsql
@@ -9,7 +9,7 @@ declare
 begin
   select
     case
-      when listed.id is null then 'killed: an offer''s id is null'
+      when listed.id is null then 'killed: an offer id is null'
       when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
       else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
     end
@@ -46,7 +46,7 @@ begin
   where offer.id = listed.offer_id;
 end
 $$;
-comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block; of one that is not recorded only the cancellation is.';
+comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block. Also records the cancellations of offers that are not recorded.';
 
 create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
 returns integer[]
@@ -59,7 +59,7 @@ declare
 begin
   select
     case
-      when cancelled.block is null then format('offers[%s]: offer %s is there already', offer.ordinality - 1, offer.id)
+      when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
       else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
     end
   into refused
@@ -67,7 +67,7 @@ begin
     select
       listed.id,
       listed.ordinality,
-      row_number() over (partition by listed.id order by listed.ordinality) as time_said
+      row_number() over (partition by listed.id order by listed.ordinality) as occurrence
     from rows from (
       jsonb_to_recordset(write_offers.offers) as (id integer)
     ) with ordinality as listed
@@ -75,9 +75,9 @@ begin
   left join dex_private.cancellation as cancelled
     on cancelled.offer_id = offer.id
     and cancelled.block < write_offers.number
-  where offer.time_said > 1
+  where offer.occurrence > 1
     or cancelled.block is not null
-    -- Not by exists: see write_trades.
+    -- Not `exists`: see write_trades.
     or (
       select kept.id
       from public.dex_offer as kept
@@ -157,4 +157,4 @@ begin
   return coalesce(written, '{}');
 end
 $$;
-comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, behind its trades. Their ids.';
+comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, after its trades. Returns their ids.';

@@ -1,4 +1,4 @@
--- The trades of a block, into the history.
+-- Writes the trades of a block.
 
 create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
 returns bigint
@@ -12,14 +12,14 @@ begin
   select
     case
       when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
-        format('trades: %s of %s have an id, %s an idx: either every trade of a block has one, or none', trade.with_id, trade.given, trade.with_idx)
+        format('trades: %s of %s have an id and %s an idx: give it to every trade of a block or to none', trade.with_id, trade.given, trade.with_idx)
       when trade.id <= trade.id_before then
-        format('trades: ids grow with idx, and all are above %s, the highest that was ever given', write_trades.last_trade)
-      else format('trades[%s] is there already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
+        format('trades: ids must increase with idx and be greater than %s, the highest id ever used', write_trades.last_trade)
+      else format('trades[%s] exists already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
     end as problem,
     trade.with_id in (0, trade.given)
       and trade.with_idx in (0, trade.given)
-      and coalesce(trade.id > trade.id_before, true) as is_there
+      and coalesce(trade.id > trade.id_before, true) as is_duplicate
   into refused
   from (
     select
@@ -34,7 +34,7 @@ begin
       row_number() over (
         partition by listed.tx, coalesce(listed.idx, listed.ordinality - 1)
         order by listed.ordinality
-      ) as time_said
+      ) as occurrence
     from rows from (
       jsonb_to_recordset(write_trades.trades) as (id bigint, tx text, idx integer)
     ) with ordinality as listed
@@ -42,8 +42,8 @@ begin
   where trade.with_id not in (0, trade.given)
     or trade.with_idx not in (0, trade.given)
     or trade.id <= trade.id_before
-    or trade.time_said > 1
-    -- Not by exists, of which a plan made for an empty table reads all of what the table becomes.
+    or trade.occurrence > 1
+    -- Not `exists`: its plan, if made for an empty table, scans the whole table once it has grown.
     or (
       select kept.id
       from public.dex_trade as kept
@@ -51,12 +51,12 @@ begin
         and kept.idx = trade.idx
     ) is not null
   order by
-    is_there,
+    is_duplicate,
     trade.place
   limit 1;
   if found then
     raise exception '%', refused.problem
-      using errcode = case when refused.is_there then 'unique_violation' else 'invalid_parameter_value' end;
+      using errcode = case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end;
   end if;
 
   with written as (
@@ -102,7 +102,7 @@ begin
   return newest;
 end
 $$;
-comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as they are listed where they have none. The id of the last.';
+comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as listed if they have none. Returns the last id.';
 
 create function ingest.take_from_offers(first_trade bigint) returns integer[]
 language plpgsql
@@ -142,4 +142,4 @@ begin
   return coalesce(filled, '{}');
 end
 $$;
-comment on function ingest.take_from_offers(bigint) is 'Takes the trades from this id on, the newest, from what is left of the offers that are recorded. Those that are filled by it.';
+comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers that are filled by this.';

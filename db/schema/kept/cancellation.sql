@@ -1,4 +1,4 @@
--- Which offers each block cancelled.
+-- The offers that each block cancelled.
 
 create table dex_private.cancellation (
   offer_id integer
@@ -9,5 +9,5 @@ create table dex_private.cancellation (
 -- Serves take_back.
 create index cancellation_block_idx on dex_private.cancellation (block);
 
-comment on table dex_private.cancellation is 'The cancellations of each block, also of offers that are not recorded: what take_back undoes.';
+comment on table dex_private.cancellation is 'The cancellations of each block, including those of offers that are not recorded; take_back undoes them.';
 grant select on dex_private.cancellation to dex_writer;

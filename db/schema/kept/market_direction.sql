@@ -1,4 +1,4 @@
--- The labels of a trade or an offer, by its tokens: one row for each direction of a market.
+-- The labels of trades and offers by their tokens: one row for each direction of a market.
 
 create table dex_private.market_direction (
   lot_gem text not null,
@@ -10,7 +10,7 @@ create table dex_private.market_direction (
   bid_tkn text not null,
   constraint market_direction_pkey primary key (lot_gem, bid_gem)
 );
-comment on table dex_private.market_direction is 'Each registered pair, once for either direction: what a trade or an offer between its tokens is labelled with.';
+comment on table dex_private.market_direction is 'Each registered pair, once per direction: the labels of a trade or an offer between its tokens.';
 grant select on dex_private.market_direction to dex_writer;
 
 create view dex_private.derived_market_direction as
@@ -30,7 +30,7 @@ cross join lateral (
 ) as direction (act, lot_gem, bid_gem)
 join public.dex_token as lot on lot.address = direction.lot_gem
 join public.dex_token as bid on bid.address = direction.bid_gem;
-comment on view dex_private.derived_market_direction is 'What market_direction is to hold.';
+comment on view dex_private.derived_market_direction is 'The correct rows of market_direction.';
 
 create function dex_private.labels_of(lot_gem text, bid_gem text, lot_amt numeric, bid_amt numeric)
 returns table (market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
@@ -55,5 +55,5 @@ as $$
     on bid.address = labels_of.bid_gem
     and direction.market_id is null
 $$;
-comment on function dex_private.labels_of(text, text, numeric, numeric) is 'What a trade or an offer of these tokens and amounts is labelled with, in one row. Market, act and price are null where they are no registered pair, a symbol where it is not known.';
+comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
 grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;

@@ -1,4 +1,4 @@
--- Every figure of each market, as of the head.
+-- All figures of each market as of the head.
 
 create table dex_private.market_figure (
   market_id integer
@@ -21,15 +21,15 @@ create table dex_private.market_figure (
   quote_1h numeric not null
 )
 with (fillfactor = 50);
-comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write leaves them right.';
-comment on column dex_private.market_figure.last is 'The price of the newest trade that has one.';
+comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write updates them.';
+comment on column dex_private.market_figure.last is 'The price of the newest trade that has a price.';
 comment on column dex_private.market_figure.last_time is 'The time of that trade.';
-comment on column dex_private.market_figure.open is 'The price of the newest trade that has one among those at or before t - 24 h.';
-comment on column dex_private.market_figure.low is 'Of the trades of the last 24 hours, as are high and trades_24h.';
-comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the others likewise.';
+comment on column dex_private.market_figure.open is 'The price of the newest trade with a price at or before t - 24 h.';
+comment on column dex_private.market_figure.low is 'The lowest price of the last 24 hours; high and trades_24h cover the same window.';
+comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the other sums likewise.';
 grant select on dex_private.market_figure to dex_reader, dex_writer;
 
--- The starts of the windows that end at the head, and what of the minutes that they cut is within.
+-- The windows that end at the head. Each window starts within a minute, whose trades it covers in part.
 create view dex_private.figure_window as
 select
   span.hours,
@@ -46,10 +46,10 @@ from (
   ) as length (hours)
   offset 0
 ) as span;
-comment on view dex_private.figure_window is 'The windows (t - W, t]: their first trade, and the first one after the minute in which they begin.';
+comment on view dex_private.figure_window is 'The windows (t - W, t]: the id of their first trade, and of the first trade after the minute in which they start.';
 
--- A window is whole hours, the minutes behind its start up to the next hour, and the trades behind its
--- start up to the next minute.
+-- A window is the sum of its whole hours, of the minutes from its start to the next hour, and of the trades
+-- from its start to the next minute.
 create function dex_private.window_of(market integer, span dex_private.figure_window)
 returns table (trades integer, base_amt numeric, quote_amt numeric, low numeric, high numeric)
 language sql stable
@@ -95,7 +95,7 @@ as $$
       and trade.id < span.beyond_trade
   ) as piece
 $$;
-comment on function dex_private.window_of(integer, dex_private.figure_window) is 'What a market traded in a window that ends at the head.';
+comment on function dex_private.window_of(integer, dex_private.figure_window) is 'The sums and the price range of a market in a window that ends at the head.';
 
 create function dex_private.best_offers(market integer)
 returns table (bid numeric, ask numeric)
@@ -159,8 +159,8 @@ as $$
     from dex_private.figure_window as span
     cross join lateral dex_private.window_of(given.market_id, span) as piece
   ) as traded
-  -- Compared with any (...) and ordered by market_id too: with a plain = the planner may walk back
-  -- through the trades of all markets, the whole history for one that never traded.
+  -- `any (...)` and the order by market_id make the planner use the index by market. With `=` it may scan the
+  -- trades of all markets backwards, which is the whole history for a market without trades.
   left join lateral (
     select
       trade.price,
@@ -185,7 +185,7 @@ as $$
     limit 1
   ) as opening on true
 $$;
-comment on function dex_private.derived_market_figures(integer[]) is 'What market_figure is to hold of these markets, from hours, minutes, trades and the standing book.';
+comment on function dex_private.derived_market_figures(integer[]) is 'The correct rows of market_figure for these markets, computed from hours, minutes, trades and the standing book.';
 
 create function dex_private.derive_market_figures(markets integer[]) returns void
 language plpgsql
@@ -199,10 +199,10 @@ begin
   from dex_private.derived_market_figures(markets);
 end
 $$;
-comment on function dex_private.derive_market_figures(integer[]) is 'Finds the figures of these markets, each named once, anew.';
+comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets; the array must have no duplicates.';
 
--- What a block changes: what its trades add, and what the windows' starts have passed. Sums of numeric
--- are exact, so what was added and taken away leaves the sum of what is in the window.
+-- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
+-- the result is the sum over the window.
 create function dex_private.keep_market_figures(
   first_trade bigint,
   before timestamptz,
@@ -292,7 +292,7 @@ begin
   where change.old_low <= kept.low
     or change.old_high >= kept.high;
 
-  -- The lowest or the highest trade has left the day.
+  -- The lowest or highest trade has left the 24-hour window.
   if stale is not null then
     update dex_private.market_figure as kept
     set
@@ -311,7 +311,7 @@ begin
   end if;
 end
 $$;
-comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Takes the figures along with the head, from its time before to that after, when one block was written, of the trades from this id on.';
+comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Updates the figures after one block: adds its trades, which start at this id, and moves the windows from the old to the new time of the head.';
 
 create function dex_private.keep_best_offers(markets integer[]) returns void
 language plpgsql
@@ -334,4 +334,4 @@ begin
     and (kept.bid, kept.ask) is distinct from (best.bid, best.ask);
 end
 $$;
-comment on function dex_private.keep_best_offers(integer[]) is 'Finds the best prices of the standing book of these markets anew.';
+comment on function dex_private.keep_best_offers(integer[]) is 'Updates bid and ask of these markets from the standing book.';

@@ -1,4 +1,4 @@
--- The sums of each market's minutes and hours.
+-- Sums of each market by minute and by hour.
 
 create table dex_private.minute_figure (
   market_id integer not null,
@@ -15,11 +15,11 @@ create table dex_private.minute_figure (
   constraint minute_figure_pkey primary key (market_id, start)
 )
 with (fillfactor = 80);
-comment on table dex_private.minute_figure is 'What was traded in each minute of a market that has a trade.';
-comment on column dex_private.minute_figure.trades is 'Number of trades, those without a price included.';
-comment on column dex_private.minute_figure.open is 'The price of the first trade that has one. Null, as are high, low and close, where none has.';
-comment on column dex_private.minute_figure.unpriced_trades is 'How many trades have no base amount, and so no price.';
-comment on column dex_private.minute_figure.unpriced_quote_amt is 'What these were of, in quote units.';
+comment on table dex_private.minute_figure is 'Sums and prices of each market for each minute with a trade.';
+comment on column dex_private.minute_figure.trades is 'Number of trades, including those without a price.';
+comment on column dex_private.minute_figure.open is 'The price of the first trade that has a price. Null, like high, low and close, if no trade has one.';
+comment on column dex_private.minute_figure.unpriced_trades is 'Number of trades with a base amount of 0, which have no price.';
+comment on column dex_private.minute_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
 grant select on dex_private.minute_figure to dex_reader, dex_writer;
 
 create table dex_private.hour_figure (
@@ -27,11 +27,11 @@ create table dex_private.hour_figure (
   constraint hour_figure_pkey primary key (market_id, start)
 )
 with (fillfactor = 80);
-comment on table dex_private.hour_figure is 'What was traded in each hour of a market that has a trade, as in minute_figure.';
+comment on table dex_private.hour_figure is 'Sums and prices of each market for each hour with a trade, with the columns of minute_figure.';
 grant select on dex_private.hour_figure to dex_reader, dex_writer;
 
--- The trades are fenced off: of `market_id is not null` the planner would make a walk through an index
--- by market, the whole history of it.
+-- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
+-- the whole index by market.
 create function dex_private.figures_from(first_trade bigint, unit interval, market integer default null)
 returns setof dex_private.minute_figure
 language sql stable
@@ -66,7 +66,7 @@ as $$
     dealt.market_id,
     dealt.start
 $$;
-comment on function dex_private.figures_from(bigint, interval, integer) is 'The minutes or hours of each market, or of one, of the trades from this id on.';
+comment on function dex_private.figures_from(bigint, interval, integer) is 'Computes the minutes or hours of all markets, or of one, from the trades from this id on.';
 
 create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
@@ -122,4 +122,4 @@ begin
     unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
 end
 $$;
-comment on function dex_private.keep_figures(bigint) is 'Adds the trades from this id on, the newest, to the minutes and hours.';
+comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';

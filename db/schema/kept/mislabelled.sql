@@ -1,6 +1,5 @@
--- Rows of history that are not labelled as their tokens and pairs are registered: none, unless somebody
--- wrote beside the door. Labels are asked for without amounts, so that the planner finds them once for each two
--- tokens.
+-- Trades and offers with wrong labels. There are none unless rows were written without the functions of ingest.
+-- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
 
 create view dex_private.mislabelled_trade as
 select
@@ -22,7 +21,7 @@ where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, t
     label.bid_tkn,
     dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
   );
-comment on view dex_private.mislabelled_trade is 'Trades whose labels or price are not those of their tokens, with what they should be.';
+comment on view dex_private.mislabelled_trade is 'Trades with wrong labels or a wrong price, with the correct values.';
 
 create view dex_private.mislabelled_offer as
 select
@@ -47,4 +46,4 @@ where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, o
     dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
     offer.closed or kept.lot_amt <= 0
   );
-comment on view dex_private.mislabelled_offer is 'Offers whose labels, price or filled are not those of their tokens and trades, with what they should be.';
+comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';

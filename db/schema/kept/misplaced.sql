@@ -1,4 +1,4 @@
--- What of the blocks and of how far is written is not as the rows of history say.
+-- Compares dex_block and write_state with the rows of history.
 
 create view dex_private.misplaced_block as
 select
@@ -15,17 +15,17 @@ select
   found.has_rows as right_has_rows
 from (
   select
-    told.number,
-    max(told.time) as time,
-    bool_or(told.is_row) as has_rows,
+    row_block.number,
+    max(row_block.time) as time,
+    bool_or(row_block.is_row) as has_rows,
     coalesce(
-      max(max(told.highest)) over (
-        order by told.number
+      max(max(row_block.highest)) over (
+        order by row_block.number
         rows between unbounded preceding and 1 preceding
       ),
       0
     ) as highest_before,
-    min(min(told.lowest)) over (order by told.number desc) as lowest_from
+    min(min(row_block.lowest)) over (order by row_block.number desc) as lowest_from
   from (
     select
       trade.block as number,
@@ -61,8 +61,8 @@ from (
       null,
       null
     from public.dex_block as block
-  ) as told
-  group by told.number
+  ) as row_block
+  group by row_block.number
 ) as found
 left join public.dex_block as block on block.number = found.number
 where block.number is null
@@ -70,9 +70,9 @@ where block.number is null
   or block.has_rows <> found.has_rows
   or block.first_trade <= found.highest_before
   or block.first_trade > found.lowest_from;
-comment on view dex_private.misplaced_block is 'Blocks that are missing, or are not as the rows in them say, with what they should be.';
+comment on view dex_private.misplaced_block is 'Blocks that are missing or contradict their rows, with the correct values.';
 
--- An id that was taken back is told by no trade, but by the block after it.
+-- No trade has an id that was taken back, but first_trade of a later block is above it.
 create view dex_private.derived_write_state as
 select
   one.row as one_row,
@@ -86,4 +86,4 @@ select
 from (values (true)) as one (row)
 left join dex_private.write_state as kept on true
 left join dex_private.last_block as head on true;
-comment on view dex_private.derived_write_state is 'What write_state is to hold, but for its epoch.';
+comment on view dex_private.derived_write_state is 'The correct row of write_state, without its epoch.';

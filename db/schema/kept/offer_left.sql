@@ -1,4 +1,4 @@
--- What is left of each offer.
+-- The remaining lot of each offer.
 
 create table dex_private.offer_left (
   offer_id integer
@@ -6,8 +6,8 @@ create table dex_private.offer_left (
   lot_amt numeric not null
 )
 with (fillfactor = 70);
-comment on table dex_private.offer_left is 'What is left of each recorded offer: its lot less what its recorded trades took, below zero where they took more.';
-comment on column dex_private.offer_left.lot_amt is 'In units of the lot token.';
+comment on table dex_private.offer_left is 'The remaining lot of each recorded offer: its lot minus the lots of its recorded trades. Negative if they took more.';
+comment on column dex_private.offer_left.lot_amt is 'Remaining amount of the lot token.';
 grant select on dex_private.offer_left to dex_reader, dex_writer;
 
 create view dex_private.derived_offer_left as
@@ -22,4 +22,4 @@ select
     0
   ) as lot_amt
 from public.dex_offer as offer;
-comment on view dex_private.derived_offer_left is 'What offer_left is to hold.';
+comment on view dex_private.derived_offer_left is 'The correct rows of offer_left.';

@@ -1,14 +1,14 @@
--- The standing book: the offers that can be taken.
+-- The standing book: the open offers of all markets.
 
 create table dex_private.standing_offer (
   market_id integer not null,
   act text not null,
   price numeric not null,
   offer_id integer not null,
-  -- Serves bid and ask, and a book's levels in the order of their prices.
+  -- Serves bid and ask, and the levels of a book in price order.
   constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
 );
-comment on table dex_private.standing_offer is 'The offers of registered markets that have a price, are not cancelled and not filled.';
+comment on table dex_private.standing_offer is 'The offers of registered markets that have a price and are neither cancelled nor filled.';
 grant select on dex_private.standing_offer to dex_reader, dex_writer;
 
 create view dex_private.derived_standing_offer as
@@ -22,7 +22,7 @@ where offer.market_id is not null
   and offer.price is not null
   and offer.killed = 0
   and not offer.filled;
-comment on view dex_private.derived_standing_offer is 'What standing_offer is to hold.';
+comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
 create function dex_private.enter_book(offers integer[]) returns integer[]
 language plpgsql
@@ -44,7 +44,7 @@ begin
   return coalesce(touched, '{}');
 end
 $$;
-comment on function dex_private.enter_book(integer[]) is 'Puts those of these offers into the book that can be taken. Their markets.';
+comment on function dex_private.enter_book(integer[]) is 'Adds the open ones of these offers to the book. Returns their markets.';
 
 create function dex_private.leave_book(offers integer[]) returns integer[]
 language plpgsql
@@ -68,4 +68,4 @@ begin
   return coalesce(touched, '{}');
 end
 $$;
-comment on function dex_private.leave_book(integer[]) is 'Takes these offers, which are recorded, out of the book. The markets of those that were in it.';
+comment on function dex_private.leave_book(integer[]) is 'Removes these recorded offers from the book. Returns the markets of those that were in it.';

@@ -1,4 +1,4 @@
--- How far the history is written. Its one row is the turn of those who write.
+-- The state of the history, in one row. Writers lock the row to take turns.
 
 create table dex_private.write_state (
   one_row boolean not null default true
@@ -9,8 +9,8 @@ create table dex_private.write_state (
   epoch bigint not null default 0
 );
 insert into dex_private.write_state default values;
-comment on table dex_private.write_state is 'How far the history is written. Who writes locks its row first, and changes it: writers wait for one another, and one that goes on seeing what was before another wrote is refused.';
-comment on column dex_private.write_state.head is 'The last block. Null where none is written.';
-comment on column dex_private.write_state.last_trade is 'The highest id that was ever given to a trade. A trade that is taken back leaves its id unused.';
-comment on column dex_private.write_state.epoch is 'Grows when trades that stand are labelled anew. Else a trade stays as it is as long as it stands.';
+comment on table dex_private.write_state is 'The state of the history. Every writer locks its row first and then updates it, so writers wait for each other, and a writer with an older snapshot fails.';
+comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
+comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels. Otherwise a recorded trade never changes.';
 grant select on dex_private.write_state to dex_reader, dex_writer;

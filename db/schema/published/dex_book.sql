@@ -1,4 +1,4 @@
--- The book of a market, by levels of price.
+-- The order book of a market by price level.
 
 create type dex_book_level as (
   act text,
@@ -14,8 +14,8 @@ comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, 
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
 
--- First the prices, in the order of the index, then the offers at these: what is left is looked up for no
--- others, however large the book is.
+-- Reads the best prices in index order first, and then only the offers at these prices, so that the time does
+-- not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
 rows 100

@@ -1,4 +1,4 @@
--- The candles of a market, from its minutes and hours.
+-- The candles of a market, computed from its minutes and hours.
 
 create type dex_candle as (
   time timestamptz,
@@ -23,8 +23,8 @@ comment on column dex_candle.trades is E'@notNull\nNumber of trades.';
 comment on column dex_candle.complete is E'@notNull\nWhether the interval is over as of the head. While it is not, the candle is of its trades up to the head.';
 
 
--- Of hours from 1h on, of minutes below. An interval has so many of them at most, so as many times more are
--- enough for the candles that are asked for.
+-- Reads hours for intervals from 1h on, minutes for shorter ones. `parts` is the number of them in an interval,
+-- so `limit` × `parts` of them are enough for `limit` candles.
 create function dex_candles(
   base text,
   quote text,
@@ -55,7 +55,7 @@ declare
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
   market integer;
   head_time timestamptz;
-  -- Starts are from the one to before the other.
+  -- Candles start at or after `lowest` and before `beyond`.
   lowest timestamptz := '-infinity';
   beyond timestamptz;
   oldest timestamptz;

@@ -1,4 +1,4 @@
--- The moment that every figure is of: the head, the last block written.
+-- The head: the last block written. All figures are as of its time.
 
 create view dex_head as
 select
@@ -25,5 +25,5 @@ select
   coalesce(head.time, now()) as time
 from (values (true)) as one (row)
 left join public.dex_head as head on true;
-comment on view dex_private.as_of is 'The moment that the service describes, in one row: the head, or by the clock, with a null block, where no block was ever written.';
+comment on view dex_private.as_of is 'The block and time of the figures, in one row: the head, or the current time with a null block if no block was ever written.';
 grant select on dex_private.as_of to dex_reader, dex_writer;

@@ -1,4 +1,4 @@
--- The overview of each market.
+-- Market overview.
 
 create view dex_market as
 select

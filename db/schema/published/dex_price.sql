@@ -1,4 +1,4 @@
--- The price statistics of each market.
+-- Price statistics of each market.
 
 create view dex_price as
 select

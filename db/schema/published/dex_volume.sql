@@ -1,4 +1,4 @@
--- The volume of each market.
+-- Volume of each market.
 
 create view dex_volume as
 select

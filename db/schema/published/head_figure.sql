@@ -1,4 +1,4 @@
--- The one view of market figures: what is published below shows parts of it.
+-- All market figures in one view; the published views select from it.
 
 create view dex_private.head_figure as
 select
@@ -23,4 +23,4 @@ select
   dex_private.quotient(kept.quote_1h, kept.base_1h) as vwap1h
 from public.dex_pair as pair
 join dex_private.market_figure as kept on kept.market_id = pair.id;
-comment on view dex_private.head_figure is 'Every figure of every registered market as of the head.';
+comment on view dex_private.head_figure is 'All figures of all registered markets as of the head.';

@@ -128,8 +128,8 @@ it("stops at a bad row with one line, and leaves the database as it was", async 
     exitCode: 1,
     stdout: "",
     stderr:
-      'Nothing was loaded: trades.csv line 2, column lot_amt: "1e5" is not accepted: it takes a ' +
-      "plain decimal from 0 to below 10^78 with at most 18 fractional digits, without sign or " +
+      'Nothing was loaded: trades.csv line 2, column lot_amt: "1e5" is not accepted; expected a ' +
+      "decimal number from 0 to below 10^78 with at most 18 fractional digits, without sign or " +
       "exponent\n",
   });
   expect((await database.reader.query("select from dex_token")).rowCount).toBe(0);

@@ -98,37 +98,49 @@ describe("a file", () => {
   });
 
   it.each([
-    ["empty", "", "pairs.csv is empty: its first line names the columns: base, quote; optional:"],
+    [
+      "empty",
+      "",
+      "pairs.csv is empty; its first line must name the columns base, quote; optional:",
+    ],
     [
       "without a column that is needed",
       "base,active\n",
       'pairs.csv line 1: column "quote" is missing. Its columns are base, quote; optional: base_gem, quote_gem, active',
     ],
-    ["with a column not known", "base,quote,acitve\n", 'column "acitve" is not known'],
-    ["with a column named as a thing of JavaScript", "base,quote,constructor\n", "is not known"],
-    ["with a column twice", "base,quote,base\n", 'column "base" is there twice'],
+    ["with a column not known", "base,quote,acitve\n", 'column "acitve" is unknown'],
+    ["with a column named as a thing of JavaScript", "base,quote,constructor\n", "is unknown"],
+    ["with a column twice", "base,quote,base\n", 'column "base" appears twice'],
     [
       "with a column that the database derives",
       "base,quote,market\n",
-      'column "market" is derived by the database, and not accepted',
+      'column "market" is not accepted, because the database derives it',
     ],
     [
       "with a row too long",
       "base,quote\n\nA,B,C\n",
-      "pairs.csv line 3: it has 3 values, and the header names 2 columns",
+      "pairs.csv line 3: the row has 3 values, but the header names 2 columns",
     ],
-    ["with a row too short", "base,quote\nA\n", "pairs.csv line 2: it has 1 values"],
-    ["with a quote within a value", 'base,quote\nA,B\nA,B"C\n', "pairs.csv line 3: a quote stands"],
-    ["with text after a quote", 'base,quote\n"A"x,B\n', "pairs.csv line 2: a quote stands within"],
+    ["with a row too short", "base,quote\nA\n", "pairs.csv line 2: the row has 1 values"],
+    [
+      "with a quote within a value",
+      'base,quote\nA,B\nA,B"C\n',
+      "pairs.csv line 3: a quote is inside a value",
+    ],
+    [
+      "with text after a quote",
+      'base,quote\n"A"x,B\n',
+      "pairs.csv line 2: a quote is inside a value",
+    ],
     [
       "with a quote left open",
       'base,quote\nA,B\nA,"B\n',
-      "pairs.csv line 3: the row has a quote that is not closed",
+      "pairs.csv line 3: the row has an unclosed quote",
     ],
     [
       "with a quote left open before a long rest",
       `base,quote\nA,"B\n${"A,B\n".repeat(50_000)}`,
-      "pairs.csv line 2: the row has a quote that is not closed, or more than 100000 characters",
+      "pairs.csv line 2: the row has an unclosed quote, or more than 100000 characters",
     ],
     ["without a symbol", "base,quote\nA,\n", 'pairs.csv line 2, column quote: "" is not accepted'],
   ])("%s is refused", async (_name, content, message) => {
@@ -142,7 +154,7 @@ describe("a file", () => {
       Buffer.from(",B\n"),
     ]);
 
-    await expect(read("pairs", latin)).rejects.toThrow("pairs.csv is not in UTF-8");
+    await expect(read("pairs", latin)).rejects.toThrow("pairs.csv is not valid UTF-8");
   });
 });
 
@@ -164,7 +176,7 @@ describe("a folder", () => {
     await writeFile(join(folder, "file"), "");
 
     await expect(readFolder(join(folder, "file"))).rejects.toThrow("is not a folder");
-    await expect(readFolder(join(folder, "nowhere"))).rejects.toThrow("there is no folder");
+    await expect(readFolder(join(folder, "nowhere"))).rejects.toThrow("does not exist");
   });
 });
 
@@ -257,7 +269,7 @@ describe("a trade", () => {
     "is refused with %s %j, which is named with file and line",
     async (column, value) => {
       await expect(readTrade({ [column]: value })).rejects.toThrow(
-        `trades.csv line 2, column ${column}: ${JSON.stringify(value)} is not accepted: it takes `,
+        `trades.csv line 2, column ${column}: ${JSON.stringify(value)} is not accepted; expected `,
       );
     },
   );
@@ -266,21 +278,21 @@ describe("a trade", () => {
     const right = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 
     await expect(readTrade({ lot_gem: right.replace("aaA", "Aaa"), pair: "" })).rejects.toThrow(
-      `an address with a right EIP-55 checksum, which is ${right}`,
+      `an address with a valid EIP-55 checksum, here ${right}`,
     );
   });
 
   it("is refused with the hash of another pair, and the right one is named", async () => {
     await expect(readTrade({ pair: pairHash(DAI, WETH) })).rejects.toThrow(
-      `trades.csv line 2, column pair: "${pairHash(DAI, WETH)}" is not accepted: it takes ` +
-        `the hash of this row's lot_gem and bid_gem, which is ${pairHash(WETH, DAI)}, or none`,
+      `trades.csv line 2, column pair: "${pairHash(DAI, WETH)}" is not accepted; expected ` +
+        `the hash of this row's lot_gem and bid_gem, ${pairHash(WETH, DAI)}, or an empty value`,
     );
   });
 
   it.each(["lot_tkn", "bid_tkn", "market", "act", "price"])(
     "is refused with %s, which the database derives",
     async (column) => {
-      await expect(readTrade({ [column]: "x" })).rejects.toThrow("is derived by the database");
+      await expect(readTrade({ [column]: "x" })).rejects.toThrow("the database derives it");
     },
   );
 });
@@ -294,13 +306,13 @@ describe("an offer", () => {
 
   it("is refused with a cancellation before its making", async () => {
     await expect(readOffer({ killed: "7610972" })).rejects.toThrow(
-      'offers.csv line 2, column killed: "7610972" is not accepted: it takes 0, or a block from ' +
-        "the one that the offer was made in, 7610973",
+      'offers.csv line 2, column killed: "7610972" is not accepted; expected 0, or at least ' +
+        "7610973, the block of the offer",
     );
   });
 
   it("is refused with filled that is neither true nor false", async () => {
-    await expect(readOffer({ filled: "1" })).rejects.toThrow("it takes true or false");
+    await expect(readOffer({ filled: "1" })).rejects.toThrow("expected true or false");
   });
 });
 

@@ -176,7 +176,7 @@ it("waits for a writer, and then refuses what that one has made older", async ()
 
   const loading = load({ trades: [trade(1, { line: 2 })] });
   const refused = expect(loading).rejects.toThrow(
-    `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 of block 3600 is not in the database, ` +
+    `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 is in block 3600 here, but not in the database, ` +
       "whose head is block 18000",
   );
   await waits();
@@ -273,8 +273,8 @@ describe("tokens", () => {
     ];
 
     await expect(load({ tokens: twice })).rejects.toThrow(
-      `tokens.csv line 5: token ${WETH} stands in tokens.csv line 2 with other values: ` +
-        "decimals is 18 there, 8 here",
+      `tokens.csv line 5: token ${WETH} has decimals 8 here, but decimals 18 in ` +
+        "tokens.csv line 2; both must have the same values",
     );
   });
 
@@ -305,7 +305,7 @@ describe("pairs", () => {
     await load({ tokens: [{ address: another, symbol: "DAI", decimals: 18 }] });
 
     await expect(load({ pairs: [{ line: 2, base: "WETH", quote: "dai" }] })).rejects.toThrow(
-      /^pairs\.csv line 2: pair WETH\/dai cannot be registered: the symbol 'dai' names 2 tokens: 0x\w+, 0x\w+\. Say by base_gem and quote_gem which is meant$/,
+      /^pairs\.csv line 2: pair WETH\/dai cannot be registered: the symbol 'dai' names 2 tokens: 0x\w+, 0x\w+; select one with base_gem or quote_gem$/,
     );
 
     await load({ pairs: [{ base: "WETH", quote: "dai", quote_gem: another }] });
@@ -326,16 +326,16 @@ describe("pairs", () => {
       { base: "WETH", quote: "SAI", quote_gem: DAI },
       `no token has the symbol 'SAI' and the address ${DAI}`,
     ],
-    ["the same token twice", { base: "DAI", quote: "DAI" }, "a pair is of two tokens"],
+    ["the same token twice", { base: "DAI", quote: "DAI" }, "a pair needs two different tokens"],
     [
       "the other direction",
       { base: "DAI", quote: "WETH" },
-      "cannot be registered beside WETH/DAI in the database: two tokens are a pair in one direction",
+      "conflicts with pair WETH/DAI in the database; two tokens form a pair in one direction only",
     ],
     [
       "other tokens than before",
       { base: "WETH", quote: "DAI", base_gem: another },
-      `stands in the database with other values: base_gem is ${WETH} there, ${another} here`,
+      `has base_gem ${another} here, but base_gem ${WETH} in the database`,
     ],
   ])("are refused with %s", async (_name, pair, message) => {
     await load({ pairs: PAIRS });
@@ -347,17 +347,17 @@ describe("pairs", () => {
     [
       "active and not",
       { base: "weth", quote: "dai", active: false },
-      "pairs.csv line 4: pair weth/dai stands in pairs.csv line 2 with other values: active is true there, false here",
+      "pairs.csv line 4: pair weth/dai has active false here, but active true in pairs.csv line 2",
     ],
     [
       "in both directions",
       { base: "DAI", quote: "WETH" },
-      "pairs.csv line 4: pair DAI/WETH cannot be registered beside WETH/DAI in pairs.csv line 2",
+      "pairs.csv line 4: pair DAI/WETH conflicts with pair WETH/DAI in pairs.csv line 2",
     ],
     [
       "of one name",
       { base: "WETHD", quote: "AI" },
-      "pairs.csv line 4: pair WETHD/AI cannot be registered beside WETH/DAI in pairs.csv line 2",
+      "pairs.csv line 4: pair WETHD/AI conflicts with pair WETH/DAI in pairs.csv line 2",
     ],
   ])("are refused when two of them are %s, and both are named", async (_name, pair, message) => {
     await load({
@@ -437,7 +437,9 @@ describe("offers", () => {
         offers: [offer(1, { filled: true, line: 2 })],
         trades: [trade(2, { lot_amt: "1.5" })],
       }),
-    ).rejects.toThrow("offers.csv line 2: offer 1 is filled here, but 4.5 of its lot are left");
+    ).rejects.toThrow(
+      "offers.csv line 2: offer 1 is filled here, but has 4.5 of its lot left in the database",
+    );
   });
 
   it("may be given at their making and at their end", async () => {
@@ -456,7 +458,7 @@ describe("offers", () => {
     await load({ offers: [offer(1)] });
 
     await expect(load({ offers: [offer(1, { line: 4, lot_amt: "11" })] })).rejects.toThrow(
-      "offers.csv line 4: offer 1 stands in the database with other values: lot_amt is 10 there, 11 here",
+      "offers.csv line 4: offer 1 has lot_amt 11 here, but lot_amt 10 in the database",
     );
     expect(await all("select lot_amt from dex_offer")).toEqual([["10.000000000000000000"]]);
   });
@@ -465,7 +467,7 @@ describe("offers", () => {
     const twice = [offer(1, { line: 2 }), offer(1, { line: 3, bid_amt: "1" })];
 
     await expect(load({ offers: twice })).rejects.toThrow(
-      "offers.csv line 3: offer 1 stands in offers.csv line 2 with other values: bid_amt is 1000 there, 1 here",
+      "offers.csv line 3: offer 1 has bid_amt 1 here, but bid_amt 1000 in offers.csv line 2",
     );
   });
 
@@ -473,11 +475,11 @@ describe("offers", () => {
     const twice = [offer(1, { line: 2, killed: 700 }), offer(1, { line: 3, killed: 701 })];
 
     await expect(load({ offers: twice })).rejects.toThrow(
-      "offers.csv line 3: offer 1 stands in offers.csv line 2 with other values: killed is 700 there, 701 here",
+      "offers.csv line 3: offer 1 has killed 701 here, but killed 700 in offers.csv line 2",
     );
     await load({ offers: twice.slice(0, 1) });
     await expect(load({ offers: twice.slice(1) })).rejects.toThrow(
-      "offers.csv line 3: offer 1 stands in the database with other values: killed is 700 there, 701 here",
+      "offers.csv line 3: offer 1 has killed 701 here, but killed 700 in the database",
     );
   });
 
@@ -485,7 +487,7 @@ describe("offers", () => {
     await load({ offers: [offer(1)], trades: [trade(1)] });
 
     await expect(load({ offers: [offer(1, { line: 2, killed: 700 })] })).rejects.toThrow(
-      "offers.csv line 2: offer 1 stands in the database with other values: killed is 0 there, 700 here",
+      "offers.csv line 2: offer 1 has killed 700 here, but killed 0 in the database",
     );
   });
 
@@ -493,8 +495,8 @@ describe("offers", () => {
     await load({ trades: [trade(1)] });
 
     await expect(load({ offers: [offer(7, { line: 2 })] })).rejects.toThrow(
-      "offers.csv line 2: offer 7 of block 0 is not in the database, whose head is block 3600: blocks " +
-        "are written whole and in their order. What is older is loaded whole into a new database",
+      "offers.csv line 2: offer 7 is in block 0 here, but not in the database, whose head is block 3600; " +
+        "blocks are written whole and in order, so load older data into a new database",
     );
   });
 });
@@ -539,7 +541,7 @@ describe("trades", () => {
     await load({ trades: [trade(1, none)] });
 
     await expect(load({ trades: [trade(1, { ...none, tx, line: 2 })] })).rejects.toThrow(
-      `trades.csv line 2: trade ${tx}, idx 0 of block 3600 is not in the database`,
+      `trades.csv line 2: trade ${tx}, idx 0 is in block 3600 here, but not in the database`,
     );
     expect((await load({ trades: [trade(1, none), trade(2, none)] })).trades).toMatchObject({
       added: 1,
@@ -553,8 +555,8 @@ describe("trades", () => {
     await expect(
       load({ trades: [trade(2), trade(1, { tx, line: 9, lot_amt: "2", offer_id: 3 })] }),
     ).rejects.toThrow(
-      `trades.csv line 9: trade ${tx}, idx 0 stands in the database with other values: ` +
-        "offer_id is 1 there, 3 here; lot_amt is 1 there, 2 here",
+      `trades.csv line 9: trade ${tx}, idx 0 has offer_id 3, lot_amt 2 here, ` +
+        "but offer_id 1, lot_amt 1 in the database; both must have the same values",
     );
     expect(await ids()).toHaveLength(1);
   });
@@ -566,8 +568,8 @@ describe("trades", () => {
     await expect(
       load({ trades: [trade(2, { tx, line: 2 }), trade(2, { tx, line: 7, bid_amt: "5" })] }),
     ).rejects.toThrow(
-      `trades.csv line 7: trade ${tx}, idx 0 stands in trades.csv line 2 with other values: ` +
-        "bid_amt is 100 there, 5 here",
+      `trades.csv line 7: trade ${tx}, idx 0 has bid_amt 5 here, ` +
+        "but bid_amt 100 in trades.csv line 2",
     );
   });
 
@@ -575,7 +577,7 @@ describe("trades", () => {
     await load({ trades: [trade(2)] });
 
     await expect(load({ trades: [trade(1, { line: 2, id: 77 })] })).rejects.toThrow(
-      `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 of block 3600 is not in the database, ` +
+      `trades.csv line 2: trade ${aHash("trade at 1")}, idx 0 is in block 3600 here, but not in the database, ` +
         "whose head is block 7200",
     );
   });
@@ -596,11 +598,11 @@ describe("trades", () => {
         trades: [trade(2, { id: 6, line: 2 }), trade(3, { id: 6, line: 4 })],
       }),
     ).rejects.toThrow(
-      "trades.csv line 4: id 6 does not follow on 6 in trades.csv line 2; ids grow with block and idx",
+      "trades.csv line 4: id 6 here is not greater than 6 in trades.csv line 2; ids increase with block and idx",
     );
     await expect(
       load({ trades: [trade(2, { id: 6, line: 2 }), trade(1, { id: 7, line: 3 })] }),
-    ).rejects.toThrow("trades.csv line 2: id 6 does not follow on 7 in trades.csv line 3");
+    ).rejects.toThrow("trades.csv line 2: id 6 here is not greater than 7 in trades.csv line 3");
   });
 
   it("are refused with an id that was given before, also to a trade that was taken back", async () => {
@@ -608,10 +610,10 @@ describe("trades", () => {
     await client.query("select ingest.take_back(3600)");
 
     await expect(load({ trades: [trade(3, { id: 8, line: 3 })] })).rejects.toThrow(
-      "trades.csv line 3: id 8 does not follow on 8, the highest that was ever given in the database",
+      "trades.csv line 3: id 8 here is not greater than 8, the highest id ever used in the database",
     );
     await expect(load({ trades: [trade(1, { id: 6, tx, line: 2 })] })).rejects.toThrow(
-      `trades.csv line 2: trade ${tx}, idx 0 stands in the database with other values: id is 5 there, 6 here`,
+      `trades.csv line 2: trade ${tx}, idx 0 has id 6 here, but id 5 in the database`,
     );
   });
 
@@ -626,7 +628,7 @@ describe("trades", () => {
           ],
         }),
       ).rejects.toThrow(
-        `trades.csv line 3, column ${column}: it is empty, and 1 of 2 rows have one`,
+        `trades.csv line 3, column ${column}: the value is empty, but 1 of 2 rows have one`,
       );
     },
   );
@@ -673,18 +675,18 @@ describe("a block", () => {
     await expect(
       load({ trades: [trade(3, { line: 2 }), trade(2, { block: blockAt(4), line: 3 })] }),
     ).rejects.toThrow(
-      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, before block 10800 at " +
-        "2026-01-01T03:00:00+00:00 in trades.csv line 2; a later block has no earlier time",
+      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, but the earlier block 10800 is at " +
+        "2026-01-01T03:00:00+00:00 in trades.csv line 2; a block is never before an earlier block",
     );
 
     await load({ trades: [trade(3)] });
     await expect(load({ trades: [trade(2, { block: blockAt(4), line: 3 })] })).rejects.toThrow(
-      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, before block 10800 at " +
-        "2026-01-01T03:00:00+00:00 in the database; a later block has no earlier time",
+      "trades.csv line 3: block 14400 is at 2026-01-01T02:00:00+00:00 here, but the earlier block 10800 is at " +
+        "2026-01-01T03:00:00+00:00 in the database; a block is never before an earlier block",
     );
     await expect(load({ trades: [trade(5, { block: 7, line: 3 })] })).rejects.toThrow(
-      "trades.csv line 3: block 7 is at 2026-01-01T05:00:00+00:00 here, after block 10800 at " +
-        "2026-01-01T03:00:00+00:00 in the database; a later block has no earlier time",
+      "trades.csv line 3: block 7 is at 2026-01-01T05:00:00+00:00 here, but the later block 10800 is at " +
+        "2026-01-01T03:00:00+00:00 in the database; a block is never before an earlier block",
     );
   });
 });
