@@ -17,6 +17,9 @@ export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, wa
 /** After a plan, no other is made for so many times as long. REST then waits for a plan in one of four cases. */
 const PAUSE = 3;
 
+/** A plan that took long by chance, as on a machine that was halted, holds up no others. */
+const LONGEST_PAUSE_MS = 250;
+
 /** Operations that wait, the first come first, each for a time. */
 class WaitingLine {
   readonly #waiting = new Set<() => void>();
@@ -140,10 +143,13 @@ export class OperationsInFlight {
   }
 
   #pause(ms: number): void {
-    setTimeout(() => {
-      this.#mayPlan = true;
-      this.#toPlan.begin();
-    }, PAUSE * ms);
+    setTimeout(
+      () => {
+        this.#mayPlan = true;
+        this.#toPlan.begin();
+      },
+      Math.min(PAUSE * ms, LONGEST_PAUSE_MS),
+    );
   }
 }
 

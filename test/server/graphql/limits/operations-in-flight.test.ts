@@ -121,7 +121,7 @@ describe("planning", () => {
 
   it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
-    jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(1000);
+    jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(50);
     const { operations, run, names } = operationsOf({ running: 2 });
     const planned: string[] = [];
     const plan = (name: string): Promise<unknown> =>
@@ -137,7 +137,7 @@ describe("planning", () => {
     await turns(10);
     expect([planned, names()]).toEqual([["1"], ["3"]]);
 
-    jest.advanceTimersByTime(2999);
+    jest.advanceTimersByTime(149);
     await turns(10);
     expect(planned).toEqual(["1"]);
     jest.advanceTimersByTime(1);
