@@ -58,6 +58,9 @@ class WaitingLine {
 
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
+  // Made once: the stack of each error would be a good part of a refusal.
+  readonly #busy = new ServiceBusy();
+  readonly #tooMany: TooManyAtOnce;
   readonly #ofClient = new Map<string, number>();
   readonly #toBegin: WaitingLine;
   readonly #toPlan: WaitingLine;
@@ -68,6 +71,7 @@ export class OperationsInFlight {
 
   constructor(limits: InFlightLimits & { running: number }) {
     this.#limits = limits;
+    this.#tooMany = new TooManyAtOnce(limits.perClient);
     this.#toBegin = new WaitingLine(limits.waitMs);
     this.#toPlan = new WaitingLine(limits.waitMs);
   }
@@ -75,9 +79,9 @@ export class OperationsInFlight {
   /** Why the next operation of this client would be refused; undefined where it would not. */
   refusal(client: string): ClientFacingError | undefined {
     const { perClient, running, waiting } = this.#limits;
-    if (this.#inFlight >= running + waiting) return new ServiceBusy();
+    if (this.#inFlight >= running + waiting) return this.#busy;
     const ofClient = this.#ofClient.get(client) ?? 0;
-    return perClient > 0 && ofClient >= perClient ? new TooManyAtOnce(perClient) : undefined;
+    return perClient > 0 && ofClient >= perClient ? this.#tooMany : undefined;
   }
 
   /**
