@@ -23,6 +23,7 @@ import { PageInfoPlugin } from "./paging/page-info.ts";
 import { PagePolicyPlugin } from "./graphiql-policy.ts";
 import { PagingArgumentsPlugin } from "./paging/paging-arguments.ts";
 import { makeServedOrdersPlugin } from "./paging/served-orders.ts";
+import { ServedConditionsPlugin } from "./limits/served-conditions.ts";
 import { SnapshotPlugin } from "./rows/operation-snapshot.ts";
 import { StorableTextPlugin } from "./schema/storable-text.ts";
 import { StrictScalarsPlugin } from "./schema/strict-scalars.ts";
@@ -72,6 +73,7 @@ export function makePreset({
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
       makePlansPlugin(operations),
+      ServedConditionsPlugin,
       makeWholeListsPlugin(limits),
       KnownOperationsPlugin,
       ExactNamesPlugin,

@@ -50,10 +50,12 @@ it("stays what it was when the service was warm, however many different document
   const sendUntil = async (count: number): Promise<void> => {
     while (sent < count) {
       sent += 1;
-      const { status, body } = await exchange(url, graphql({ query: largeDocument(sent) }), {
-        agent,
-      });
-      expect(`${status} ${body.toString("utf8", 0, 8)}`).toBe('200 {"data":');
+      const asked = graphql({ query: largeDocument(sent) });
+      let text: string;
+      // A machine with much other work has the service say that it is busy.
+      do text = (await exchange(url, asked, { agent })).body.toString("utf8");
+      while (/"code":"(?:UNAVAILABLE|TIMEOUT)"/.test(text));
+      expect(text.slice(0, 8)).toBe('{"data":');
     }
   };
   const send = (count: number): Promise<unknown> =>

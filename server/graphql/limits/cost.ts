@@ -4,14 +4,19 @@
 // A row costs 1: one of a list, as many as `first` or `last` allow, or one that a row refers to. A
 // `totalCount` costs 10, and what an `offset` skips 1 for each 100 rows. All of it counts once for
 // each row of the lists around it. What @skip and @include leave out is never run, and costs nothing.
+//
+// A list whose condition or filter no index serves may read its whole table. One of them costs nothing
+// more, since every column filters; each other one costs a 25th of what is accepted.
 import type { GraphQLError } from "graphql";
 import type { Amount, Demand, ListDemand, OperationDemand } from "./demand.ts";
 import { givenVariable, type GivenVariables } from "./given-variables.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { refusal } from "./limit-error.ts";
+import { isServed } from "./served-conditions.ts";
 
 const COUNT_COST = 10;
 const SKIPPED_PER_COST = 100;
+const WHOLE_TABLES = 25;
 
 export interface Assessment {
   /** What it costs at most. */
@@ -31,10 +36,16 @@ export function assess(
 ): Assessment | GraphQLError {
   const tooLarge = pageProblem(demand.lists, variables, limits);
   if (tooLarge !== undefined) return tooLarge;
-  const costWith = (listBound: number): number => costOf(demand.root, variables, listBound);
+  const unserved = demand.lists.filter(
+    ({ field, indexedFields }) =>
+      indexedFields !== undefined && !isServed(field, indexedFields, variables),
+  ).length;
+  const wholeTables = (Math.max(0, unserved - 1) * limits.cost) / WHOLE_TABLES;
+  const costWith = (listBound: number): number =>
+    wholeTables + costOf(demand.root, variables, listBound);
 
   const least = costWith(1);
-  if (least > limits.cost) return tooExpensive(least, limits);
+  if (least > limits.cost) return tooExpensive(least, unserved, limits);
   // The cost grows with the bound, so the largest that fits is found by halving.
   let fits = 1;
   let tooMany = limits.rows + 1;
@@ -105,8 +116,13 @@ function pageProblem(
   return undefined;
 }
 
-const tooExpensive = (cost: number, limits: GraphqlLimits): GraphQLError =>
-  refusal(
+function tooExpensive(cost: number, unserved: number, limits: GraphqlLimits): GraphQLError {
+  const tables =
+    unserved > 1
+      ? ` ${unserved} of its lists have a condition or filter that no index serves, and each after the first counts as ${limits.cost / WHOLE_TABLES}.`
+      : "";
+  return refusal(
     "TOO_EXPENSIVE",
-    `The query may read ${Math.ceil(cost)} rows, nested ones counted for each row around them: at most ${limits.cost} are accepted. Ask for smaller pages by "first", the smallest for what is nested.`,
+    `The query may read ${Math.ceil(cost)} rows, nested ones counted for each row around them: at most ${limits.cost} are accepted. Ask for smaller pages by "first", the smallest for what is nested.${tables}`,
   );
+}

@@ -23,6 +23,7 @@ import {
 } from "graphql";
 import type { GivenVariables } from "./given-variables.ts";
 import { STEPS } from "./complexity.ts";
+import type { IndexedFields } from "./served-conditions.ts";
 import { leftOutOf, type IsLeftOut } from "./left-out.ts";
 
 /** A number that the query gives, or the variable that will give it; null where it gives none. */
@@ -46,6 +47,8 @@ export interface ListDemand {
   first: Amount;
   last: Amount;
   offset: Amount;
+  /** What each index serves of its condition and filter; undefined for a list of a row. */
+  indexedFields: IndexedFields | undefined;
   /** Whether rows are read at all; a connection may be asked for its count alone. */
   readsRows: boolean;
   each: Demand[];
@@ -162,7 +165,7 @@ class DemandReader {
       ? STEPS.possibleType * this.#schema.getPossibleTypes(type).length
       : STEPS.record;
     if (definition.args.some(({ name }) => name === "first")) {
-      return [this.#list(field, isList, type, sets)];
+      return [this.#list(field, definition, isList, type, sets)];
     }
     if (isList) {
       return [{ kind: "schemaList", size: ARRAY_SIZE, each: this.read(type, sets) }];
@@ -172,6 +175,7 @@ class DemandReader {
 
   #list(
     field: FieldNode,
+    { extensions }: GraphQLField<unknown, unknown>,
     isPlain: boolean,
     type: GraphQLCompositeType,
     sets: SelectionSetNode[],
@@ -183,6 +187,7 @@ class DemandReader {
       first: this.#amount(field, "first"),
       last: this.#amount(field, "last"),
       offset: this.#amount(field, "offset"),
+      indexedFields: extensions["indexedFields"] as IndexedFields | undefined,
       readsRows: isPlain,
       each: isPlain ? this.read(type, sets) : [],
       beside: [],

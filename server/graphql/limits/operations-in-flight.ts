@@ -17,6 +17,9 @@ export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, wa
 /** After a plan, no other is made for so many times as long. REST then waits for a plan in one of four cases. */
 const PAUSE = 3;
 
+/** A plan that took long by chance, as on a machine that was halted, holds up no others. */
+const LONGEST_PAUSE_MS = 250;
+
 /** Operations that wait, the first come first, each for a time. */
 class WaitingLine {
   readonly #waiting = new Set<() => void>();
@@ -55,6 +58,9 @@ class WaitingLine {
 
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
+  // Made once: the stack of each error would be a good part of a refusal.
+  readonly #busy = new ServiceBusy();
+  readonly #tooMany: TooManyAtOnce;
   readonly #ofClient = new Map<string, number>();
   readonly #toBegin: WaitingLine;
   readonly #toPlan: WaitingLine;
@@ -65,6 +71,7 @@ export class OperationsInFlight {
 
   constructor(limits: InFlightLimits & { running: number }) {
     this.#limits = limits;
+    this.#tooMany = new TooManyAtOnce(limits.perClient);
     this.#toBegin = new WaitingLine(limits.waitMs);
     this.#toPlan = new WaitingLine(limits.waitMs);
   }
@@ -72,9 +79,9 @@ export class OperationsInFlight {
   /** Why the next operation of this client would be refused; undefined where it would not. */
   refusal(client: string): ClientFacingError | undefined {
     const { perClient, running, waiting } = this.#limits;
-    if (this.#inFlight >= running + waiting) return new ServiceBusy();
+    if (this.#inFlight >= running + waiting) return this.#busy;
     const ofClient = this.#ofClient.get(client) ?? 0;
-    return perClient > 0 && ofClient >= perClient ? new TooManyAtOnce(perClient) : undefined;
+    return perClient > 0 && ofClient >= perClient ? this.#tooMany : undefined;
   }
 
   /**
@@ -140,10 +147,13 @@ export class OperationsInFlight {
   }
 
   #pause(ms: number): void {
-    setTimeout(() => {
-      this.#mayPlan = true;
-      this.#toPlan.begin();
-    }, PAUSE * ms);
+    setTimeout(
+      () => {
+        this.#mayPlan = true;
+        this.#toPlan.begin();
+      },
+      Math.min(PAUSE * ms, LONGEST_PAUSE_MS),
+    );
   }
 }
 

@@ -234,6 +234,63 @@ describe("the cost of a query", () => {
   });
 });
 
+describe("a condition that no index serves", () => {
+  const pages = (count: number, argument: string): string =>
+    `{ ${Array.from(
+      { length: count },
+      (_, n) => `a${n}: allDexTrades(first: 1, ${argument}) { nodes { id } }`,
+    ).join(" ")} }`;
+
+  it.each([
+    ['condition: { act: "sell" }'],
+    ['condition: { market: "WETHDAI", act: "sell" }'],
+    ['filter: { lotTkn: { equalTo: "0x" } }'],
+    ['filter: { market: { notEqualTo: "WETHDAI" } }'],
+    ['filter: { and: [{ id: { greaterThan: "1" } }, { lotAmt: { greaterThan: "1" } }] }'],
+    ['filter: { or: [{ id: { equalTo: "1" } }, { id: { equalTo: "2" } }] }'],
+    ['filter: { not: { id: { equalTo: "1" } } }'],
+  ])("is accepted for one page of any size, and refused for dozens: %s", async (argument) => {
+    expect((await ask(app, pages(20, argument))).errors).toBeUndefined();
+    const largest = pages(1, argument).replace("first: 1,", "first: 1000,");
+    expect((await ask(app, largest)).errors).toBeUndefined();
+    statements.length = 0;
+    const { code, message } = await refused(pages(26, argument));
+    expect(code).toBe("TOO_EXPENSIVE");
+    expect(message).toContain(
+      "26 of its lists have a condition or filter that no index serves, and each after the first counts as 2000.",
+    );
+  });
+
+  it.each([
+    ['condition: { market: "WETHDAI" }'],
+    ['condition: { taker: "0x" }'],
+    ['filter: { taker: { in: ["0x", "0y"] } }'],
+    ['filter: { id: { greaterThan: "1" } }'],
+    ['filter: { time: { lessThan: "2026-01-01T00:00:00Z" } }'],
+    ["condition: {}"],
+  ])("costs nothing where one does: %s", async (argument) => {
+    expect((await ask(app, pages(26, argument))).errors).toBeUndefined();
+  });
+
+  it("is found in variables, and for a total alone", async () => {
+    const lists = Array.from(
+      { length: 26 },
+      (_, n) => `a${n}: allDexTrades(condition: $condition) { totalCount }`,
+    );
+    const query = `query ($condition: DexTradeCondition) { ${lists.slice(0, 23).join(" ")} }`;
+    expect((await ask(app, query, { condition: { market: "x" } })).errors).toBeUndefined();
+    expect((await ask(app, query, { condition: { act: "sell" } })).errors).toBeUndefined();
+    const few = await makeTestApp(database.reader, {
+      cache: "off",
+      limits: { ...GRAPHQL_LIMITS, cost: 1000 },
+    });
+    expect((await ask(few, query, { condition: { market: "x" } })).errors).toBeUndefined();
+    const { errors } = await ask(few, query, { condition: { act: "sell" } });
+    expect(errors?.[0]?.extensions).toEqual({ code: "TOO_EXPENSIVE" });
+    await few.close();
+  });
+});
+
 describe("what @skip and @include leave out", () => {
   // 1000 offers with 50 trades each: 51,000 rows.
   const DEAR = "allDexOffers(first: 1000) { nodes { trades(first: 50) { nodes { id } } } }";

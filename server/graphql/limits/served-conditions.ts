@@ -1,0 +1,115 @@
+// Tells which conditions and filters of a list an index serves. Any other may read the whole table for one
+// row: see cost.ts.
+import { valueFromASTUntyped, type FieldNode } from "graphql";
+import type { PgClass } from "pg-introspection";
+import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import { readIndexOrders } from "../paging/index-orders.ts";
+import type { GivenVariables } from "./given-variables.ts";
+
+/** The fields of a list's condition that each index has, in the index's order. */
+export type IndexedFields = readonly (readonly string[])[];
+
+declare global {
+  // The extension points of PostGraphile's types are namespaces.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace DataplanPg {
+    interface PgResourceExtensions {
+      /** The columns of each index of the table. */
+      indexes?: string[][];
+    }
+  }
+}
+
+const EQUALITIES = new Set(["equalTo", "in"]);
+const RANGES = new Set(["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"]);
+
+type Kind = "equality" | "range" | "unserved";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function kindOf(operators: unknown): Kind {
+  const names = isObject(operators) ? Object.keys(operators) : [];
+  if (names.some((name) => EQUALITIES.has(name))) return "equality";
+  return names.some((name) => RANGES.has(name)) ? "range" : "unserved";
+}
+
+function collect(filter: unknown, kinds: Map<string, Kind>): void {
+  if (Array.isArray(filter)) for (const one of filter) collect(one, kinds);
+  if (!isObject(filter)) return;
+  for (const [name, operators] of Object.entries(filter)) {
+    if (name === "and") collect(operators, kinds);
+    else if (kinds.get(name) !== "equality") kinds.set(name, kindOf(operators));
+  }
+}
+
+/** Whether an index leads to just the rows that these arguments of a list ask for. */
+export function isServed(
+  { arguments: given = [] }: FieldNode,
+  indexes: IndexedFields,
+  variables: GivenVariables,
+): boolean {
+  const kinds = new Map<string, Kind>();
+  for (const { name, value } of given) {
+    if (name.value !== "condition" && name.value !== "filter") continue;
+    const asked: unknown = valueFromASTUntyped(value, variables);
+    if (name.value === "filter") collect(asked, kinds);
+    else if (isObject(asked)) for (const field of Object.keys(asked)) kinds.set(field, "equality");
+  }
+  if (kinds.size === 0) return true;
+  return indexes.some((fields) =>
+    fields.slice(0, kinds.size).every((field, n, { length }) => {
+      const kind = length === kinds.size ? kinds.get(field) : undefined;
+      return kind === "equality" || (kind === "range" && n === length - 1);
+    }),
+  );
+}
+
+/** The indexes of each table that was introspected. */
+const known = new WeakMap<PgClass, string[][]>();
+
+export const ServedConditionsPlugin: GraphileConfig.Plugin = {
+  name: "ServedConditionsPlugin",
+  version: "1.0.0",
+  description: "Knows which conditions an index serves.",
+
+  gather: {
+    hooks: {
+      async pgIntrospection_introspection(info, { introspection, serviceName }) {
+        const { pgServices = [] } = info.resolvedPreset;
+        const pgService = pgServices.find(({ name }) => name === serviceName);
+        if (pgService === undefined) return;
+        const indexes = await readIndexOrders(pgService);
+        for (const table of introspection.classes) known.set(table, indexes.get(table._id) ?? []);
+      },
+      pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
+        resourceOptions.extensions ??= {};
+        resourceOptions.extensions.indexes = known.get(pgClass) ?? [];
+      },
+    },
+  },
+
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, { scope, Self }) {
+        const { pgFieldResource: resource, isPgFieldConnection } = scope;
+        // A list of a row is read by the index of its relation.
+        if (isPgFieldConnection !== true || resource === undefined || Self.name !== "Query") {
+          return field;
+        }
+        const indexed = resource.extensions?.indexes;
+        // A list of a function has none.
+        if (indexed === undefined) return field;
+        const codec = resource.codec as PgCodecWithAttributes;
+        // A range of a column that follows the rows' order is one of that: see implied-conditions.ts.
+        const followed = Object.entries(codec.attributes)
+          .filter(([, { extensions }]) => extensions?.ordered !== undefined)
+          .map(([column]) => [column]);
+        const indexedFields = [...indexed, ...followed].map((columns) =>
+          columns.map((attributeName) => build.inflection.attribute({ attributeName, codec })),
+        );
+        return { ...field, extensions: { ...field.extensions, indexedFields } };
+      },
+    },
+  },
+};
