@@ -1,4 +1,5 @@
 // Runs the service: the only file that touches the process.
+import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./compose.ts";
@@ -38,8 +39,13 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     },
   });
   const config = readConfig(process.env);
+  // Before a database is filled for nothing.
+  await checkPort(config.host, config.port);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
+  const lost = Promise.withResolvers<never>();
+  // It ends the service below; until then, what asks the database fails.
+  lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
   const { pool, watch, gate, embeddedUrl } = await openDatabase({
@@ -48,6 +54,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     stack,
     hurry,
     log: log.info,
+    onLost: lost.reject,
   });
   signal.throwIfAborted();
   if (
@@ -106,10 +113,20 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     );
   }
 
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  const stopped = new Promise((resolve) => {
+    signal.addEventListener("abort", resolve, { once: true });
+  });
+  await Promise.race([stopped, lost.promise]);
   log.info("Stopping …");
   log.flush();
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
+}
+
+/** Throws where the port cannot be listened on. */
+async function checkPort(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, host, port);
+  server.close();
 }
 
 /** What the user can mend is a line that says how; a defect of the service's own comes whole. */

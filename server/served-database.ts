@@ -39,6 +39,8 @@ export interface OpenOptions {
   /** Aborted when whatever still runs is to be given up. */
   hurry: AbortSignal;
   log: (line: string) => void;
+  /** Gets the reason when the embedded database has ended and cannot be started again. */
+  onLost: (error: Error) => void;
 }
 
 /**
@@ -106,8 +108,8 @@ async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
   await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
 }
 
-async function startEmbedded({ config, stack, log }: OpenOptions): Promise<Embedded> {
-  const embedded = await openEmbedded({ dataDir: config.dataDir, log });
+async function startEmbedded({ config, stack, log, onLost }: OpenOptions): Promise<Embedded> {
+  const embedded = await openEmbedded({ dataDir: config.dataDir, log, onLost });
   stack.defer(() => embedded.stop());
   const found = embedded.adopted ? ", which an earlier service had left running" : "";
   log(`Serving the embedded database${found}; its data are in ${embedded.clusterDir}.`);
