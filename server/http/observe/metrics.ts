@@ -52,6 +52,10 @@ export class Metrics {
     this.#sources = sources;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
+    // Gauges by a counter's name, and the sums of those by type.
+    for (const kind of ["handles", "requests", "resources"]) {
+      this.#registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+    }
     this.#durations = new Histogram({
       name: "dex_http_request_duration_seconds",
       help: "Requests that are over, by the pattern of their path and their status; how long they took.",
