@@ -1,4 +1,5 @@
 // Runs the service: the only file that touches the process.
+import { createServer } from "node:http";
 import { readCommandLine } from "../db/command-line.ts";
 import { progressLine } from "../db/progress-line.ts";
 import { startLive } from "../db/simulate/live.ts";
@@ -50,8 +51,13 @@ if (hurry.aborted) process.exit();
  */
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
+  // Before a database is filled for nothing.
+  await checkPort(config.host, config.port);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
+  const lost = Promise.withResolvers<never>();
+  // It ends the service below; until then, what asks the database fails.
+  lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
   const { pool, graphqlPool, watch, gate, embeddedUrl } = await openDatabase({
@@ -60,6 +66,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     stack,
     hurry,
     log,
+    onLost: lost.reject,
   });
   signal.throwIfAborted();
   if (
@@ -132,10 +139,20 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     );
   }
 
-  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  const stopped = new Promise((resolve) => {
+    signal.addEventListener("abort", resolve, { once: true });
+  });
+  await Promise.race([stopped, lost.promise]);
   log.info("Stopping …");
   log.flush();
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
+}
+
+/** Throws where the port cannot be listened on. */
+async function checkPort(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, host, port);
+  server.close();
 }
 
 /** What the user can mend is a line that says how; a defect of the service's own comes whole. */

@@ -41,6 +41,8 @@ export interface OpenOptions {
   /** Aborted when whatever still runs is to be given up. */
   hurry: AbortSignal;
   log: DatabaseLog;
+  /** Gets the reason when the embedded database has ended and cannot be started again. */
+  onLost: (error: Error) => void;
 }
 
 /** What the operator has to mend is a warning. */
@@ -120,8 +122,8 @@ async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
   await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
 }
 
-async function startEmbedded({ config, stack, log }: OpenOptions): Promise<Embedded> {
-  const embedded = await openEmbedded({ dataDir: config.dataDir, log: log.info });
+async function startEmbedded({ config, stack, log, onLost }: OpenOptions): Promise<Embedded> {
+  const embedded = await openEmbedded({ dataDir: config.dataDir, log: log.info, onLost });
   stack.defer(() => embedded.stop());
   const found = embedded.adopted ? ", which an earlier service had left running" : "";
   log.info(`Serving the embedded database${found}; its data are in ${embedded.clusterDir}.`);

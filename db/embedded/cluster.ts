@@ -87,16 +87,17 @@ async function removeDrafts(cluster: Cluster): Promise<void> {
 }
 
 /**
- * Starts the server on a free port of 127.0.0.1 and resolves to the port once it answers. Throws
+ * Starts the server on this port of 127.0.0.1, or without one on a free port, and resolves to the port once it answers. Throws
  * with the end of the server's log when it does not start. pg_ctl makes the server the leader of a
  * session of its own: Ctrl-C in a terminal reaches this process alone, and the server outlives it.
  */
 export async function startServer(
   cluster: Cluster,
   settings: Record<string, string> = {},
+  given?: number,
 ): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = given ?? (await freePort());
     try {
       await startOn(cluster, port, settings);
       return port;

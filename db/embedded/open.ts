@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, realpath, rename, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../connect.ts";
 import { applyMigrations, pendingMigrations } from "../migrations.ts";
 import { makeRoles } from "../roles.ts";
@@ -42,23 +43,40 @@ export interface Embedded {
 export interface EmbeddedOptions {
   /** An absolute path; made where it is missing. */
   dataDir: string;
-  /** Told, in a sentence, what the user should know of. */
+  /** Gets, in a sentence, what the user should know of. */
   log: (line: string) => void;
+  /** Gets the reason when the server has ended and cannot be started again; without it, `log` does. */
+  onLost?: (error: Error) => void;
 }
+
+/** How often it is checked whether the server runs. */
+const WATCH_MS = 500;
 
 /**
  * Starts the embedded database of this DATA_DIR with every committed migration applied. Throws, and
  * leaves nothing running, when another service has the DATA_DIR (`DataDirInUse`), when its data are
  * of another major version of PostgreSQL, or when they cannot be opened.
  */
-export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<Embedded> {
+export async function openEmbedded({
+  dataDir,
+  log,
+  onLost = ({ message }) => log(message),
+}: EmbeddedOptions): Promise<Embedded> {
   await makeDataDir(dataDir);
   const unlock = await takeLock(dataDir);
   try {
     const cluster = await openCluster(await clusterFolder(dataDir));
     const { connection, adopted } = await startedConnection(dataDir, cluster, log);
+    const stopping = new AbortController();
+    const watched = keepRunning(cluster, connection.port, stopping.signal, log).catch(onLost);
+    const stopOnce = async (): Promise<void> => {
+      stopping.abort();
+      await watched;
+      await stopServer(cluster);
+      await unlock();
+    };
     let stopped: Promise<void> | undefined;
-    const stop = (): Promise<void> => (stopped ??= stopServer(cluster).then(unlock));
+    const stop = (): Promise<void> => (stopped ??= stopOnce());
     try {
       await prepareDatabases(connection);
       const readerUrl = await makeReaderLogin(connection);
@@ -70,12 +88,28 @@ export async function openEmbedded({ dataDir, log }: EmbeddedOptions): Promise<E
         stop,
       };
     } catch (error) {
-      await stopServer(cluster);
+      await stop();
       throw error;
     }
   } catch (error) {
     await unlock();
     throw error;
+  }
+}
+
+/** Starts the server again, on the same port, whenever it has ended. Throws where it cannot. */
+async function keepRunning(
+  cluster: Cluster,
+  port: number,
+  signal: AbortSignal,
+  log: (line: string) => void,
+): Promise<void> {
+  for (;;) {
+    await sleep(WATCH_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    if ((await runningServer(cluster)) !== undefined) continue;
+    log("The embedded PostgreSQL has ended unexpectedly. It is started again.");
+    await startServer(cluster, {}, port);
   }
 }
 

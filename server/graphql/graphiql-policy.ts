@@ -1,6 +1,9 @@
-// Gives GraphiQL's page its content security policy.
+// Gives GraphiQL's page its content security policy, and its files headers that caches can go by.
+import fresh from "fresh";
+import type { IncomingMessage } from "node:http";
+import type { Result } from "postgraphile/grafserv";
 import { policyOf } from "../http/content-security-policy.ts";
-// Says what a request of Express has in its context.
+// Declares the context of Express's requests.
 import type {} from "postgraphile/grafserv/express/v4";
 
 export const PagePolicyPlugin: GraphileConfig.Plugin = {
@@ -9,6 +12,14 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
     "Gives GraphiQL's page its content security policy, and lets it need nothing that is not there.",
   grafserv: {
     middleware: {
+      async processRequest(next, { requestDigest }) {
+        const req = requestDigest.requestContext.expressv4?.req;
+        if (req === undefined || requestDigest.path === "/graphql") return next();
+        // grafserv compares it to a tag that does not tell the encodings apart.
+        delete requestDigest.headers["if-none-match"];
+        return forCaches(await next(), req);
+      },
+
       async ruruHTML(next, event) {
         // Without one, the browser asks for an icon that nobody has.
         event.htmlParts.metaTags += '<link rel="icon" href="data:,">';
@@ -22,3 +33,16 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
     },
   },
 };
+
+/** The result with `Vary` and an ETag for each encoding; 304 where the client has it. */
+function forCaches(result: Result | null, req: IncomingMessage): Result | null {
+  if (result?.type !== "buffer") return result;
+  const { etag: tag, "content-encoding": encoding, ...others } = result.headers;
+  const etag = encoding === undefined ? tag : tag?.replace(/"$/, `-${encoding}"`);
+  const own = { vary: "Accept-Encoding", ...(etag !== undefined && { etag }) };
+  if (etag !== undefined && fresh(req.headers, { etag })) {
+    return { type: "noContent", statusCode: 304, headers: own };
+  }
+  const encoded = encoding !== undefined && { "content-encoding": encoding };
+  return { ...result, headers: { ...others, ...encoded, ...own } };
+}

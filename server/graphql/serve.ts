@@ -186,6 +186,6 @@ function waitFor(begun: Promise<{ schema: Promise<unknown> }>): RequestHandler {
       return;
     }
     const late = sleep(SCHEMA_WAIT_MS, undefined, { ref: false });
-    void Promise.race([there, late.then(() => new DatabaseUnreachable())]).then(next);
+    void Promise.race([there, late.then(() => new DatabaseUnreachable())]).then(next, next);
   };
 }

@@ -3,6 +3,14 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { makePool } from "../../db/connect.ts";
 import { settings } from "../../server/config.ts";
+import {
+  DatabaseNotReady,
+  DatabaseUnreachable,
+  DataLocked,
+  InternalError,
+  ServiceBusy,
+  TookTooLong,
+} from "../../server/http/errors.ts";
 import { Metrics } from "../../server/http/observe/metrics.ts";
 
 const page = (name: string): string =>
@@ -65,6 +73,22 @@ it("alerts by metrics that there are", () => {
     for (const name of asked) expect(known).toContain(name.replace(/_(?:count|bucket|sum)$/, ""));
   }
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+});
+
+it("alerts by each code of a failure of the service's own", () => {
+  const rule = /alert: GraphqlFails[^]*?code=~"([^"]*)"/.exec(section("Alerts"))?.[1]?.split("|");
+  const failures = [
+    new DatabaseUnreachable(),
+    new ServiceBusy(),
+    new TookTooLong(),
+    new DataLocked(),
+    new DatabaseNotReady(),
+    new InternalError(),
+  ];
+  expect(rule?.toSorted()).toEqual([...new Set(failures.map(({ code }) => code))].sort());
+  for (const { status, extensions } of failures.slice(0, -1)) {
+    expect([status, extensions.retryAfter]).toEqual([503, expect.any(Number)]);
+  }
 });
 
 it("names no variable that the service does not read", () => {

@@ -1,5 +1,7 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
@@ -268,20 +270,48 @@ describe("without DATABASE_URL", () => {
     expect(await isAlive(server!)).toBe(false);
   });
 
-  it("stops its database where the port is in use", async () => {
+  it("starts its database again when that was killed, and says so once", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none", CACHE: "off" });
+    await service.url;
+    const killed = (await serverPid(dataDir))!;
+    process.kill(killed, "SIGKILL");
+    await service.printed(/ended unexpectedly/);
+    while ((await get(service, "/v2/prices")).status !== 200) await sleep(100);
+
+    expect(await serverPid(dataDir)).not.toBe(killed);
+    const { code, stdout } = await stop(service);
+    expect(code).toBe(0);
+    expect(stdout.match(/The embedded PostgreSQL has ended unexpectedly\./g)).toHaveLength(1);
+    expect(await serverPid(dataDir)).toBeUndefined();
+  });
+
+  it("ends with the reason where its database cannot be started again", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    await service.url;
+    await writeFile(join(dataDir, "postgres", "postgresql.conf"), "nonsense = 1\n");
+    process.kill((await serverPid(dataDir))!, "SIGKILL");
+
+    const { code, stderr } = await service.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/PostgreSQL did not start in .*nonsense/s);
+  });
+
+  it("seeds nothing where the port is in use", async () => {
     const dataDir = await dataDirs.make();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as { port: number };
 
-    const ended = await start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none", PORT: String(port) })
-      .ended;
+    const ended = await start({ DATA_DIR: dataDir, PORT: String(port) }).ended;
     await new Promise((resolve) => taken.close(resolve));
 
     expect(ended.code).toBe(1);
     expect(ended.stderr).toBe(
       `PORT ${port} of 127.0.0.1 is in use. Give another PORT, or 0 for any that is free.\n`,
     );
+    expect(ended.stdout).not.toContain("Filling");
     expect(await serverPid(dataDir)).toBeUndefined();
   });
 

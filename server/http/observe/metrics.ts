@@ -1,9 +1,8 @@
-// What Prometheus is told: counted as requests end, and read off when it asks.
+// The metrics for Prometheus: counted as requests end, and read when it asks.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Database, Pool } from "../../../db/connect.ts";
 import { release } from "../release.ts";
 import type { Observation } from "./observation.ts";
-import { WaitingDurations } from "./waiting-durations.ts";
 
 export interface MetricsSources {
   /** Whose connections are counted, by name. */
@@ -38,7 +37,7 @@ const CODE = /^[A-Z][A-Z_]{0,49}$/;
 export class Metrics {
   readonly #registry = new Registry();
   readonly #sources: MetricsSources;
-  readonly #durations: WaitingDurations;
+  readonly #durations: Histogram<"route" | "status">;
   readonly #aborted: Counter;
   readonly #rejections: Counter<"code">;
   // Counted here and handed over when asked for: each answer from memory passes this way.
@@ -53,15 +52,17 @@ export class Metrics {
     this.#sources = sources;
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    const durations = new Histogram({
+    // Gauges by a counter's name, and the sums of those by type.
+    for (const kind of ["handles", "requests", "resources"]) {
+      this.#registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+    }
+    this.#durations = new Histogram({
       name: "dex_http_request_duration_seconds",
       help: "Requests that are over, by the pattern of their path and their status; how long they took.",
       labelNames: ["route", "status"],
       buckets: BUCKETS,
       registers,
-      collect: () => this.#durations.handOver(),
     });
-    this.#durations = new WaitingDurations(durations);
     this.#aborted = new Counter({
       name: "dex_http_requests_aborted_total",
       help: "Requests whose client went away before it had the answer whole.",
@@ -114,7 +115,7 @@ export class Metrics {
   /** Counts a request that is over. */
   readonly count = (observation: Observation): void => {
     const { route = "none", status, ms, cache, isAborted, errors } = observation;
-    this.#durations.add(route, status, ms / 1000);
+    this.#durations.observe({ route, status }, ms / 1000);
     if (isAborted) this.#aborted.inc();
     if (cache !== undefined) this.#answers[cache] += 1;
     if (route !== "/graphql") return;

@@ -223,6 +223,30 @@ describe("a fault of the service's own", () => {
   });
 });
 
+it.each(["/graphiql", "/ruru-static/ruru.js"])(
+  "lets caches tell the encodings of %s apart",
+  async (path) => {
+    const answers = [];
+    for (const encoding of ["identity", "br"]) {
+      const { status, headers } = await app.request.head(path).set("Accept-Encoding", encoding);
+      expect(status).toBe(200);
+      expect(headers["vary"]).toBe("Accept-Encoding");
+      expect(headers["content-encoding"]).toBe(encoding === "br" ? "br" : undefined);
+      answers.push({ encoding, etag: headers["etag"] });
+    }
+    if (path === "/graphiql") return;
+    expect(answers[0]!.etag).not.toBe(answers[1]!.etag);
+    for (const { encoding } of answers) {
+      const statuses = [];
+      for (const { etag } of answers) {
+        const asked = { "Accept-Encoding": encoding, "If-None-Match": etag! };
+        statuses.push((await app.request.get(path).set(asked)).status);
+      }
+      expect(statuses).toEqual(encoding === "br" ? [200, 304] : [304, 200]);
+    }
+  },
+);
+
 it("finds single records by their keys", async () => {
   const data = await dataOf(
     app,
