@@ -3,12 +3,11 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install script makes anything that is run. Left out beside: maps, which are for debuggers, and the
-# sources of GraphiQL's editor, which GraphiQL's own files hold already, and forms of Swagger UI that
-# no page takes.
+# No install script makes anything that is run. Removed: maps, which are for debuggers, and builds of
+# Swagger UI that no page loads.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && find node_modules -name '*.map' -delete \
-  && rm -r node_modules/monaco-editor node_modules/swagger-ui-dist/*-es-bundle*
+  && rm -r node_modules/swagger-ui-dist/*-es-bundle*
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000

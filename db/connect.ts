@@ -35,9 +35,30 @@ export interface ConnectionOptions {
   statementTimeoutMs?: number;
   /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means none. */
   lockTimeoutMs?: number;
+  /**
+   * Whether to use named statements and startup options; true by default. A pooler in transaction mode gives
+   * each transaction another session: there the login must bring role and settings.
+   */
+  prepare?: boolean;
   /** The application_name in pg_stat_activity. */
   applicationName?: string;
 }
+
+const COMMON_SETTINGS = {
+  TimeZone: "UTC",
+  search_path: "public",
+  // The service's queries are short: JIT compilation takes longer than execution.
+  jit: "off",
+};
+
+/** The settings of a reader's session; behind a pooler, those of the login. */
+export const READER_SETTINGS = {
+  ...COMMON_SETTINGS,
+  default_transaction_read_only: "on",
+  // Planning takes longer than reading a figure; and a cached custom plan for a small market would be used
+  // for a large one.
+  plan_cache_mode: "force_generic_plan",
+};
 
 /**
  * The settings of a session. They are sent as startup options, which need no round trip and survive
@@ -46,21 +67,10 @@ export interface ConnectionOptions {
 function sessionSettings(options: ConnectionOptions): Record<string, string> {
   const { role, statementTimeoutMs = 0, lockTimeoutMs = 0 } = options;
   return {
-    TimeZone: "UTC",
-    search_path: "public",
-    // The service's queries are short: JIT compilation takes longer than execution.
-    jit: "off",
+    ...(role === "dex_reader" ? READER_SETTINGS : COMMON_SETTINGS),
     ...(role === undefined ? {} : { role }),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
     ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
-    ...(role === "dex_reader"
-      ? {
-          default_transaction_read_only: "on",
-          // Planning takes longer than reading a figure; and a cached custom plan for a small market would
-          // be used for a large one.
-          plan_cache_mode: "force_generic_plan",
-        }
-      : {}),
   };
 }
 
@@ -72,7 +82,10 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
     ([name, value]) => `-c ${name}=${value}`,
   );
   return {
-    connectionString: withOptions(url, [asked, ...settings].filter(Boolean).join(" ")),
+    connectionString:
+      options.prepare === false
+        ? url
+        : withOptions(url, [asked, ...settings].filter(Boolean).join(" ")),
     application_name: options.applicationName ?? "dex-market-data",
     connectionTimeoutMillis: options.waitMs ?? 5000,
     keepAlive: true,
@@ -124,6 +137,16 @@ function promiseByCallback(client: pg.PoolClient): void {
   client.query = promised as pg.PoolClient["query"];
 }
 
+/** Removes the names of statements: the next transaction may run in another session. */
+function withoutNames(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
+    const isNamed = typeof config === "object" && config !== null && "name" in config;
+    return query(isNamed ? { ...config, name: undefined } : config, ...rest);
+  };
+  client.query = unnamed as pg.PoolClient["query"];
+}
+
 /** Makes a connection pool. The next query replaces a connection that was lost while idle. */
 export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
@@ -135,6 +158,7 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
       // The running or next query reports a lost connection. Without a listener the process would end.
     });
   });
+  if (options.prepare === false) pool.on("connect", withoutNames);
   pool.on("connect", promiseByCallback);
   followConnections(pool);
   forgetStaleConnections(pool);

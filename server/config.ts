@@ -45,6 +45,8 @@ export interface Config {
   graphqlStatementTimeoutMs: number;
   /** LOCK_TIMEOUT_MS: for how long a statement waits for a lock, 0 for ever. Default 3000. */
   lockTimeoutMs: number;
+  /** PREPARE: whether statements are prepared by name and sessions set up; off behind a pooler. Default on. */
+  prepare: boolean;
   /** What RATE_LIMIT and TRUST_PROXY give; undefined for RATE_LIMIT=0. */
   rateLimit: RateLimit | undefined;
   /** TRUST_PROXY: which proxies say for whom they ask. Default 0, none. */
@@ -139,6 +141,7 @@ const variables = {
   STATEMENT_TIMEOUT_MS: milliseconds(10_000, 0),
   GRAPHQL_STATEMENT_TIMEOUT_MS: milliseconds(5000, 0),
   LOCK_TIMEOUT_MS: milliseconds(3000, 0),
+  PREPARE: z.enum(["on", "off"]).default("on").describe("`on` or `off`"),
   RATE_LIMIT: integer(0, 1_000_000_000)
     .default(6000)
     .describe("an integer of requests a minute from 0 (no limit) to 1000000000"),
@@ -279,6 +282,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     statementTimeoutMs: data.STATEMENT_TIMEOUT_MS,
     graphqlStatementTimeoutMs: data.GRAPHQL_STATEMENT_TIMEOUT_MS,
     lockTimeoutMs: data.LOCK_TIMEOUT_MS,
+    prepare: data.PREPARE === "on",
     rateLimit:
       data.RATE_LIMIT === 0
         ? undefined

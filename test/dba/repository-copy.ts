@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What a clone does not have, or has by another way. */
-const LEFT_OUT = new Set([".git", ".data", ".bench", "node_modules", "test", "bench"]);
+const LEFT_OUT = new Set([".git", ".data", ".bench", "node_modules", "tools", "test", "bench"]);
 
 export interface RepositoryCopy {
   folder: string;
@@ -20,6 +20,8 @@ export async function copyRepository(): Promise<RepositoryCopy> {
     recursive: true,
     filter: (path) => path === REPOSITORY || !LEFT_OUT.has(basename(path)),
   });
-  await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
+  for (const installed of ["node_modules", "tools"]) {
+    await symlink(join(REPOSITORY, installed), join(folder, installed));
+  }
   return { folder, remove: () => rm(folder, { recursive: true }) };
 }

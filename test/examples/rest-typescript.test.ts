@@ -1,12 +1,8 @@
-// The example of REST from TypeScript, as its user runs it, and the types that it is compiled with.
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
+// The example of REST from TypeScript, as its user runs it.
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
 import { runFile } from "../service.ts";
-
-const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 let database: TestDatabase;
 let app: TestApp;
@@ -50,12 +46,4 @@ it("ends with what the service says of an unknown pair", async () => {
   const { code, stderr } = await run("dai", "weth");
   expect(code).toBe(1);
   expect(stderr).toContain("Error: Unknown pair");
-});
-
-it("is compiled with the types of the tracked document", () => {
-  const { status, stdout, stderr } = spawnSync("npm", ["run", "openapi:types", "--", "--check"], {
-    cwd: REPOSITORY,
-    encoding: "utf8",
-  });
-  expect({ status, said: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, said: "" });
 });

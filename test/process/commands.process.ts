@@ -7,7 +7,7 @@ const { scripts } = JSON.parse(
 ) as { scripts: Record<string, string> };
 
 const COMMANDS = Object.entries(scripts).flatMap(([name, script]) => {
-  const [, file, args = ""] = /^(?:exec )?node (\S+\.ts)(.*)$/.exec(script) ?? [];
+  const [, file, args = ""] = /\bnode (?:--import \S+ )?(\S+\.ts)(.*)$/.exec(script) ?? [];
   return file === undefined ? [] : [{ name, file, args: args.split(" ").filter(Boolean) }];
 });
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../db/connect.ts";
 import { isRoot } from "../../db/embedded/account.ts";
-import { SYSTEM_DIR } from "../../db/embedded/binaries.ts";
+import { checkLinks, SYSTEM_DIR } from "../../db/embedded/binaries.ts";
 import { DataDirInUse, takeLock } from "../../db/embedded/lock.ts";
 import { openEmbedded, type Embedded } from "../../db/embedded/open.ts";
 import { birthOf } from "../../db/embedded/process.ts";
@@ -73,6 +73,21 @@ describe("the lock of a folder", () => {
 
     await expect(takeLock(folder)).resolves.toBeInstanceOf(Function);
   });
+});
+
+it("says that npm ran no install scripts where the links of its libraries are missing", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dex-native-"));
+  const native = join(folder, "native");
+  await mkdir(native);
+  const link = { source: "native/libpq.so.5.18", target: "native/libpq.so" };
+  await writeFile(join(native, "pg-symlinks.json"), JSON.stringify([link]));
+
+  await expect(checkLinks(native)).rejects.toThrow(
+    `${join(native, "libpq.so")} is missing, since npm ran no install scripts`,
+  );
+  await writeFile(join(native, "libpq.so"), "");
+  await checkLinks(native);
+  await rm(folder, { recursive: true });
 });
 
 it("keeps the key to its data to its user", async () => {

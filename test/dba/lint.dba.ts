@@ -562,7 +562,9 @@ describe("the command", () => {
     for (const name of ["db", "rest", "server", "package.json"]) {
       await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
     }
-    await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
+    for (const installed of ["node_modules", "tools"]) {
+      await symlink(join(REPOSITORY, installed), join(copy, installed));
+    }
   });
   afterAll(async () => {
     await rm(copy, { recursive: true });

@@ -1,0 +1,180 @@
+// The service behind PgBouncer in transaction mode, with the login that docs/deployment.md sets up.
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, chown, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "../../db/connect.ts";
+import { serverAccount } from "../../db/embedded/account.ts";
+import { makeRoles } from "../../db/roles.ts";
+import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { aTrade, registerMarkets, write } from "../factories.ts";
+import { startService, type Service } from "../service.ts";
+
+const PROGRAM = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
+const PAGE = readFileSync(new URL("../../docs/deployment.md", import.meta.url), "utf8");
+const STATEMENTS = (/```sql\n([^]*?)```/.exec(PAGE)?.[1] ?? "").trim();
+
+const LOGIN = `pooled_${process.pid}`;
+const PASSWORD = "secret";
+
+let database: TestDatabase;
+let folder: string;
+let pooler: ChildProcess;
+/** The URLs of the login: of PostgreSQL itself, and of the pooler. */
+let direct: URL;
+let pooled: URL;
+const running: Service[] = [];
+
+const describeWithPgBouncer =
+  PROGRAM === undefined
+    ? (what: string, tests: () => void) =>
+        describe.skip(
+          `${what}: not tested, since this machine has none (apt-get install pgbouncer)`,
+          tests,
+        )
+    : describe;
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function startPooler(ignored: string): Promise<void> {
+  const port = await freePort();
+  await writeFile(join(folder, "users.txt"), `"${LOGIN}" "${PASSWORD}"\n`);
+  await writeFile(
+    join(folder, "pgbouncer.ini"),
+    `[databases]
+* = host=127.0.0.1 port=${direct.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${join(folder, "users.txt")}
+pool_mode = transaction
+default_pool_size = 3
+ignore_startup_parameters = ${ignored}
+`,
+  );
+  // PgBouncer refuses to run as root.
+  const account = await serverAccount(join(folder, "postgres"));
+  if (account !== undefined) await chown(folder, account.uid, account.gid);
+  pooler = spawn(PROGRAM ?? "", [join(folder, "pgbouncer.ini")], { stdio: "ignore", ...account });
+  pooled = new URL(direct);
+  pooled.port = String(port);
+  for (;;) {
+    const client = await connect(pooled.href, { prepare: false }).catch(() => undefined);
+    if (client !== undefined) return client.end();
+    if (pooler.exitCode !== null) throw new Error(`PgBouncer ended with ${pooler.exitCode}`);
+    await sleep(50);
+  }
+}
+
+async function stopPooler(): Promise<void> {
+  const ended = once(pooler, "exit");
+  pooler.kill("SIGKILL");
+  await ended;
+}
+
+function start(url: URL, env: Record<string, string>): Service {
+  const service = startService({ DATABASE_URL: url.href, CACHE: "off", ...env });
+  running.push(service);
+  return service;
+}
+
+describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "dex-pgbouncer-"));
+    await chmod(folder, 0o755);
+    database = await makeDatabase();
+    await registerMarkets(database.writer);
+    await write(database.writer, {
+      trades: Array.from({ length: 50 }, (_, n) => aTrade({ id: n + 1, base: "2", quote: "250" })),
+    });
+    const admin = await connect(clusterUrl());
+    await admin.query(`create role ${LOGIN} login password '${PASSWORD}'`);
+    await admin.end();
+    await makeRoles(database.url, LOGIN);
+    direct = new URL(database.url);
+    direct.username = LOGIN;
+    direct.password = PASSWORD;
+  });
+  afterAll(async () => {
+    await database.drop();
+    const admin = await connect(clusterUrl());
+    await admin.query(`drop role ${LOGIN}`);
+    await admin.end();
+    await rm(folder, { recursive: true });
+  });
+  afterEach(async () => {
+    for (const service of running.splice(0)) {
+      service.signal("SIGTERM");
+      await service.ended;
+    }
+    await stopPooler();
+  });
+
+  it("says that PREPARE=off is needed, and which settings the login lacks", async () => {
+    await startPooler("options");
+    const { code, stderr } = await start(pooled, {}).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("give PREPARE=off: docs/deployment.md");
+
+    const unset = await start(pooled, { PREPARE: "off" }).ended;
+    expect(unset.code).toBe(1);
+    expect(unset.stderr).toContain(`reads as ${LOGIN}, not as dex_reader`);
+
+    const admin = await connect(database.url);
+    await admin.query(`alter role ${LOGIN} in database ${name()} set role = 'dex_reader'`);
+    await admin.end();
+    await stopPooler();
+    await startPooler("options");
+    const half = await start(pooled, { PREPARE: "off" }).ended;
+    expect(half.stderr).toContain("lacks TimeZone = UTC, search_path = public, jit = off");
+  });
+
+  it("answers as it does without, however many ask at once", async () => {
+    const admin = await connect(database.url);
+    await admin.query(STATEMENTS.replaceAll("app", LOGIN).replaceAll("market", name()));
+    await admin.end();
+    // Without `options` among what it ignores, as PgBouncer comes.
+    await startPooler("");
+    const plain = await start(direct, {}).url;
+    const behind = await start(pooled, { PREPARE: "off" }).url;
+    const query = `{
+      dexHead { block time }
+      allDexTrades(first: 2, orderBy: TIME_DESC, condition: { market: "WETHDAI" }) {
+        totalCount
+        nodes { id time price }
+      }
+    }`;
+    const ask = async (url: string, n: number): Promise<unknown> =>
+      n % 3 === 0
+        ? (
+            await fetch(`${url}/graphql`, {
+              method: "POST",
+              headers: { "content-type": "application/json", accept: "application/json" },
+              body: JSON.stringify({ query }),
+            })
+          ).json()
+        : (await fetch(`${url}/${n % 3 === 1 ? "v1/markets/" : "v2/trades/weth/dai"}`)).json();
+
+    const expected = await Promise.all([0, 1, 2].map((n) => ask(plain, n)));
+    expect(expected[0]).toMatchObject({ data: { allDexTrades: { totalCount: 50 } } });
+    const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => ask(behind, n)));
+
+    for (const [n, answer] of answers.entries()) expect(answer).toEqual(expected[n % 3]);
+    const ready = await fetch(`${behind}/ready`);
+    expect(ready.status).toBe(200);
+  });
+});
+
+const name = (): string => new URL(database.url).pathname.slice(1);
