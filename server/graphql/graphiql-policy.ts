@@ -1,16 +1,15 @@
-// Gives GraphiQL's page its content security policy.
+// Sets the content security policy of the GraphiQL page.
 import { policyOf } from "../http/content-security-policy.ts";
-// Says what a request of Express has in its context.
+// Declares the Express request in grafserv's request context.
 import type {} from "postgraphile/grafserv/express/v4";
 
 export const PagePolicyPlugin: GraphileConfig.Plugin = {
   name: "PagePolicyPlugin",
-  description:
-    "Gives GraphiQL's page its content security policy, and lets it need nothing that is not there.",
+  description: "Sets the content security policy of the GraphiQL page.",
   grafserv: {
     middleware: {
       async ruruHTML(next, event) {
-        // Without one, the browser asks for an icon that nobody has.
+        // Without this the browser requests /favicon.ico, which does not exist.
         event.htmlParts.metaTags += '<link rel="icon" href="data:,">';
         const html = await next();
         event.request.requestContext.expressv4?.res.setHeader(

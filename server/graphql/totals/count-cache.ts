@@ -1,4 +1,5 @@
 // LRU cache of row counts, each with the id it counts up to, so that a later count adds only newer rows.
+import { LRUCache } from "lru-cache";
 import { hash } from "node:crypto";
 
 /** The number of matching rows up to an id: at the time of the count, the newest id of the table. */
@@ -14,7 +15,6 @@ export interface CachedCount {
   checkpoints: readonly Checkpoint[];
 }
 
-const DEFAULT_MAX = 10_000;
 /** The oldest checkpoint of each span of ids is kept, for when the newer ids are removed. */
 const SPAN = 10_000n;
 const MAX_CHECKPOINTS = 3;
@@ -28,34 +28,8 @@ export function withCheckpoint(newest: Checkpoint, valid: readonly Checkpoint[])
   return [newest, ...older].slice(0, MAX_CHECKPOINTS);
 }
 
-/** Entries have a fixed size whatever the client's arguments: `max` bounds the memory. */
-export class CountCache {
-  readonly #max: number;
-  /** A Map iterates in insertion order: the least recently used entry comes first. */
-  readonly #entries = new Map<string, CachedCount>();
-
-  constructor(max = DEFAULT_MAX) {
-    this.#max = max;
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(key: string): CachedCount | undefined {
-    const entry = this.#entries.get(key);
-    if (entry !== undefined) this.set(key, entry);
-    return entry;
-  }
-
-  set(key: string, entry: CachedCount): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    if (this.#entries.size <= this.#max) return;
-    const [leastRecentlyUsed] = this.#entries.keys();
-    if (leastRecentlyUsed !== undefined) this.#entries.delete(leastRecentlyUsed);
-  }
-}
+/** Keys and entries have a bounded size whatever the client's arguments, so `max` bounds the memory. */
+export const makeCountCache = (): LRUCache<string, CachedCount> => new LRUCache({ max: 10_000 });
 
 /** Cache key. The order of an object's fields does not matter; null and absent differ. */
 export function countKey(table: string, args: unknown): string {

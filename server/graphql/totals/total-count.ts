@@ -23,7 +23,7 @@ import { sql, type SQL } from "postgraphile/pg-sql2";
 import { combined } from "../combined.ts";
 import { aggregateOf, fromContext, type AnyConnection } from "../grafast-internals.ts";
 import type { AppendOnly } from "./append-only.ts";
-import { CountCache, countKey, withCheckpoint, type CachedCount } from "./count-cache.ts";
+import { countKey, makeCountCache, withCheckpoint, type CachedCount } from "./count-cache.ts";
 import { TableVersionStep, type TableVersion } from "./table-version.ts";
 import type { Attempt } from "../rows/operation-snapshot.ts";
 
@@ -100,7 +100,7 @@ function countRows(
 
 /** Each plugin has its own cache, because counts are of one database. */
 export function makeTotalCountPlugin(): GraphileConfig.Plugin {
-  const cache = new CountCache();
+  const cache = makeCountCache();
   const countedConnections = new WeakMap<Step, CountedConnection>();
 
   const taskOf = (key: string | null, page: TableVersion | null): Task => {

@@ -1,33 +1,11 @@
-// The cache of row counts: its eviction, its checkpoints and its keys.
+// The cache of row counts: its checkpoints and its keys.
 import {
-  CountCache,
   countKey,
   withCheckpoint,
   type Checkpoint,
 } from "../../../../server/graphql/totals/count-cache.ts";
 
-const checkpoint = (upTo: bigint, count = 0) => ({ upTo, count });
-const entry = (count: number) => ({ epoch: "0", checkpoints: [checkpoint(7n, count)] });
-
-it("evicts the least recently used entry", () => {
-  const counts = new CountCache(2);
-  counts.set("a", entry(1));
-  counts.set("b", entry(2));
-  counts.get("a");
-  counts.set("c", entry(3));
-  expect(counts.get("a")).toEqual(entry(1));
-  expect(counts.get("b")).toBeUndefined();
-  expect(counts.get("c")).toEqual(entry(3));
-  expect(counts.size).toBe(2);
-});
-
-it("replaces the entry of a key", () => {
-  const counts = new CountCache();
-  counts.set("a", entry(1));
-  counts.set("a", entry(2));
-  expect(counts.get("a")).toEqual(entry(2));
-  expect(counts.size).toBe(1);
-});
+const checkpoint = (upTo: bigint): Checkpoint => ({ upTo, count: 0 });
 
 const checkpointsOf = (...ids: bigint[]) =>
   ids
