@@ -376,7 +376,7 @@ describe("a count that PostgreSQL cancels", () => {
         expect.objectContaining({
           message: "The database took too long to answer this",
           path: ["allDexTrades", "totalCount"],
-          extensions: { code: "TIMEOUT" },
+          extensions: { code: "TIMEOUT", retryAfter: 5 },
         }),
       ]);
     } finally {
