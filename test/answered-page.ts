@@ -1,26 +1,26 @@
-// Runs what stands on a page: each command and query in it, and writes below them what they answer.
+// Runs each command and query in a Markdown page, and replaces the output below it.
 import prettier from "prettier";
 
-/** How the blocks of a page are carried out. */
+/** Runs the code blocks of a page. */
 export interface Blocks {
-  /** What a command behind a `$` prints, as the page has it. */
+  /** Returns the output of a command after `$`. */
   run: (command: string) => Promise<string>;
-  /** The body of the answer to a GraphQL query; `onPage` is what the page says of it. */
+  /** Returns the response body of a GraphQL query; `onPage` is the response on the page. */
   ask: (query: string, onPage: string) => Promise<unknown>;
-  /** Carries out a block of commands that answer nothing; without it, they are for reading only. */
+  /** Runs a block of shell commands; without it, these blocks are not run. */
   shell?: (commands: string) => Promise<void>;
-  /** Carries out a block of SQL; without it, it is for reading only. */
+  /** Runs a block of SQL; without it, these blocks are not run. */
   sql?: (text: string) => Promise<void>;
 }
 
-/** Longer answers are cut on the page, and end in this. */
+/** Ends a response that is truncated on the page. */
 const MORE = " …";
-const LONGEST = 340;
+const MAX_LENGTH = 340;
 
 const BLOCKS =
   /```console\n(?<commands>[\s\S]*?)\n```|```sh\n(?<shell>[\s\S]*?)\n```|```sql\n(?<sql>[\s\S]*?)\n```|```graphql\n(?<query>[\s\S]*?)\n```\n\n```json\n(?<json>[\s\S]*?)\n```/g;
 
-/** The page with every answer as it is given now. */
+/** Returns the page with the present outputs. */
 export async function answeredPage(text: string, blocks: Blocks): Promise<string> {
   let written = "";
   let end = 0;
@@ -54,9 +54,9 @@ async function answeredCommands(block: string, { run }: Blocks): Promise<string>
   return lines.join("\n");
 }
 
-/** The answer as the page prints it: cut behind a record, where it is long. */
+/** Truncates a long response after a record. */
 function printed(answer: string): string {
-  if (answer.length <= LONGEST || answer.includes("\n")) return answer;
-  const end = answer.indexOf("},", LONGEST / 2);
+  if (answer.length <= MAX_LENGTH || answer.includes("\n")) return answer;
+  const end = answer.indexOf("},", MAX_LENGTH / 2);
   return `${answer.slice(0, end + 2)}${MORE}`;
 }

@@ -1,4 +1,4 @@
-// The one helper that makes the service over a test database, listening where supertest asks it.
+// Makes the service on a test database, listening on a port for supertest.
 import type { ClientRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import supertest, { type Response, type Test } from "supertest";
@@ -9,32 +9,29 @@ import type { Observation } from "../server/http/observe/observation.ts";
 import { expectDocumented } from "./documented.ts";
 
 export interface TestApp {
-  /**
-   * Asks the service; one server answers all requests of a file. Whatever REST answers is held to the
-   * OpenAPI document.
-   */
+  /** Sends requests; every REST response is checked against the OpenAPI document. */
   request: ReturnType<typeof supertest>;
-  /** Where it listens, for what supertest cannot say. */
+  /** The base URL, for requests that supertest cannot send. */
   url: string;
-  /** What the service has logged, oldest first. */
+  /** The logged errors, oldest first. */
   logged: unknown[];
-  /** The ids of the requests that it was logged under, in the same order. */
+  /** The request ids of the logged errors, in the same order. */
   loggedUnder: (string | undefined)[];
-  /** The requests that are over, oldest first. */
+  /** The finished requests, oldest first. */
   over: Observation[];
   metrics: App["metrics"];
   close: () => Promise<void>;
 }
 
-/** The service's own options, of which the test says only what matters to it. */
+/** The service's options, all optional. */
 export type TestOptions = Omit<Partial<AppOptions>, "pool" | "log" | "cache"> & {
   cache?: CacheOptions | "off";
 };
 
-/** Answers from memory, and yet sees each write at once. */
+/** Caches responses, and checks for new data on each request. */
 export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
 
-/** Makes the service on this pool, which stays its maker's to end. */
+/** The caller ends the pool. */
 export async function makeTestApp(
   pool: Pool,
   { cache = CHECKED_EACH_TIME, ...options }: TestOptions = {},
@@ -56,11 +53,11 @@ export async function makeTestApp(
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const request = supertest.agent(server);
-  request.use((asking: Test) => void asking.expect(asDocumented));
+  request.use((test: Test) => void test.expect(asDocumented));
   return { request, url, logged, loggedUnder, over, metrics, close };
 }
 
-/** What supertest has of an answer, and does not say. */
+/** supertest's types leave out the request. */
 type Received = Response & { req: ClientRequest };
 
 function asDocumented(response: Response): void {

@@ -1,9 +1,9 @@
-// The one helper that opens pages in Chromium, where the machine has it.
+// Opens pages in Chromium, if it is installed.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 
-/** The machine's Chromium: CHROMIUM, else the first of the usual names on the PATH. */
+/** The path of Chromium: CHROMIUM, or else the first usual name on the PATH. */
 export const chromiumPath = [
   process.env["CHROMIUM"],
   ...(process.env["PATH"] ?? "")
@@ -11,13 +11,13 @@ export const chromiumPath = [
     .flatMap((folder) => ["chromium", "chromium-browser"].map((name) => join(folder, name))),
 ].find((path) => path !== undefined && path !== "" && isProgram(path));
 
-/** Describes what is seen in Chromium; where the machine has none, it is skipped and says why. */
-export const describeInChromium = (what: string, tests: () => void): void => {
-  if (chromiumPath !== undefined) describe(what, tests);
+/** Like `describe`; without Chromium it skips the tests and names the reason. */
+export const describeInChromium = (name: string, tests: () => void): void => {
+  if (chromiumPath !== undefined) describe(name, tests);
   else {
     const why =
-      "not tested, since this machine has none (apt-get install chromium, or give CHROMIUM)";
-    describe.skip(`${what}: ${why}`, tests);
+      "skipped, because Chromium is not installed (apt-get install chromium, or set CHROMIUM)";
+    describe.skip(`${name}: ${why}`, tests);
   }
 };
 
@@ -32,9 +32,9 @@ function isProgram(path: string): boolean {
 
 export interface Opened {
   page: Page;
-  /** What the page has asked for, by URL, in its order. */
+  /** The URLs that the page requested, in order. */
   asked: string[];
-  /** What the browser has complained of: errors of scripts, refusals by a policy, failed loads. */
+  /** Script errors, policy violations and failed requests. */
   complaints: string[];
 }
 
@@ -42,12 +42,12 @@ export class TestBrowser {
   readonly #browser: Promise<Browser> = chromium.launch({
     executablePath: chromiumPath ?? "",
     args: [
-      // Root cannot have its sandbox. It visits this service alone.
+      // Chromium's sandbox does not run as root; the tests open only pages of this service.
       "--no-sandbox",
       "--disable-gpu",
       "--disable-quic",
       "--no-first-run",
-      // It asks its maker's hosts nothing.
+      // No requests to Google's hosts.
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",

@@ -1,5 +1,5 @@
-// Every market figure computed the long way, from rows as they stand in the loader's files: in
-// integers of 10^-18, without an index, a window function or SQL. Tests hold the views against it.
+// Computes every market figure from rows as in the loader's files, with integers of 10^-18 and without
+// SQL. Tests compare the views with it.
 
 export type Row = Record<string, string>;
 
@@ -10,13 +10,13 @@ export interface Recording {
   trades: Row[];
 }
 
-/** The moment of the figures: a head, or a clock where no head is declared. */
+/** The time of the figures: that of the head, or a clock's without a head. */
 export interface Moment {
   block?: number;
   time: number;
 }
 
-/** What dex_market, dex_price, dex_volume and dex_summary say of one pair, together. */
+/** The columns of dex_market, dex_price, dex_volume and dex_summary for one pair. */
 export interface Figures {
   pair: string;
   base: string;
@@ -46,20 +46,20 @@ export interface Figures {
 const ONE = 10n ** 18n;
 const HOUR = 3_600_000;
 
-/** A decimal of at most 18 fractional digits in units of 10^-18. */
+/** Parses a decimal of at most 18 fractional digits to units of 10^-18. */
 export function units(decimal: string): bigint {
   const [whole = "", fraction = ""] = decimal.split(".");
   return BigInt(whole + fraction.padEnd(18, "0"));
 }
 
-/** Units of 10^-18 as a decimal with 18 fractional digits. */
+/** Formats units of 10^-18 as a decimal with 18 fractional digits. */
 export function decimal(value: bigint): string {
   if (value < 0n) return `-${decimal(-value)}`;
   const digits = value.toString().padStart(19, "0");
   return `${digits.slice(0, -18)}.${digits.slice(-18)}`;
 }
 
-/** a ÷ b in units of 10^-18, half away from zero, for an amount b; null when b is 0. */
+/** a ÷ b in units of 10^-18, rounded half away from zero; null if b is 0. */
 export function quotient(a: bigint, b: bigint): bigint | null {
   if (b === 0n) return null;
   if (a < 0n) return -quotient(-a, b)!;
@@ -77,21 +77,21 @@ interface Dealt {
   price: bigint | null;
 }
 
-/** An offer that is open at the moment, with what is left of it. */
+/** The remaining amounts of an open offer. */
 interface Open {
   price: bigint;
   base: bigint;
   quote: bigint;
 }
 
-/** What a pair has at a moment: its trades up to it, as recorded, and its open offers. */
+/** A pair's trades up to a moment, in recorded order, and its open offers. */
 interface Market {
   dealt: Dealt[];
   selling: Open[];
   buying: Open[];
 }
 
-/** The figures of every pair of the recording, in the order of `pair`. */
+/** The figures of every pair of the recording, sorted by `pair`. */
 export function bruteForce(recording: Recording, moment: Moment): Figures[] {
   return recording.pairs
     .map((pair) => figuresOf(pair, recording, moment))
@@ -142,7 +142,7 @@ function marketOf(pair: Row, { tokens, offers, trades }: Recording, moment: Mome
         const taken = trades.filter((row) => row["offer_id"] === offer["id"] && isUpToHead(row));
         const [lot, bid] = [units(value(offer, "lot_amt")), units(value(offer, "bid_amt"))];
         const left = lot - sum(taken.map((row) => units(value(row, "lot_amt"))));
-        // The same share of the bid: quotient gives left × bid ÷ lot in units of 10^-36.
+        // The same share of the bid: left × bid ÷ lot.
         const ofBid = lot === 0n ? 0n : quotient(left * bid, lot * ONE)!;
         const [base, quote] = side === sells ? [left, ofBid] : [ofBid, left];
         const price = side === sells ? quotient(bid, lot) : quotient(lot, bid);
@@ -218,7 +218,7 @@ export interface Level {
   offers: number;
 }
 
-/** The book of a pair: so many levels of bids, from the highest down, and of asks, from the lowest up. */
+/** The book of a pair: `depth` levels of bids from the highest down, and of asks from the lowest up. */
 export function bookOf(pair: Row, recording: Recording, moment: Moment, depth: number): Level[] {
   const { selling, buying } = marketOf(pair, recording, moment);
   const levels = (act: Level["act"], offers: Open[]): Level[] => {
@@ -251,7 +251,7 @@ export interface Candle {
   complete: boolean;
 }
 
-/** Which candles are asked for; times in milliseconds. */
+/** The arguments of dex_candles; times in milliseconds. */
 export interface CandlesAsked {
   minutes: number;
   from: number | null;
@@ -260,7 +260,7 @@ export interface CandlesAsked {
   empty: "omit" | "flat";
 }
 
-/** The candles of a pair, by going through every interval from its first trade to the moment. */
+/** The candles of a pair: loops over every interval from the first trade to the moment. */
 export function candlesOf(
   pair: Row,
   recording: Recording,
@@ -314,9 +314,9 @@ const greatest = (values: bigint[]): bigint | null =>
 const ascending = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other));
 const difference = (one: bigint | null, other: bigint | null): bigint | null =>
   one === null || other === null ? null : one - other;
-/** As a chain orders trades, the oldest first. */
+/** Chain order, oldest first. */
 const byBlock = (one: Dealt, other: Dealt): number =>
   one.block - other.block || one.idx - other.idx;
-/** By their times, and of one time as the chain orders them. */
+/** By time, ties in chain order. */
 const byTime = (one: Dealt, other: Dealt): number => one.time - other.time || byBlock(one, other);
 const text = (value: bigint | null): string | null => (value === null ? null : decimal(value));

@@ -1,6 +1,6 @@
-// Starts one PostgreSQL for the whole test run, and builds in it the template that every test
-// database is cloned from. It is the embedded one; TEST_POSTGRES_BIN names the folder of another
-// version's programs instead (/usr/lib/postgresql/15/bin), TEST_POSTGRES_URL a server that runs.
+// Starts one PostgreSQL for the test run, and builds the template that every test database is cloned
+// from. By default this is the embedded PostgreSQL; TEST_POSTGRES_BIN names the programs of another
+// version (/usr/lib/postgresql/15/bin), TEST_POSTGRES_URL a running server.
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ export default async function setUpCluster(): Promise<void> {
   try {
     await buildTemplate(url);
   } catch (error) {
-    // Jest tears down only what was set up.
+    // Jest does not run the teardown after a failed setup.
     await tearDownCluster();
     throw error;
   }
@@ -53,7 +53,7 @@ async function startCluster(): Promise<string> {
     await stopServer(cluster);
     await rm(folder, { recursive: true, force: true });
   };
-  // The server is in a session of its own, so whoever stops the run does not reach it.
+  // The server has its own session, so Ctrl-C does not stop it.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void tearDownCluster().finally(() => process.exit(1)));
   }
@@ -61,7 +61,7 @@ async function startCluster(): Promise<string> {
   await (programs === undefined
     ? initialiseCluster(cluster, password)
     : initialiseOther(cluster, password, join(folder, "password")));
-  // What a crash would lose may be lost: the data is made anew for each run.
+  // Durability is not needed, because each run makes new data.
   const port = await startServer(cluster, {
     fsync: "off",
     synchronous_commit: "off",

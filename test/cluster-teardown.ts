@@ -1,4 +1,4 @@
-// Stops the PostgreSQL of the test run, where it was the run's own.
+// Stops the PostgreSQL that cluster-setup.ts started.
 export default async function tearDownCluster(): Promise<void> {
   const { stopTestCluster } = globalThis as { stopTestCluster?: () => Promise<void> };
   await stopTestCluster?.();

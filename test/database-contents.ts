@@ -1,7 +1,7 @@
-// All rows of all tables of a database, to be compared before and after.
+// Reads all rows of all tables of a database, for comparison before and after.
 import type { Database } from "../db/connect.ts";
 
-/** By table, its rows as text, in the order of that text. Asked as somebody who may read all. */
+/** The rows of each table as sorted text. The connection needs to read all tables. */
 export async function contentsOf(db: Database): Promise<Record<string, string[]>> {
   const { rows: tables } = await db.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name

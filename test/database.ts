@@ -1,30 +1,30 @@
-// The one helper that makes a database: a clone of the migrated template, gone after the file.
+// Makes a test database: a clone of the migrated template.
 import { randomBytes } from "node:crypto";
 import { connect, makePool, urlForDatabase, type Pool, type Role } from "../db/connect.ts";
 import { TEMPLATE } from "./cluster-setup.ts";
 
 export interface TestDatabase {
-  /** Logs in as the superuser. */
+  /** The superuser's URL. */
   url: string;
-  /** Reads as the service does. */
+  /** The service's role. */
   reader: Pool;
-  /** Fills as a loader does. */
+  /** The loader's role. */
   writer: Pool;
-  /** Changes the schema as a migration does. */
+  /** The migrations' role. */
   owner: Pool;
-  /** Takes all data out again, so that tests of one file start empty. */
+  /** Deletes all data. */
   empty(): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** The superuser's URL of the test run's server, on its maintenance database. */
+/** The superuser's URL of the server's maintenance database. */
 export function clusterUrl(): string {
   const url = process.env["TEST_CLUSTER_URL"];
   if (url === undefined) throw new Error("test/cluster-setup.ts has not run");
   return url;
 }
 
-/** Makes a database; from the migrated template, unless told to make a bare one. */
+/** Clones the migrated template, or with `migrated: false` an empty database. */
 export async function makeDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const name = `dex_test_${randomBytes(6).toString("hex")}`;
   const admin = await connect(clusterUrl());

@@ -1,19 +1,18 @@
-// Holds what the service answers over REST to its OpenAPI document: the one check that every helper
-// which asks it makes of every answer.
+// Checks REST responses against the OpenAPI document. Every test helper that sends requests calls it.
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import AjvOf2020 from "ajv/dist/2020.js";
 import { failureName, openapiDocument } from "../rest/openapi/document.ts";
 import { failures } from "../rest/openapi/error-responses.ts";
 
-/** A request, and what it was answered. */
+/** A request and its response. */
 export interface Exchanged {
   method: string;
   /** With its query string. */
   path: string;
   status: number;
-  /** By their names in lower case. */
+  /** Header names are in lower case. */
   headers: Record<string, string>;
-  /** As it is without compression. */
+  /** The uncompressed body. */
   body: string;
 }
 
@@ -27,18 +26,18 @@ interface Document {
   components: Record<string, Record<string, object>>;
 }
 
-/** What OpenAPI leaves to HTTP, and what the document says of all answers in words. */
-const UNTOLD = new Set([
+/** Headers of HTTP itself, and headers that the document describes once in words. */
+const UNDOCUMENTED = new Set([
   ...["connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"],
   ...["content-security-policy", "x-content-type-options", "referrer-policy"],
   "cross-origin-resource-policy",
 ]);
 
-/** What a preflight is told, and so whatever OPTIONS is answered. */
+/** CORS headers, on every response to OPTIONS. */
 const OF_A_PREFLIGHT = /^(vary|access-control-(allow-methods|allow-headers|max-age))$/;
 
-/** The paths that are no REST: the document leaves them out. */
-const OTHERS = /^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs)(?![^/?])/;
+/** Paths outside REST, which the document leaves out. */
+const NOT_REST = /^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs)(?![^/?])/;
 
 class Documented {
   readonly #document = openapiDocument({}) as Document;
@@ -47,7 +46,7 @@ class Documented {
   readonly #templates: [RegExp, string][];
 
   constructor() {
-    // It is not all a schema, and formats have their patterns.
+    // The document is more than a schema, and its formats have patterns.
     this.#ajv = new AjvOf2020.default({ strict: false, validateFormats: false, allErrors: true });
     this.#ajv.addSchema(this.#document, "openapi.json");
     this.#templates = Object.keys(this.#document.paths).map((template) => [
@@ -56,27 +55,28 @@ class Documented {
     ]);
   }
 
-  /** What of this answer is not as the document has it; none where all is. */
+  /** The differences between the response and the document. */
   discrepancies({ method, path, status, headers, body }: Exchanged): string[] {
     const [pathname = ""] = path.split("?", 1);
-    // GET's answers are told, which HEAD's follow from, and all failures.
-    if (OTHERS.test(pathname) || (method === "OPTIONS" && status === 204)) return [];
+    // The document has the responses of GET, which HEAD shares, and all errors.
+    if (NOT_REST.test(pathname) || (method === "OPTIONS" && status === 204)) return [];
     const place = this.#placeOf(method, pathname, status);
-    if (place === undefined) return [`there is no status ${status}`];
+    if (place === undefined) return [`the status ${status} is not documented`];
     const described = this.#at(place) as Described;
     const isEmpty = method === "HEAD" || status === 304;
     return [
       ...this.#wrongHeaders(
         described,
         Object.entries(headers).filter(
-          ([name]) => !UNTOLD.has(name) && !(method === "OPTIONS" && OF_A_PREFLIGHT.test(name)),
+          ([name]) =>
+            !UNDOCUMENTED.has(name) && !(method === "OPTIONS" && OF_A_PREFLIGHT.test(name)),
         ),
       ),
       ...(isEmpty ? [] : this.#wrongBody(place, described, headers, body)),
     ].concat(isEmpty && body !== "" ? ["there is a body"] : []);
   }
 
-  /** The keys that lead to the response in the document. */
+  /** The path of the response in the document. */
   #placeOf(method: string, pathname: string, status: number): string[] | undefined {
     const template = this.#templates.find(([pattern]) => pattern.test(pathname))?.[1];
     const isAsked = method === "GET" || method === "HEAD";
@@ -87,7 +87,7 @@ class Documented {
       if (!("$ref" in response)) return place;
       return (response as { $ref: string }).$ref.split("/").slice(1);
     }
-    // Nothing is there, or not for this method: only failures can be told.
+    // An unknown path or another method: only errors are documented.
     const failure = failures.find((one) => one.status === status);
     if (failure === undefined) return undefined;
     const version = /^\/v1(?![^/])/.test(pathname) ? "v1" : "v2";
@@ -101,14 +101,16 @@ class Documented {
   }
 
   #wrongHeaders({ headers: described = {} }: Described, given: [string, string][]): string[] {
-    const told = new Map(Object.keys(described).map((name) => [name.toLowerCase(), name]));
+    const documentedNames = new Map(
+      Object.keys(described).map((name) => [name.toLowerCase(), name]),
+    );
     const wrong = given.flatMap(([name, value]) => {
-      const known = told.get(name);
-      if (known === undefined) return [`the header ${name} is not told`];
+      const known = documentedNames.get(name);
+      if (known === undefined) return [`the header ${name} is not documented`];
       const isValid: boolean = this.#validator(["components", "headers", known, "schema"])(value);
       return isValid ? [] : [`the header ${name} is ${value}`];
     });
-    const missing = [...told].filter(
+    const missing = [...documentedNames].filter(
       ([name, known]) =>
         (this.#document.components["headers"]![known] as { required: boolean }).required &&
         given.every(([one]) => one !== name),
@@ -148,19 +150,19 @@ class Documented {
 
 let documented: Documented | undefined;
 
-/** What of this answer is not as the document has it; none where all is. */
+/** The differences between the response and the document. */
 export function discrepanciesOf(exchanged: Exchanged): string[] {
   documented ??= new Documented();
   return documented.discrepancies(exchanged);
 }
 
-/** Throws where an answer over REST is not as the document has it. */
+/** Throws if a REST response differs from the document. */
 export function expectDocumented(exchanged: Exchanged): void {
   const discrepancies = discrepanciesOf(exchanged);
   if (discrepancies.length === 0) return;
   const { method, path, status, body } = exchanged;
   throw new Error(
-    `${method} ${path} is answered otherwise than the OpenAPI document says:\n` +
+    `The response to ${method} ${path} differs from the OpenAPI document:\n` +
       `${discrepancies.join("\n")}\n${status} ${body.slice(0, 1000)}`,
   );
 }

@@ -1,4 +1,4 @@
-// The one helper that asks over HTTP and gives what came as it came: header lines, and bytes.
+// Sends HTTP requests, and returns the raw header lines and bytes of the response.
 import type { Agent } from "node:http";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -17,13 +17,13 @@ export interface Asked {
 
 export interface Received {
   status: number;
-  /** Name and value of each header in their order; of `exchange`, but those of the one request. */
+  /** Alternating names and values; `exchange` removes the headers that differ for each request. */
   headers: string[];
   body: Buffer;
 }
 
-/** When it was asked, under which id, and how long it took: never the same for two requests. */
-const OF_THE_REQUEST = new Set(["Date", "X-Request-Id", "Server-Timing"]);
+/** Headers that differ for each request. */
+const REQUEST_HEADERS = new Set(["Date", "X-Request-Id", "Server-Timing"]);
 
 export interface Means {
   agent?: Agent;
@@ -31,8 +31,8 @@ export interface Means {
 }
 
 /**
- * Asks the service at this URL; what REST answers is held to the OpenAPI document. Each request has a
- * connection of its own, unless an agent is given.
+ * Sends a request, and checks a REST response against the OpenAPI document. Each request has its own
+ * connection, unless an agent is given.
  */
 export async function exchange(url: string, asked: Asked, means: Means = {}): Promise<Received> {
   const { headers, ...received } = await exchangeWhole(url, asked, means);
@@ -41,7 +41,7 @@ export async function exchange(url: string, asked: Asked, means: Means = {}): Pr
   ) as Record<string, string>;
   const isCompressed = byName["content-encoding"] === "gzip" && received.body.length > 0;
   const body = isCompressed ? await gunzip(received.body) : received.body;
-  // As it was sent: without `..` and the like.
+  // The path as sent, without `..` segments.
   const { pathname, search } = new URL(asked.path, url);
   expectDocumented({
     method: asked.method ?? "GET",
@@ -52,18 +52,18 @@ export async function exchange(url: string, asked: Asked, means: Means = {}): Pr
   });
   return {
     ...received,
-    headers: headers.filter((_, n) => !OF_THE_REQUEST.has(headers[n - (n % 2)] ?? "")),
+    headers: headers.filter((_, n) => !REQUEST_HEADERS.has(headers[n - (n % 2)] ?? "")),
   };
 }
 
-/** As `exchange`, of whatever answers there: all headers, and no document. */
+/** Like `exchange`, with all headers and without the OpenAPI check. */
 export function exchangeWhole(
   url: string,
   { method = "GET", path, headers = {}, body }: Asked,
   { agent, signal }: Means = {},
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
-    const asking = request(new URL(path, url), {
+    const outgoing = request(new URL(path, url), {
       method,
       headers: {
         ...headers,
@@ -72,8 +72,8 @@ export function exchangeWhole(
       agent: agent ?? false,
       ...(signal ? { signal } : {}),
     });
-    asking.on("error", reject);
-    asking.on("response", (response) => {
+    outgoing.on("error", reject);
+    outgoing.on("response", (response) => {
       buffer(response).then((bytes) => {
         resolve({
           status: response.statusCode ?? 0,
@@ -82,7 +82,7 @@ export function exchangeWhole(
         });
       }, reject);
     });
-    asking.end(body);
+    outgoing.end(body);
   });
 }
 

@@ -1,4 +1,4 @@
-// What PostgreSQL does for a query: which rows it reads, and by which index.
+// Reads from PostgreSQL's plan how many rows a statement reads, and with which indexes.
 import type { Pool, PooledClient } from "../db/connect.ts";
 
 export interface Statement {
@@ -18,18 +18,14 @@ interface PlanNode {
 }
 
 export interface Explained {
-  /** How many rows of the table were read, those thrown away included. */
+  /** The number of rows of the table that were read, including filtered rows. */
   rowsRead: number;
-  /** The indexes that were used. */
   indexes: string[];
-  /** Whether the table was read from end to end. */
+  /** Whether the plan has a sequential scan of the table. */
   wholeTable: boolean;
 }
 
-/**
- * Runs the statement, prepared as the service has it and on a connection with the service's settings,
- * and tells what it read of the table.
- */
+/** Runs the statement as `explainPrepared` does, and summarizes the reads of a table. */
 export async function explain(
   pool: Pool,
   { text, values = [] }: Statement,
@@ -44,8 +40,8 @@ export async function explain(
 }
 
 /**
- * What `explain` says with these options, a row each, of the statement prepared as the service has
- * it and on a connection with the service's settings.
+ * Returns the rows of `explain` with these options for the prepared statement, on a connection with the
+ * service's settings.
  */
 export async function explainPrepared<Row>(
   pool: Pool,
@@ -69,12 +65,12 @@ export async function explainPrepared<Row>(
   }
 }
 
-/** How many rows of each table a statement reads, also where functions do, which `explain` does not see. */
+/** The number of rows that a statement reads of each table, also inside functions, unlike `explain`. */
 export async function rowsRead(pool: Pool, text: string): Promise<Partial<Record<string, number>>> {
   const client = await pool.connect();
   try {
     await client.query("begin");
-    // PostgreSQL counts what the connection did before as well, until it has told the others of it.
+    // The counters include earlier statements that the connection has not reported yet.
     const before = await countRead(client);
     await client.query(text);
     const after = await countRead(client);
@@ -97,11 +93,11 @@ async function countRead(client: PooledClient): Promise<Record<string, number>> 
   return Object.fromEntries(rows.map(({ table, read }) => [table, read]));
 }
 
-/** A value as the driver would send it; the service's statements have no others. */
+/** Formats a value as the driver does, for the types that the service's statements use. */
 function asText(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  throw new Error(`a value that this cannot quote: ${JSON.stringify(value)}`);
+  throw new Error(`cannot quote the value ${JSON.stringify(value)}`);
 }
 
 function summary(plan: PlanNode, table: string): Explained {

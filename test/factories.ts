@@ -1,15 +1,15 @@
-// Tokens, pairs, offers and trades with plain defaults: a test shows only what matters to it.
+// Factories of tokens, pairs, offers and trades with defaults: a test shows only the values it needs.
 import { createHash } from "node:crypto";
 import type { Database } from "../db/connect.ts";
 
-/** The time of block 0; the block of a time is its whole seconds since then. */
+/** The time of block 0; a block's number is its time in whole seconds since then. */
 export const GENESIS = Date.parse("2026-01-01T00:00:00Z");
 
-/** A 20-byte address made of a name, the same each time. It is not checksummed. */
+/** A 20-byte address derived from a name, without a checksum. */
 export const anAddress = (name: string): string =>
   `0x${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
 
-/** A 32-byte hash made of a name, the same each time. */
+/** A 32-byte hash derived from a name. */
 export const aHash = (name: string): string =>
   `0x${createHash("sha256").update(name).digest("hex")}`;
 
@@ -17,10 +17,10 @@ export const WETH = anAddress("WETH");
 export const DAI = anAddress("DAI");
 export const MKR = anAddress("MKR");
 
-/** ISO time of so many hours after genesis. */
+/** The ISO time n hours after genesis. */
 export const hours = (n: number): string => new Date(GENESIS + n * 3_600_000).toISOString();
 
-/** The block of so many hours after genesis: one block a second. */
+/** The block n hours after genesis: one block a second. */
 export const blockAt = (n: number): number => Math.round(n * 3600);
 
 export interface TradeRow {
@@ -42,9 +42,8 @@ export interface TradeRow {
 let made = 0;
 
 /**
- * A trade in WETH/DAI one hour after genesis, in which the maker sells 1 WETH for 100 DAI.
- * `hour` sets both block and time; `side: "buy"` has the maker buy base instead; `base` and
- * `quote` are its amounts.
+ * A trade in WETH/DAI one hour after genesis: the maker sells 1 WETH for 100 DAI. `hour` sets block and
+ * time; with `side: "buy"` the maker buys base; `base` and `quote` are the amounts.
  */
 export function aTrade({
   hour = 1,
@@ -87,12 +86,12 @@ export type OfferRow = Omit<TradeRow, "id" | "offer_id" | "taker" | "idx"> & {
   filled: boolean;
 };
 
-/** An offer in WETH/DAI at genesis that sells 10 WETH for 1000 DAI; the same knobs as `aTrade`. */
+/** An offer in WETH/DAI at genesis that sells 10 WETH for 1000 DAI; the same options as `aTrade`. */
 export function anOffer({
   id = (made += 1),
   killed = 0,
   filled = false,
-  ...knobs
+  ...options
 }: Parameters<typeof aTrade>[0] &
   Partial<Pick<OfferRow, "killed" | "filled">> & { id?: number } = {}): OfferRow {
   const {
@@ -104,16 +103,16 @@ export function anOffer({
     hour: 0,
     base: "10",
     quote: "1000",
-    ...knobs,
+    ...options,
   });
   return { ...row, id, killed, filled };
 }
 
-/** What is written of an exchange: rows with their blocks, and how far the head is to be. */
+/** Rows to write, and the head after them. */
 export interface Written {
   offers?: readonly OfferRow[];
   trades?: readonly TradeRow[];
-  /** Hours after genesis: the head is the block of this moment, whether or not it has rows. */
+  /** In hours after genesis; the head block may have no rows. */
   head?: number;
 }
 
@@ -127,8 +126,8 @@ interface Block {
 const timeOf = (block: number): string => new Date(GENESIS + block * 1000).toISOString();
 
 /**
- * Writes rows as an indexer does, block by block in their order; an offer's `killed` is a cancellation in
- * that block. A block of one second has the time of its rows, or else its own.
+ * Writes rows block by block, as an indexer does; an offer's `killed` is a cancellation in that block. A
+ * block has the time of its rows, or without rows the time of its number.
  */
 export async function write(
   db: Database,
@@ -157,7 +156,7 @@ export async function write(
   }
 }
 
-/** Writes the block of so many hours after genesis, without rows: the head is there. */
+/** Writes an empty block at this hour after genesis: the new head. */
 export const setHead = (db: Database, hour: number): Promise<void> => write(db, { head: hour });
 
 export interface TokenRow {
@@ -167,7 +166,7 @@ export interface TokenRow {
   name?: string | null;
 }
 
-/** Registers tokens, with 18 decimals unless told otherwise. */
+/** Registers tokens, by default with 18 decimals. */
 export async function registerTokens(db: Database, ...tokens: TokenRow[]): Promise<void> {
   for (const { address, symbol, decimals = 18, name = null } of tokens) {
     await db.query("select ingest.register_token($1, $2, $3, $4)", [
@@ -179,7 +178,7 @@ export async function registerTokens(db: Database, ...tokens: TokenRow[]): Promi
   }
 }
 
-/** Registers the market of two registered tokens, by their addresses. */
+/** Registers the pair of two registered tokens, by their addresses. */
 export async function registerPair(
   db: Database,
   base: string,

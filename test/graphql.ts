@@ -1,7 +1,7 @@
-// The one helper that asks a running GraphQL endpoint, as a client would.
+// Sends GraphQL queries to the service.
 import type { TestApp } from "./app.ts";
 
-/** A page of trades, with whatever was asked of it. */
+/** A page of trades. */
 export interface TradesPage {
   totalCount: number;
   nodes: Record<string, unknown>[];
@@ -14,7 +14,7 @@ export interface TradesPage {
   };
 }
 
-/** What most queries of the tests ask for; others say what they expect. */
+/** The data of most queries in the tests. */
 export interface Trades {
   allDexTrades: TradesPage;
 }
@@ -25,7 +25,7 @@ export interface Answer<T> {
   errors?: { message: string; path?: (string | number)[]; extensions?: Record<string, unknown> }[];
 }
 
-/** Posts a query and gives the whole answer. */
+/** Posts a query and returns the response. */
 export async function ask<T = Trades>(
   app: TestApp,
   query: string,
@@ -38,7 +38,7 @@ export async function ask<T = Trades>(
   return { status: response.status, ...(response.body as Omit<Answer<T>, "status">) };
 }
 
-/** Posts a query that must not fail, and gives its data. */
+/** Posts a query and returns its data; throws on errors. */
 export async function dataOf<T = Trades>(
   app: TestApp,
   query: string,
@@ -46,11 +46,11 @@ export async function dataOf<T = Trades>(
 ): Promise<T> {
   const { data, errors } = await ask<T>(app, query, variables);
   if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join("\n"));
-  if (data == null) throw new Error("there is neither data nor an error");
+  if (data == null) throw new Error("the response has neither data nor errors");
   return data;
 }
 
-/** Posts a query that must fail, and gives the messages of its errors. */
+/** Posts a query and returns its error messages. */
 export async function errorsOf(
   app: TestApp,
   query: string,

@@ -1,8 +1,8 @@
-// Random histories of an exchange, and the check that the views tell of them what a computation the
-// long way tells. Everything a writer can do is in them: blocks of many trades, exactly on the edges of
-// windows or hours apart, with equal times, of chains with hashes and without; offers taken, taken beyond
-// their lot, cancelled and closed; blocks taken back and others written in their place; many blocks at
-// once; tokens and pairs registered after their trades, renamed, flipped; and writes that are refused.
+// Plays random histories of an exchange, and compares the views with brute-force.ts. The histories have
+// everything that a writer can do: blocks exactly on the edges of windows or hours apart, with equal
+// times, with and without hashes; offers taken, taken beyond their lot, cancelled and closed; blocks
+// removed and replaced; many blocks at once; tokens and pairs registered after their trades, renamed and
+// flipped; and invalid writes.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
@@ -39,9 +39,9 @@ interface OfferStep extends TradeStep {
 }
 
 interface BlockStep {
-  /** How much later than the block before, in seconds. */
+  /** Seconds after the previous block. */
   after: number;
-  /** How many blocks higher. */
+  /** Added to the number of the previous block. */
   higher: number;
   hash: boolean;
   trades: TradeStep[];
@@ -59,7 +59,7 @@ type Step =
   | { do: "rebuild" }
   | { do: "ask"; asked: Asked };
 
-/** A question about the first pair's book and candles; times in seconds before the head. */
+/** Arguments of the first pair's book and candles; times in seconds before the head. */
 interface Asked {
   depth: number;
   minutes: keyof typeof INTERVALS;
@@ -73,7 +73,7 @@ const INTERVALS = { 1: "1m", 5: "5m", 15: "15m", 30: "30m", 60: "1h", 240: "4h",
 
 export type History = Step[];
 
-/** What brings a later block exactly to the edges of windows, minutes and hours, or just off them. */
+/** Seconds that place a block exactly at, or just off, the edges of windows, minutes and hours. */
 const seconds = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 1, 12, 59, 60) },
   fc.constantFrom(0.000001, 0.5, 61, 1800, 3599, 3600, 3601),
@@ -88,7 +88,7 @@ const amount = fc.oneof(
   fc.constantFrom("0.000000000000000001", "0.333333333333333333", "100000000000000000000.5"),
 );
 
-/** Most happens in the pair that is registered from the start. */
+/** Pair 0 is registered from the start, and has most trades. */
 const pairIndex = fc.constantFrom(0, 0, 0, 1, 2);
 
 const trade = fc.record<TradeStep>({
@@ -96,7 +96,7 @@ const trade = fc.record<TradeStep>({
   sells: fc.boolean(),
   base: amount,
   quote: amount,
-  // Offers from 7 on are not made before they are taken, and mostly never.
+  // Offers from 7 on are taken before they are made, and mostly are never made.
   offer: fc.constantFrom(1, 2, 3, 4, 7, 8),
 });
 
@@ -179,8 +179,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * A history of up to 14 steps. The figures are compared after each step; book and candles where they are
- * asked for, and twice at the end.
+ * A history of up to 14 steps. Figures are compared after each step, book and candles in each step "ask"
+ * and twice at the end.
  */
 export const history: fc.Arbitrary<History> = fc
   .tuple(fc.array(step, { minLength: 2, maxLength: 14 }), asked, asked)
@@ -189,11 +189,10 @@ export const history: fc.Arbitrary<History> = fc
     ...questions.map((one) => ({ do: "ask" as const, asked: one })),
   ]);
 
-/** A block as it is written. */
 interface Block {
   number: number;
   time: number;
-  /** Microseconds behind `time`, which is in milliseconds. */
+  /** Microseconds after `time`, which is in milliseconds. */
   micros: number;
   hash: string | null;
   parent: string | null;
@@ -202,7 +201,7 @@ interface Block {
   killed: number[];
 }
 
-/** The exchange as the test knows it. */
+/** The state that the database should have. */
 class Exchange {
   readonly recording: Recording = { tokens: [], pairs: [], offers: [], trades: [] };
   blocks: Block[] = [];
@@ -231,7 +230,7 @@ class Exchange {
     };
   }
 
-  /** The block that follows on the last one of these: what cannot be in it is left out. */
+  /** Makes the block after `before`, without the offers and cancellations that would be invalid. */
   next(step: BlockStep, before: Block | undefined, earlier: Block[] = []): Block {
     const number = (before?.number ?? 100) + step.higher;
     const time =
@@ -265,9 +264,9 @@ class Exchange {
     };
   }
 
-  /** The rows of the blocks that stand, as a loader's files have them. */
+  /** Records the rows of these blocks as in the loader's files. */
   record(all: Block[]): void {
-    // As documented: blocks without rows go once they are more than 1,000 behind the head.
+    // The database removes empty blocks more than 1,000 behind the head.
     const oldest = (all.at(-1)?.number ?? 0) - 1000;
     const blocks = all.filter(
       ({ number, offers, trades, killed }) =>
@@ -308,9 +307,8 @@ const REFUSALS = {
 };
 
 /**
- * Plays the history in a transaction that is rolled back, and throws where a figure of the views
- * differs from the computation in any digit, or what is kept from what it follows from. Resolves to how
- * many times all figures were compared.
+ * Plays the history in a transaction that is rolled back. Throws if any digit of a view's figure differs
+ * from brute-force.ts, or if a derived table is inconsistent. Returns the number of comparisons.
  */
 export async function playAndCompare(client: Client, steps: History): Promise<number> {
   await client.query("begin");
@@ -338,7 +336,7 @@ export async function playAndCompare(client: Client, steps: History): Promise<nu
   }
 }
 
-/** Runs a write that the database may refuse, and says whether it did. */
+/** Runs a write, and returns whether the database refused it. */
 async function isRefused(client: Client, write: () => Promise<unknown>): Promise<boolean> {
   await client.query("savepoint written");
   try {
@@ -354,7 +352,7 @@ async function isRefused(client: Client, write: () => Promise<unknown>): Promise
 const symbolOf = ({ tokens }: Recording, address: string): string | undefined =>
   tokens.find((token) => token["address"] === address)?.["symbol"];
 
-/** Names the pairs by their tokens as these are now, or says that two would have one name. */
+/** Names the pairs by the present symbols; returns false if a name is missing or duplicate. */
 function namePairs(recording: Recording): boolean {
   const named = recording.pairs.map((pair) => ({
     ...pair,
@@ -498,7 +496,7 @@ async function play(
       if (head === undefined) return;
       const wrong = REFUSALS[next.how](exchange.next(next.block, head), head);
       if (!(await isRefused(client, () => writeBlock(client, wrong)))) {
-        throw new Error(`a block was written that is ${next.how}: ${JSON.stringify(wrong)}`);
+        throw new Error(`an invalid block was written (${next.how}): ${JSON.stringify(wrong)}`);
       }
       return;
     }
@@ -509,7 +507,7 @@ async function play(
 
 async function compare(client: Client, exchange: Exchange): Promise<void> {
   const { rows } = await client.query<Figures>({
-    // Planning these views takes longer than reading them.
+    // Prepared, because planning these views takes longer than reading them.
     name: "compare_figures",
     text: `
       select
@@ -555,7 +553,6 @@ async function compare(client: Client, exchange: Exchange): Promise<void> {
   if (rows.length !== expected.length) throw new Error(`there are ${rows.length} markets`);
 }
 
-/** Compares the first pair's book and candles. */
 async function compareAnswers(
   client: Client,
   exchange: Exchange,
@@ -590,9 +587,9 @@ async function compareAnswers(
   );
 }
 
-function expectSame(what: string, found: unknown[], right: unknown[]): void {
+function expectSame(name: string, found: unknown[], right: unknown[]): void {
   if (isDeepStrictEqual(found, right)) return;
   throw new Error(
-    `the ${what} is\n${JSON.stringify(found)}\nand should be\n${JSON.stringify(right)}`,
+    `the ${name} is\n${JSON.stringify(found)}\nand should be\n${JSON.stringify(right)}`,
   );
 }

@@ -1,21 +1,21 @@
-// The recorded week of the Kovan test network, where it lies beside the repository.
+// The recorded week of the Kovan test network, if it is beside the repository.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Recording, Row } from "./brute-force.ts";
 
 export const KOVAN = join(process.cwd(), "../shared/data/kovan-2018-06");
 
-/** `describe`, or where the recording is absent `describe.skip`, with a word about it. */
+/** `describe`, or without the recording `describe.skip` and a warning. */
 export function describeKovan(name: string, tests: () => void): void {
   if (existsSync(join(KOVAN, "trades.csv"))) {
     describe(name, tests);
     return;
   }
-  console.warn(`Skipped, since ${KOVAN} is not there: ${name}`);
+  console.warn(`Skipped, because ${KOVAN} does not exist: ${name}`);
   describe.skip(name, tests);
 }
 
-/** Its rows, each by the names of the header. */
+/** The rows of the recording, with the header's names as keys. */
 export function kovanRecording(): Recording {
   const read = (file: string): Row[] => {
     const [header = "", ...lines] = readFileSync(join(KOVAN, file), "utf8").trim().split(/\r?\n/);

@@ -1,9 +1,9 @@
-// A committed migration after all that there are, as the next release brings it.
+// Adds a committed migration after the present ones, as the next release would.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { calculateHash } from "graphile-migrate/dist/hash.js";
 import { join } from "node:path";
 
-/** Writes it to a copy of db/migrations/, and resolves to its file name. */
+/** Writes to a copy of db/migrations/, and returns the file name. */
 export async function commitLater(migrations: string, body: string): Promise<string> {
   const folder = join(migrations, "committed");
   const last = (await readdir(folder)).sort().at(-1)!;

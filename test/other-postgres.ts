@@ -1,4 +1,4 @@
-// A cluster of another PostgreSQL's programs, which are in a folder: /usr/lib/postgresql/15/bin.
+// Makes a cluster with the programs of another PostgreSQL version, as in /usr/lib/postgresql/15/bin.
 import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { serverAccount } from "../db/embedded/account.ts";
@@ -6,7 +6,6 @@ import { SUPERUSER, type Cluster } from "../db/embedded/cluster.ts";
 import { writePrivate } from "../db/embedded/private-file.ts";
 import { run } from "../db/embedded/run.ts";
 
-/** The cluster of another PostgreSQL's programs. */
 export async function openOther(dataDir: string, programs: string): Promise<Cluster> {
   const account = await serverAccount(dataDir);
   if (account !== undefined) {
@@ -21,7 +20,7 @@ export async function openOther(dataDir: string, programs: string): Promise<Clus
   return { dataDir, account, binaries };
 }
 
-/** Without the locale of PostgreSQL itself, which 15 and 16 do not have. */
+/** PostgreSQL 15 and 16 do not have the built-in locale provider. */
 export async function initialiseOther(
   cluster: Cluster,
   password: string,

@@ -1,4 +1,4 @@
-// The same figures by SQL, by REST v1 and v2, and by GraphQL.
+// SQL, REST v1 and v2 and GraphQL return the same figures.
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import {
@@ -18,7 +18,7 @@ let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  // A third market that never traded.
+  // A third market without trades.
   await registerPair(database.writer, MKR, DAI, false);
   await write(database.writer, {
     trades: [
@@ -54,7 +54,7 @@ afterAll(async () => {
 
 type Figures = Record<string, string | number | boolean | null>;
 
-/** As REST writes a decimal: plain, without trailing zeros, "0" where there is none. */
+/** Formats a decimal as REST does: without trailing zeros, "0" for null. */
 const plain = (value: string | number | boolean | null): string | number | boolean =>
   typeof value === "string" && /^-?\d+\.\d+$/.test(value)
     ? value.replace(/\.?0+$/, "")
@@ -72,7 +72,7 @@ async function sqlRows(text: string): Promise<Figures[]> {
   return (await database.reader.query<Figures>(text)).rows;
 }
 
-it("the figures are those of the trades, by SQL", async () => {
+it("SQL computes the figures of the trades", async () => {
   const [mkr, weth] = await sqlRows("select * from dex_market where active order by pair");
   expect(weth).toEqual({
     pair: "WETH/DAI",
@@ -98,7 +98,7 @@ it("the figures are those of the trades, by SQL", async () => {
   });
 });
 
-it("markets, prices, volumes and summaries are the same by SQL, REST v1 and v2, and GraphQL", async () => {
+it("SQL, REST v1 and v2 and GraphQL return the same markets, prices, volumes and summaries", async () => {
   const markets = await sqlRows("select * from dex_market");
   const prices = await sqlRows("select * from dex_price");
   const volumes = await sqlRows("select * from dex_volume");
@@ -163,7 +163,7 @@ it("markets, prices, volumes and summaries are the same by SQL, REST v1 and v2, 
   }
 });
 
-it("a trade is the same by SQL, REST v2 and GraphQL", async () => {
+it("REST v2 and GraphQL return the same trades", async () => {
   const rest = (await app.request.get("/v2/trades/weth/dai").expect(200)).body as {
     data: { id: number; price: string; volume: string; time: string }[];
   };
@@ -184,7 +184,7 @@ it("a trade is the same by SQL, REST v2 and GraphQL", async () => {
   ).toEqual(rest.data);
 });
 
-it("the head's time is the same everywhere", async () => {
+it("all interfaces return the same head time", async () => {
   const { dexHead } = await dataOf<{ dexHead: { time: string } }>(app, "{ dexHead { time } }");
   const head = Date.parse("2026-01-02T06:00:00Z");
   expect(Date.parse(dexHead.time)).toBe(head);

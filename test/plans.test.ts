@@ -1,5 +1,5 @@
-// On 200,000 trades: what clients ask is answered by an index that reads about the page, not the
-// history. The statements are those that the service really sends.
+// With 200,000 trades, the statements that the service sends use an index and read about a page of rows,
+// not the whole history.
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import { explain, rowsRead, type Explained, type Statement } from "./explain.ts";
@@ -14,8 +14,8 @@ let database: TestDatabase;
 let app: TestApp;
 const sent: Statement[] = [];
 
-// A third of all trades are in WETHDAI, the rest in 20 pairs of tokens of no market; three to a block of
-// 12 seconds, by 500 takers and 100 makers. An offer has four trades.
+// A third of the trades are in WETHDAI, the others in 20 unregistered pairs. Blocks of 12 seconds have
+// three trades each, of 500 takers and 100 makers. An offer has four trades.
 const FILL = `
   insert into dex_block (number, time, first_trade, has_rows)
   select
@@ -73,14 +73,14 @@ const FILL = `
 `;
 
 const STATES = {
-  // All pages are known to be visible, so that an index may be read without its table.
+  // The visibility map is set, so that PostgreSQL can use index-only scans.
   analyzed: "vacuum analyze",
   "never analyzed": ["dex_block", "dex_offer", "dex_trade"]
     .map((table) => `alter table ${table} set (autovacuum_enabled = false)`)
     .join(";\n"),
 };
 
-/** What the statements sent by this did to read the table. */
+/** Explains the one statement that `act` sends for the table. */
 async function explained(act: () => Promise<unknown>, table = "dex_trade"): Promise<Explained> {
   sent.length = 0;
   await act();
@@ -92,7 +92,7 @@ async function explained(act: () => Promise<unknown>, table = "dex_trade"): Prom
 const pageOf = (args: string): Promise<Explained> =>
   explained(() => dataOf(app, `{ allDexTrades(first: ${PAGE}${args}) { nodes { id price tx } } }`));
 
-/** Reads no more than the page and the few rows beside it in its last block. */
+/** The plan reads the page and at most as many rows beside it, by an index. */
 function expectPageOnly({ rowsRead, wholeTable, indexes }: Explained): void {
   expect(indexes).not.toHaveLength(0);
   expect(wholeTable).toBe(false);
@@ -130,21 +130,21 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   });
 
   it.each([
-    ["the newest of all", ", orderBy: BLOCK_DESC"],
-    ["the newest of all by time", ", orderBy: [TIME_DESC, IDX_DESC]"],
-    ["the newest by id", ", orderBy: PRIMARY_KEY_DESC"],
+    ["the newest trades", ", orderBy: BLOCK_DESC"],
+    ["the newest trades by time", ", orderBy: [TIME_DESC, IDX_DESC]"],
+    ["the newest trades by id", ", orderBy: PRIMARY_KEY_DESC"],
     ["a page by market", ', condition: { market: "WETHDAI" }, orderBy: BLOCK_DESC'],
-    ["a page by market in order of time", ', condition: { market: "WETHDAI" }, orderBy: TIME_DESC'],
+    ["a page by market ordered by time", ', condition: { market: "WETHDAI" }, orderBy: TIME_DESC'],
     [
       "a page by market and taker",
       `, condition: { market: "WETHDAI", taker: "${taker}" }, orderBy: BLOCK_DESC`,
     ],
     ["a page by taker", `, condition: { taker: "${taker}" }, orderBy: BLOCK_DESC`],
     ["a page by maker", `, condition: { maker: "${taker}" }, orderBy: BLOCK_DESC`],
-    ["a page by maker in order of time", `, condition: { maker: "${taker}" }, orderBy: TIME_ASC`],
+    ["a page by maker ordered by time", `, condition: { maker: "${taker}" }, orderBy: TIME_ASC`],
     ["a page by offer", ", condition: { offerId: 7 }, orderBy: BLOCK_DESC"],
     ["a filter by market", ', filter: { market: { equalTo: "WETHDAI" } }, orderBy: BLOCK_DESC'],
-  ])("%s reads the page", async (_name, args) => {
+  ])("%s reads only the page", async (_name, args) => {
     expectPageOnly(await pageOf(args));
   });
 
@@ -155,13 +155,13 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   ];
 
   it.each(SERVED.flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]))(
-    "the order %s is read from an index, the first page and the next by cursor",
+    "the order %s reads only the page from an index, at the start and after a cursor",
     async (served) => {
       const [columns, direction] = served.split("|");
       const order = columns!.split(" ").map((column) => `${column}_${direction!}`);
       const orderBy = `, orderBy: [${order.join(", ")}]`;
       expectPageOnly(await pageOf(orderBy));
-      // Deep in the set: the cursor of the row at half of it.
+      // The cursor of the row in the middle of the set.
       const { allDexTrades } = await dataOf(
         app,
         `{ allDexTrades(first: 1, offset: ${TRADES / 2}${orderBy}) { pageInfo { endCursor } } }`,
@@ -174,7 +174,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
   { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
 ]`;
-  /** The tokens of one trade in 30, of no market. */
+  /** An unregistered pair with one trade in 30. */
   const RARE_EITHER_WAY = `or: [
   { lotGem: { equalTo: "${address(7)}" }, bidGem: { equalTo: "${address(27)}" } }
   { lotGem: { equalTo: "${address(27)}" }, bidGem: { equalTo: "${address(7)}" } }
@@ -183,13 +183,13 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   describe.each([
     ["of a market", TOKENS_EITHER_WAY],
     ["of no market", RARE_EITHER_WAY],
-  ])("both tokens %s either way", (_whose, either) => {
+  ])("an unordered pair of tokens %s", (_market, either) => {
     it.each(
       ["ID", "BLOCK", "TIME", "BLOCK IDX", "TIME IDX"].flatMap((columns) => [
         `${columns}|ASC`,
         `${columns}|DESC`,
       ]),
-    )("read the page in the order %s", async (order) => {
+    )("reads only the page in the order %s", async (order) => {
       const [columns, direction] = order.split("|");
       const orderBy = columns!.split(" ").map((column) => `${column}_${direction!}`);
       expectPageOnly(await pageOf(`, orderBy: [${orderBy.join(", ")}], filter: { ${either} }`));
@@ -206,26 +206,26 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
     ["a range of time", `filter: { ${DAYS} }`],
     ["a range of time of a market", `condition: { market: "WETHDAI" }, filter: { ${DAYS} }`],
     ["a range of time of a taker", `condition: { taker: "${taker}" }, filter: { ${DAYS} }`],
-    ["a range of time, within an or", `filter: { or: [{ ${DAYS} }] }`],
+    ["a range of time inside an or", `filter: { or: [{ ${DAYS} }] }`],
     ["a range of blocks", "filter: { block: { greaterThan: 20000, lessThanOrEqualTo: 40000 } }"],
     [
       "a range of blocks of a market",
       'condition: { market: "WETHDAI" }, filter: { block: { greaterThanOrEqualTo: 20000, lessThan: 40000 } }',
     ],
-    ["what is before a moment", 'filter: { time: { lessThan: "2026-01-03T00:00:00Z" } }'],
+    ["rows before a time", 'filter: { time: { lessThan: "2026-01-03T00:00:00Z" } }'],
     [
-      "what is before a moment, of a market",
+      "rows of a market before a time",
       'filter: { market: { equalTo: "WETHDAI" }, time: { lessThanOrEqualTo: "2026-01-03T00:00:00Z" } }',
     ],
-    ["what is from a block on", "filter: { block: { greaterThanOrEqualTo: 40000 } }"],
+    ["rows from a block on", "filter: { block: { greaterThanOrEqualTo: 40000 } }"],
     ["a block", "condition: { block: 40000 }"],
-    ["a moment", 'condition: { time: "2026-01-03T00:00:00Z" }'],
-    ["blocks side by side", "filter: { block: { in: [40001, 40000, 40002] } }"],
-    ["both tokens either way in a range of time", `filter: { ${DAYS}, ${TOKENS_EITHER_WAY} }`],
+    ["a time", 'condition: { time: "2026-01-03T00:00:00Z" }'],
+    ["a list of adjacent blocks", "filter: { block: { in: [40001, 40000, 40002] } }"],
+    ["an unordered pair of tokens in a range of time", `filter: { ${DAYS}, ${TOKENS_EITHER_WAY} }`],
     ["no market", "condition: { market: null }"],
-    ["no market, by a filter", "filter: { market: { isNull: true } }"],
+    ["no market with a filter", "filter: { market: { isNull: true } }"],
     ["a list of one market", 'filter: { market: { in: ["WETHDAI"] } }'],
-  ])("%s reads the page, in the order of blocks and of time, both ways", async (_name, args) => {
+  ])("%s reads only the page, ordered by block or time in both directions", async (_name, args) => {
     for (const orderBy of ["BLOCK_ASC", "BLOCK_DESC", "TIME_ASC", "[TIME_DESC, IDX_DESC]"]) {
       expectPageOnly(await pageOf(`, orderBy: ${orderBy}, ${args}`));
     }
@@ -235,7 +235,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
     ["filter", `filter: { ${ONE_WAY} }`],
     ["condition", `condition: { lotGem: "${WETH}", bidGem: "${DAI}" }`],
   ])(
-    "one direction of two tokens reads at most what the other has beside it, by %s",
+    "an ordered pair of tokens reads at most the rows of both orders, with a %s",
     async (_name, args) => {
       for (const orderBy of ["BLOCK_DESC", "TIME_ASC"]) {
         expectPageOnly(await pageOf(`, orderBy: ${orderBy}, ${args}`));
@@ -244,15 +244,15 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   );
 
   it.each([
-    ["both tokens either way", TOKENS_EITHER_WAY],
-    ["one direction of two tokens", ONE_WAY],
-  ])("%s in a range of time read at most the range", async (_name, tokens) => {
+    ["an unordered pair of tokens", TOKENS_EITHER_WAY],
+    ["an ordered pair of tokens", ONE_WAY],
+  ])("%s in a range of time reads at most the range", async (_name, tokens) => {
     const { rowsRead, wholeTable, indexes } = await pageOf(
       `, orderBy: BLOCK_DESC, filter: { ${HOURS} ${tokens} }`,
     );
     expect(indexes).not.toHaveLength(0);
     expect(wholeTable).toBe(false);
-    // 6 hours are 1,800 blocks of 12 seconds, with one trade each between these.
+    // 6 hours are 1,800 blocks of 12 seconds, each with one trade of this pair.
     expect(rowsRead).toBeLessThanOrEqual(1800);
   });
 
@@ -269,7 +269,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
         ...["MARKET BLOCK", "MARKET TIME", "MAKER BLOCK", "MAKER TIME"],
       ].flatMap((columns) => [`${columns}|ASC`, `${columns}|DESC`]),
     )(
-      "in the order %s are read from an index, the first page and the next by cursor",
+      "in the order %s read only the page from an index, at the start and after a cursor",
       async (order) => {
         const [columns, direction] = order.split("|");
         const names = columns!.split(" ").map((column) => `${column}_${direction!}`);
@@ -283,7 +283,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       },
     );
 
-    // A maker has 500 of 50,000 offers, of which 6 of 9.26 days and 40,000 of 66,667 blocks are so many.
+    // A maker has 500 of 50,000 offers; the ranges are 6 of 9.26 days and 40,000 of 66,667 blocks.
     it.each([
       ["a range of time", DAYS, 324],
       ["a range of blocks", "block: { lessThan: 40000 }", 300],
@@ -301,9 +301,9 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       ["a maker", `condition: { maker: "${taker}" }`],
       ["a range of time", `filter: { ${DAYS} }`],
       ["a market in a range of time", `condition: { market: "WETHDAI" }, filter: { ${DAYS} }`],
-      ["two tokens either way", `filter: { ${TOKENS_EITHER_WAY} }`],
-      ["two tokens one way", `filter: { ${ONE_WAY} }`],
-    ])("of %s read the page, in the order of blocks and of time", async (_name, args) => {
+      ["an unordered pair of tokens", `filter: { ${TOKENS_EITHER_WAY} }`],
+      ["an ordered pair of tokens", `filter: { ${ONE_WAY} }`],
+    ])("of %s read only the page, ordered by block or time", async (_name, args) => {
       for (const orderBy of ["BLOCK_ASC", "BLOCK_DESC", "TIME_ASC", "TIME_DESC"]) {
         expectPageOnly(await offersOf(`orderBy: ${orderBy}, ${args}`));
       }
@@ -312,7 +312,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
 
   const NEWER = 30;
 
-  /** Writes a block of trades of the taker, an hour behind the head. */
+  /** Writes a block of trades of the taker, one hour after the head. */
   async function addNewer(): Promise<void> {
     const { rows } = await database.writer.query<{ block: number; time: string }>(
       "select block + 1 as block, (time + interval '1 hour')::text as time from dex_head",
@@ -323,8 +323,8 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
     await write(database.writer, { trades });
   }
 
-  /** Beside what is counted, a count looks for the trades it goes on from, twice, and for the one it ends at. */
-  const BESIDE = 2 * 3 + 1;
+  /** A count also reads up to three checkpoints, twice, and the newest trade. */
+  const CHECKPOINT_ROWS = 2 * 3 + 1;
 
   async function countingRead(): Promise<Explained> {
     const counting = sent.filter(({ text }) => text.includes("count(*)"));
@@ -345,7 +345,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       `market = 'WETHDAI' and taker = '${taker}'`,
     ],
     [
-      "both tokens either way",
+      "an unordered pair of tokens",
       `filter: { ${TOKENS_EITHER_WAY} }`,
       `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
     ],
@@ -355,7 +355,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       "market = 'WETHDAI' and time < '2026-01-05'",
     ],
   ])(
-    "a page with totalCount of %s, asked again, reads only newer trades",
+    "a repeated page with totalCount of %s counts only newer trades",
     async (_name, args, where) => {
       const query = `{ allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${args}) { totalCount nodes { id } } }`;
       await dataOf(app, query);
@@ -367,18 +367,18 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       );
       expect(allDexTrades.totalCount).toBe(rows[0]!.count);
 
-      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(NEWER + BESIDE);
+      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(NEWER + CHECKPOINT_ROWS);
 
-      // The block is taken back, and another comes in its place: the count goes on from before it.
+      // The block is replaced: the count continues from an older checkpoint.
       await database.writer.query("select ingest.take_back(block - 1) from dex_head");
       await addNewer();
       sent.length = 0;
       await dataOf(app, query);
-      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(10_000 + BESIDE);
+      expect((await countingRead()).rowsRead).toBeLessThanOrEqual(10_000 + CHECKPOINT_ROWS);
     },
   );
 
-  it("v2 trades read the page, the newest and at any fromId", async () => {
+  it("v2 trades read only the page, with and without fromId", async () => {
     for (const fromId of ["", `&fromId=${TRADES / 2}`, `&fromId=${TRADES / 10}`]) {
       expectPageOnly(
         await explained(() =>
@@ -388,7 +388,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
     }
   });
 
-  it("the figures of a market read one row that is kept, and no trade", async () => {
+  it("the figures of a market read one derived row and no trade", async () => {
     for (const kind of ["v1/markets", "v1/prices", "v2/volumes", "v2/summary"]) {
       sent.length = 0;
       await app.request.get(`/${kind}/weth/dai`).expect(200);
@@ -406,22 +406,25 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
   it.each([
     ["1h", 3600],
     ["1d", 86_400],
-  ])("candles of %s read their hours and two trades each", async (interval, seconds) => {
-    // The market has trades for 200,000 / 3 × 12 s, or 222 hours: 9 days and 6 hours.
-    const hours = 222;
-    const candles = Math.min(100, Math.floor((hours * 3600) / seconds));
-    const read = await rowsRead(
-      database.owner,
-      `select * from dex_candles('WETH', 'DAI', '${interval}', null, null, ${candles})`,
-    );
+  ])(
+    "candles of %s read their hour figures and at most four trades each",
+    async (interval, seconds) => {
+      // The market has trades for 200,000 / 3 × 12 s, or 222 hours: 9 days and 6 hours.
+      const hours = 222;
+      const candles = Math.min(100, Math.floor((hours * 3600) / seconds));
+      const read = await rowsRead(
+        database.owner,
+        `select * from dex_candles('WETH', 'DAI', '${interval}', null, null, ${candles})`,
+      );
 
-    // The first and the last of each, each with the one behind it, which has another time; and those of
-    // the head's minute, which is not over: 5 a minute.
-    expect(read["dex_trade"]).toBeLessThanOrEqual(4 * candles + 2 * 5);
-    // Each hour once to find the candles, once for their sums, and once more to see whether the head
-    // cuts it, of days that begin and end within; the minutes of the one that it does.
-    const each = (candles * seconds) / 3600;
-    expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
-    expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
-  });
+      // The first and the last trade of each candle, each with its neighbour, which has another time; and 5
+      // trades of the head's minute, which is not complete.
+      expect(read["dex_trade"]).toBeLessThanOrEqual(4 * candles + 2 * 5);
+      // Each hour once to find the candles, once for their sums, and once to find the hour that the head
+      // divides, of which the minutes are read.
+      const each = (candles * seconds) / 3600;
+      expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
+      expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-// `npm run prove`: plays 100,000 random histories, or as many as it is told, and keeps the result.
+// `npm run prove`: plays random histories, by default 100,000, and writes the result to proved.md.
 import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,7 @@ if (!Number.isSafeInteger(wanted) || wanted < 1 || !Number.isSafeInteger(seed)) 
 let played = 0;
 let compared = 0;
 
-/** Plays a share of the histories in a database of its own. */
+/** Each share has its own database. */
 async function playShare(share: number, shareSeed: number): Promise<void> {
   const database = await makeDatabase();
   const client = await connect(database.url, { role: "dex_owner" });

@@ -1,4 +1,4 @@
-// Runs the service as its user does: a process of its own, on any free port.
+// Runs the service as a child process on a free port.
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,28 +17,28 @@ export interface Ended {
 
 export interface Service {
   pid: number;
-  /** Where it answers, once it does; rejects with what it printed where it ends before. */
+  /** The base URL once the service is ready; rejects with the output if the process ends before. */
   url: Promise<string>;
-  /** Resolves when it has printed this. */
+  /** Resolves when stdout matches. */
   printed(text: RegExp): Promise<unknown>;
-  /** What it has printed so far. */
+  /** stdout so far. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
   ended: Promise<Ended>;
 }
 
-/** Runs a file of the repository, or of a copy of it, with only these settings as environment. */
+/** Runs a file of the repository, or of a copy of it, with only these environment variables. */
 export function runFile(
   file: string,
   env: Record<string, string>,
   args: string[] = [],
   repository = REPOSITORY,
 ): Service {
-  // Any folder: none of the files may depend on it.
+  // No file may depend on the working directory.
   return run(process.execPath, [join(repository, file), ...args], tmpdir(), env);
 }
 
-/** Runs a script of package.json by npm, which stands between the user's signals and the process. */
+/** Runs a script of package.json with npm, which forwards the user's signals. */
 export function runScript(
   script: string,
   env: Record<string, string>,
@@ -47,7 +47,7 @@ export function runScript(
   return run("npm", ["run", script], folder, { HOME: tmpdir(), ...env });
 }
 
-/** Runs commands as a terminal does, in the repository or a copy of it. */
+/** Runs shell commands in the repository or a copy of it. */
 export function runShell(
   commands: string,
   env: Record<string, string>,
@@ -86,7 +86,7 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
       void ended.then(() => reject(new Error(`ended without ${pattern}:\n${stdout}${stderr}`)));
     });
   const url = matched(/GraphiQL\s+(http:\S+)\/graphiql/).then((match) => match[1] ?? "");
-  // Who does not ask for it is not told that there is none.
+  // Not every test awaits it.
   url.catch(() => undefined);
   return {
     pid: child.pid ?? 0,
@@ -98,7 +98,7 @@ function run(program: string, args: string[], cwd: string, env: Record<string, s
   };
 }
 
-/** Starts the service; on any free port unless told which. */
+/** Starts the service, by default on a free port. */
 export function startService(env: Record<string, string>, args: string[] = []): Service {
   return runFile(
     "server/main.ts",
@@ -107,11 +107,11 @@ export function startService(env: Record<string, string>, args: string[] = []): 
   );
 }
 
-/** Folders for embedded databases. Whatever still runs in one when they are removed is stopped. */
+/** Folders for embedded databases; `remove` stops the servers that still run. */
 export class DataDirs {
   readonly #folders: string[] = [];
 
-  /** A DATA_DIR that does not exist yet, in a folder that every account can enter. */
+  /** A DATA_DIR that does not exist yet, in a folder with access for every account. */
   async make(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), "dex-data-"));
     await chmod(folder, 0o755);
@@ -128,7 +128,7 @@ export class DataDirs {
   }
 }
 
-/** The process number of the PostgreSQL that was last started in this DATA_DIR. */
+/** The process id of the PostgreSQL that was last started in this DATA_DIR. */
 export async function serverPid(dataDir: string): Promise<number | undefined> {
   const file = await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8").catch(() => "");
   return file === "" ? undefined : Number.parseInt(file, 10);
@@ -137,6 +137,6 @@ export async function serverPid(dataDir: string): Promise<number | undefined> {
 /** The superuser's URL of the database in this DATA_DIR. */
 export async function embeddedUrl(dataDir: string): Promise<string> {
   const connection = await readConnection(dataDir);
-  if (connection === undefined) throw new Error(`nothing was started in ${dataDir}`);
+  if (connection === undefined) throw new Error(`no PostgreSQL was started in ${dataDir}`);
   return connectionUrl(connection);
 }

@@ -1,13 +1,13 @@
-// Sees what is asked of a database through a pool: records it, or has some of it fail.
+// Records the statements that a pool sends, or makes some of them fail.
 import type { Pool } from "../db/connect.ts";
 
 export interface Statement {
   text: string;
-  /** Known once it is answered. */
+  /** Set once the statement has finished. */
   rows?: number | null;
 }
 
-/** What is sent through the pool from now on, oldest first; a test empties it as it needs. */
+/** Records the pool's statements from now on, oldest first; a test may empty the list. */
 export function recordStatements(pool: Pool): Statement[] {
   const statements: Statement[] = [];
   pool.on("connect", (client) => {
@@ -32,15 +32,15 @@ export function recordStatements(pool: Pool): Statement[] {
   return statements;
 }
 
-/** Has every statement with this text in it fail from now on as PostgreSQL would have it fail. */
+/** Makes every statement with this text fail from now on with PostgreSQL's error. */
 export function failStatements(pool: Pool, text: string, error: object): void {
   pool.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     const failing = (...args: unknown[]): unknown => {
       const [first] = args;
-      const asked = typeof first === "string" ? first : (first as { text: string }).text;
-      if (!asked.includes(text)) return query(...args);
-      return Promise.reject(Object.assign(new Error("a statement has failed"), error));
+      const statement = typeof first === "string" ? first : (first as { text: string }).text;
+      if (!statement.includes(text)) return query(...args);
+      return Promise.reject(Object.assign(new Error("the statement failed"), error));
     };
     client.query = failing as typeof client.query;
   });

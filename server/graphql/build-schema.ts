@@ -1,31 +1,30 @@
-// Builds the GraphQL schema of what the database has. Schemas of the site's own add to it; they change
-// nothing that is there without them.
+// Builds the GraphQL schema from the database. EXPOSED_SCHEMAS may add to the schema, but not change it.
 import { findBreakingChanges, type GraphQLSchema } from "graphql";
 import { makeSchema } from "postgraphile";
 import type { Database } from "../../db/connect.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 
-/** What EXPOSED_SCHEMAS names cannot be shown beside what is there; the message says why. */
+/** EXPOSED_SCHEMAS conflicts with the service's own schema; the message names the conflict. */
 export class SchemaConflict extends Error {
   override readonly name = "SchemaConflict";
 }
 
 export interface BuildOptions {
-  /** The preset that shows these schemas beside `public`. */
+  /** Makes the preset that exposes these schemas beside `public`. */
   presetOf: (exposedSchemas: readonly string[]) => GraphileConfig.Preset;
   exposedSchemas: readonly string[];
-  /** Asked for what is in the way of whom. */
+  /** Finds the names that conflict. */
   db: Database;
 }
 
-/** Throws `SchemaConflict` where it is the exposed schemas that stand in the way. */
+/** Throws `SchemaConflict` if the schema can be built only without the exposed schemas. */
 export async function buildSchema({
   presetOf,
   exposedSchemas,
   db,
 }: BuildOptions): Promise<GraphQLSchema> {
-  const { schema: ours } = await makeSchema(presetOf([]));
-  if (exposedSchemas.length === 0) return ours;
+  const { schema: own } = await makeSchema(presetOf([]));
+  if (exposedSchemas.length === 0) return own;
   const whole = await makeSchema(presetOf(exposedSchemas)).then(
     ({ schema }) => schema,
     async (error: unknown) => {
@@ -34,25 +33,25 @@ export async function buildSchema({
       throw conflict(reasons.length > 0 ? reasons : [oneLine(error as Error)]);
     },
   );
-  const changes = findBreakingChanges(ours, whole).map(({ description }) => description);
+  const changes = findBreakingChanges(own, whole).map(({ description }) => description);
   if (changes.length > 0) throw conflict(changes.map((change) => change.replace(/\.$/, "")));
   return whole;
 }
 
 const conflict = (reasons: string[]): SchemaConflict =>
   new SchemaConflict(
-    `EXPOSED_SCHEMAS: ${reasons.join("; ")}. Rename what is yours in the database, or in GraphQL ` +
-      "by the smart tag @name (of a relation, by @fieldName and @foreignFieldName).",
+    `EXPOSED_SCHEMAS: ${reasons.join("; ")}. Rename your object in the database, or in GraphQL ` +
+      "with the smart tag @name (a relation with @fieldName and @foreignFieldName).",
   );
 
-/** PostGraphile's message, without the address of a page that is about its plugins. */
+/** PostGraphile's message without its link to documentation for plugin authors. */
 const oneLine = ({ message }: Error): string =>
   message
     .replace(/\s*Details: \S+\s*$/, "")
     .replace(/\s+/g, " ")
     .replace(/\.$/, "");
 
-// A table, a view and an enum each have a type of their name.
+// Every table, view and enum has a type with its name.
 const SELECT_SAME_NAMES = `
   select format('%I.%I has the name of %I.%I', namespace.nspname, type.typname, other_namespace.nspname, other.typname) as reason
   from pg_type as type

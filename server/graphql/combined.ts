@@ -1,6 +1,6 @@
-// One value from those of several steps, null in place of what was not asked for; what went wrong
-// stays an error. Grafast has it by a list, a trap for each and a lambda, each of them a step that every
-// request pays; and its trap makes an absence of an error where a whole statement fails.
+// Combines the values of several steps into one. An inhibited value becomes null, and an error stays an
+// error. grafast's own way, a list, a trap for each value and a lambda, adds a step for each to every
+// request, and its trap hides the error of a failed statement.
 import {
   DEFAULT_ACCEPT_FLAGS,
   TRAP_INHIBITED,
@@ -28,7 +28,7 @@ class CombinedStep extends UnbatchedStep<unknown> {
 
 type ValueOf<AStep> = AStep extends Step<infer Value> ? NonNullable<Value> | null : never;
 
-/** What the steps' values make, in the order of the steps. */
+/** The arguments of `combine` are in the order of the steps. */
 export const combined = <const Steps extends readonly Step[], Value>(
   steps: Steps,
   combine: (...values: { [Index in keyof Steps]: ValueOf<Steps[Index]> }) => Value,

@@ -1,10 +1,7 @@
-// Tells GraphQL of a body that is not there.
+// Sets an empty body on requests without a body.
 import type { NextFunction, Request, Response } from "express";
 
-/**
- * A request that announces no body is over when it comes, and never says that it ends: PostGraphile
- * would wait for that. What it takes as read, it does not read.
- */
+/** Without a body 'end' never fires, and grafserv would hang; grafserv does not read a `body` that is set. */
 export function readEmptyBody(req: Request, _res: Response, next: NextFunction): void {
   if (req.readableEnded) req.body ??= Buffer.alloc(0);
   next();

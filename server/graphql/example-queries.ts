@@ -1,4 +1,4 @@
-// What GraphiQL opens with: queries to run and to change, one for each thing that clients come for.
+// The queries that GraphiQL opens with, one for each main use of the service.
 export const EXAMPLE_QUERIES = /* GraphQL */ `
   # Run one of these by the button, or with Ctrl-Enter where the cursor is in it.
   # The documentation (the book on the left) says what each field is, its unit, and when it is null.

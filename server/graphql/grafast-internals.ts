@@ -1,21 +1,21 @@
-// The only file that reaches into what grafast and @dataplan/pg do not publish. Each function has a contract
-// test, which fails where a new version no longer has what the function needs.
+// The only file that uses unpublished parts of grafast and @dataplan/pg. Each function has a contract
+// test, which fails if a new version lacks the part that the function uses.
 import type { GraphQLSchema } from "graphql";
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import { context, type ConnectionStep, type Step } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
 
-/** A connection, whatever its rows are. */
+/** A connection of any row type. */
 export type AnyConnection = ConnectionStep<unknown, never, never, never>;
 
-/** A step that is known to be a connection, by the field that it is the parent of. */
+/** For the parent step of a connection's field. */
 export const asConnection = ($step: Step): AnyConnection => $step as unknown as AnyConnection;
 
-/** The step that reads a connection's rows. grafast's type knows it as any step. */
+/** The step that reads a connection's rows; grafast's type does not name its class. */
 export const selectOf = ($connection: AnyConnection): PgSelectStep =>
   $connection.getSubplan() as unknown as PgSelectStep;
 
-/** A step that aggregates the rows of a connection, all pages of them. */
+/** A step that aggregates the rows of all pages of a connection. */
 export function aggregateOf($connection: AnyConnection): PgSelectStep {
   const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as (
     mode: "aggregate",
@@ -23,13 +23,13 @@ export function aggregateOf($connection: AnyConnection): PgSelectStep {
   return clone("aggregate") as PgSelectStep;
 }
 
-/** A PgSelectStep as steps see it that read its rows; its type leaves these members out. */
+/** Members of PgSelectStep that its type leaves out. */
 interface SelectsWhilePlanning {
   alias: SQL;
   selectAndReturnIndex: (fragment: SQL) => number;
 }
 
-/** Selects one value more of each row, and returns its position in the row. For a step's `optimize`. */
+/** Selects one more value of each row, and returns its position in the row. For a step's `optimize`. */
 export function selectValue($select: Step, valueOf: (alias: SQL) => SQL): number {
   const select = $select as unknown as SelectsWhilePlanning;
   return select.selectAndReturnIndex(valueOf(select.alias));
@@ -47,25 +47,25 @@ const asPageInfo = ($step: Step): PageInfoStep => $step as unknown as PageInfoSt
 export const connectionOfPageInfo = ($pageInfo: Step): AnyConnection =>
   asPageInfo($pageInfo).getDepOptions(0).step;
 
-/** A field of a PageInfo, as it is planned without a plan of its own. */
+/** A field of a PageInfo with grafast's default plan. */
 export const fieldOfPageInfo = ($pageInfo: Step, fieldName: string): Step =>
   asPageInfo($pageInfo).get(fieldName);
 
-/** The value of an argument that is a literal in the document: the plan is made for it. */
+/** The value of an argument that is a literal in the document. */
 export const literalOf = ($argument: unknown): unknown =>
   ($argument as { eval: () => unknown }).eval();
 
-/** What the operation's context holds under this name. */
+/** A value of the operation's context. */
 export const fromContext = <Value>(name: keyof Grafast.Context): Step<Value> =>
   context().get(name) as unknown as Step<Value>;
 
-/** Has grafast forget its plans: it keeps them under symbols of its own, and makes what is missing anew. */
+/** Drops the plans that grafast caches under its own symbols; grafast makes missing plans again. */
 export function forgetPlans(schema: GraphQLSchema): void {
   const options = Object.fromEntries(Object.entries(schema.extensions.grafast ?? {}));
   Object.assign(schema.extensions, { grafast: options });
 }
 
-/** Applies an argument's values to this in place of the rows, of which it has what the argument calls. */
+/** Applies an argument to an object that stands in for the select step. */
 export const applyTo = (
   argument: { apply: ($target: PgSelectStep) => void },
   target: unknown,

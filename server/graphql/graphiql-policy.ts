@@ -1,15 +1,14 @@
-// Gives GraphiQL's page its content security policy, and its files headers that caches can go by.
+// Sets the content security policy of the GraphiQL page, and the caching headers of its files.
 import fresh from "fresh";
 import type { IncomingMessage } from "node:http";
 import type { Result } from "postgraphile/grafserv";
 import { policyOf } from "../http/content-security-policy.ts";
-// Declares the context of Express's requests.
+// Declares the Express request in grafserv's request context.
 import type {} from "postgraphile/grafserv/express/v4";
 
 export const PagePolicyPlugin: GraphileConfig.Plugin = {
   name: "PagePolicyPlugin",
-  description:
-    "Gives GraphiQL's page its content security policy, and lets it need nothing that is not there.",
+  description: "Sets the content security policy of the GraphiQL page.",
   grafserv: {
     middleware: {
       async processRequest(next, { requestDigest }) {
@@ -21,7 +20,7 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
       },
 
       async ruruHTML(next, event) {
-        // Without one, the browser asks for an icon that nobody has.
+        // Without this the browser requests /favicon.ico, which does not exist.
         event.htmlParts.metaTags += '<link rel="icon" href="data:,">';
         const html = await next();
         event.request.requestContext.expressv4?.res.setHeader(

@@ -1,9 +1,9 @@
-// Refuses operations that the schema has no type for: grafast would plan them, and print its failure
-// beside the log.
+// Rejects mutations and subscriptions, for which the schema has no type: grafast would plan them, fail,
+// and print the error outside the log.
 import { GraphQLError, type ASTVisitor, type ValidationContext } from "graphql";
 
-/** A rule of validation; graphql itself has the like from version 17 on. */
-function refuseUnknownOperations(context: ValidationContext): ASTVisitor {
+/** graphql 17 has this validation rule itself. */
+function rejectUnknownOperations(context: ValidationContext): ASTVisitor {
   return {
     OperationDefinition(node) {
       if (context.getSchema().getRootType(node.operation) != null) return;
@@ -20,12 +20,12 @@ function refuseUnknownOperations(context: ValidationContext): ASTVisitor {
 export const KnownOperationsPlugin: GraphileConfig.Plugin = {
   name: "KnownOperationsPlugin",
   version: "1.0.0",
-  description: "Refuses operations of a kind that the schema does not have.",
+  description: "Rejects operations of a type that the schema does not have.",
 
   grafserv: {
     middleware: {
       setPreset(next, event) {
-        event.validationRules.push(refuseUnknownOperations);
+        event.validationRules.push(rejectUnknownOperations);
         return next();
       },
     },

@@ -1,14 +1,14 @@
-// What a client is told of an error: its own mistakes in full, everything else without the insides.
+// Masks errors: the client sees its own mistakes in full, and no internals of other errors.
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
 import { databaseFailure } from "../http/database-failure.ts";
 import { timeoutMessage } from "./limits/timeouts.ts";
 
-/** SQLSTATE class 22: the data of the query is at fault, for example a number out of range. */
+/** SQLSTATE class 22 is an error in the query's data, for example a number out of range. */
 const isDataException = (code: unknown): boolean =>
   typeof code === "string" && /^22[0-9A-Z]{3}$/.test(code);
 
-/** Errors of the filter plugin about its input, which it does not mark as safe to show. */
+/** The filter plugin does not mark the errors of its input as safe. */
 const FILTER_ERRORS = new Map([
   [
     "Empty objects are forbidden in filter argument input.",
@@ -24,7 +24,7 @@ const isSafe = (error: unknown): error is SafeError => error instanceof Error &&
 
 type LogError = (error: unknown) => void;
 
-/** Makes grafserv's maskError, which logs in full what it does not show: once, in however many fields. */
+/** Makes grafserv's maskError. It logs a masked error once, even if several fields have it. */
 export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLError {
   const logged = new WeakSet<Error>();
   return (error) => {
@@ -34,24 +34,27 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     if (safe !== undefined) {
       const timeout = timeoutMessage(safe);
       return timeout === undefined
-        ? shown(error, safe.message, safe.extensions ?? {})
-        : shown(error, timeout, { code: "TIMEOUT" });
+        ? withMessage(error, safe.message, safe.extensions ?? {})
+        : withMessage(error, timeout, { code: "TIMEOUT" });
     }
     const filterError = FILTER_ERRORS.get(originalError.message);
-    if (filterError !== undefined) return shown(error, filterError, { code: "BAD_USER_INPUT" });
+    if (filterError !== undefined)
+      return withMessage(error, filterError, { code: "BAD_USER_INPUT" });
     if (isDataException((originalError as { code?: unknown }).code)) {
-      return shown(error, originalError.message, { code: "BAD_USER_INPUT" });
+      return withMessage(error, originalError.message, { code: "BAD_USER_INPUT" });
     }
     if (!logged.has(originalError)) log(originalError);
     logged.add(originalError);
     const unavailable = databaseFailure(originalError);
     return unavailable !== undefined
-      ? shown(error, unavailable.message, unavailable.extensions)
-      : shown(error, "The service has failed to answer this.", { code: "INTERNAL_SERVER_ERROR" });
+      ? withMessage(error, unavailable.message, unavailable.extensions)
+      : withMessage(error, "The service has failed to answer this.", {
+          code: "INTERNAL_SERVER_ERROR",
+        });
   };
 }
 
-function shown(
+function withMessage(
   error: GraphQLError,
   message: string,
   extensions: Record<string, unknown>,

@@ -1,13 +1,12 @@
-// Lets the observation of a request know what GraphQL was asked, and how long that waited for the
-// database.
+// Records the operation name, the error codes and the database time of a GraphQL request.
 import type { Result } from "postgraphile/grafserv";
 import { getOperationAST } from "graphql";
 import { performance } from "node:perf_hooks";
 import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import { observationOf, type Observation } from "../http/observe/observation.ts";
 
-/** Names are the clients' own, of any length: the log has so many letters of them. */
-const LONGEST_NAME = 100;
+/** Clients choose operation names of any length: the log has a prefix. */
+const MAX_NAME_LENGTH = 100;
 
 export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
   name: "ObservedGraphqlPlugin",
@@ -19,7 +18,7 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
         const result = await next();
         const req = requestDigest.requestContext.expressv4?.req;
         const observation = req && observationOf(req);
-        // What is not PostGraphile's to answer has no result.
+        // grafserv returns no result for a path that it does not serve.
         if (result && observation) {
           observation.route = routeOf(requestDigest.path);
           observation.errors = errorsOf(result, observation.errors !== undefined);
@@ -36,13 +35,13 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
         const observation = req && observationOf(req);
         if (observation === undefined) return next();
         const name = getOperationAST(args.document, args.operationName)?.name?.value;
-        observation.operation = name?.slice(0, LONGEST_NAME);
+        observation.operation = name?.slice(0, MAX_NAME_LENGTH);
         const context = args.contextValue as { withPgClient?: WithPgClient };
         if (context.withPgClient !== undefined) {
           context.withPgClient = timed(context.withPgClient, observation);
         }
         const result = await next();
-        // Which they are is settled when they are put in words for the client.
+        // The codes are known only after the errors are masked.
         if ("errors" in result) observation.errors = [];
         return result;
       },
@@ -50,24 +49,24 @@ export const ObservedGraphqlPlugin: GraphileConfig.Plugin = {
   },
 };
 
-// The files of GraphiQL have names of their own.
+// One label for all files of GraphiQL.
 const routeOf = (path: string): string =>
   path === "/graphql" || path === "/graphiql" ? path : "/ruru-static/*";
 
-/** What an answer that has nothing but errors begins with: its query did not parse or fit. */
+/** A response with only errors starts with them: the query did not parse or validate. */
 const ONLY_ERRORS = Buffer.from('{"errors":');
 
-/** Longer answers are not read again only to be counted. */
-const LONGEST_READ_BYTES = 100_000;
+/** A longer response is not parsed again only to count its errors. */
+const MAX_PARSED_BYTES = 100_000;
 
-/** The codes of an answer's errors, empty where an error has none; undefined without errors. */
+/** The codes of a response's errors, "" for an error without a code; undefined without errors. */
 function errorsOf(result: Result, hasFailed: boolean): readonly string[] | undefined {
   if (result.type === "error") return [""];
   if (result.type !== "buffer") return undefined;
   const { buffer } = result;
-  const isRefused = buffer.subarray(0, ONLY_ERRORS.length).equals(ONLY_ERRORS);
-  if (!isRefused && !hasFailed) return undefined;
-  if (buffer.length > LONGEST_READ_BYTES) return [""];
+  const hasOnlyErrors = buffer.subarray(0, ONLY_ERRORS.length).equals(ONLY_ERRORS);
+  if (!hasOnlyErrors && !hasFailed) return undefined;
+  if (buffer.length > MAX_PARSED_BYTES) return [""];
   const { errors } = JSON.parse(buffer.toString()) as {
     errors: { extensions?: { code?: unknown } }[];
   };
@@ -76,18 +75,18 @@ function errorsOf(result: Result, hasFailed: boolean): readonly string[] | undef
   );
 }
 
-/** Adds up the time in which at least one statement is waited for. */
+/** Measures the time in which at least one statement runs. */
 function timed(withPgClient: WithPgClient, observation: Observation): WithPgClient {
-  let waitedFor = 0;
+  let running = 0;
   let since = 0;
   return async (settings, callback) => {
-    if (waitedFor === 0) since = performance.now();
-    waitedFor += 1;
+    if (running === 0) since = performance.now();
+    running += 1;
     try {
       return await withPgClient(settings, callback);
     } finally {
-      waitedFor -= 1;
-      if (waitedFor === 0) {
+      running -= 1;
+      if (running === 0) {
         observation.databaseMs = (observation.databaseMs ?? 0) + performance.now() - since;
       }
     }

@@ -1,12 +1,10 @@
-// Refuses every request that is not a POST of JSON, the only kind that GraphQL takes.
+// Rejects every request that is not a POST of JSON.
 import type { NextFunction, Request, Response } from "express";
 import { MethodNotAllowed, UnsupportedMediaType } from "../http/errors.ts";
 
 const JSON_TYPE = "application/json";
 
-/**
- * A web page can send text and forms to any host without asking it first; it cannot send JSON.
- */
+/** A web page can send text and forms to any host without a CORS preflight, but not JSON. */
 export function onlyJsonPosts(req: Request, _res: Response, next: NextFunction): void {
   if (req.method !== "POST") throw new MethodNotAllowed(req.method, "POST, OPTIONS");
   const type = mediaType(req);
@@ -22,7 +20,7 @@ export function onlyJsonPosts(req: Request, _res: Response, next: NextFunction):
       "Accept-Encoding": "identity",
     });
   }
-  // In the letters that PostGraphile looks for.
+  // PostGraphile compares the media type with its case.
   req.headers["content-type"] = JSON_TYPE;
   next();
 }

@@ -1,2 +1,2 @@
-// PostGraphile plans and prints as in development unless it is told otherwise before it is loaded.
+// PostGraphile runs in development mode unless GRAPHILE_ENV is set before it is loaded.
 process.env["GRAPHILE_ENV"] ??= "production";

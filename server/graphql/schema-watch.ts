@@ -1,26 +1,23 @@
-// Follows the database's catalogs, so that GraphQL can show what a migration has changed.
+// Polls the database's catalogs, so that GraphQL can follow a migration.
 //
-// PostgreSQL tells nobody of a change but by event triggers, which only a superuser may make. The
-// catalogs are for every role to read: they are asked, twice a second, for which of their rows there
-// are. It takes the reader's rights and nothing more.
+// PostgreSQL notifies of schema changes only by event triggers, which only a superuser can create. Every
+// role can read the catalogs, so polling needs no more privileges than dex_reader has.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../db/connect.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 
 export interface CatalogWatchOptions {
-  /** Asked for the state of the catalogs. */
   db: Database;
-  /** The state that is known; undefined where none is. */
+  /** The state of the schema that is served; undefined if unknown. */
   known: string | undefined;
-  /** Ends it. */
+  /** Ends the polling. */
   signal: AbortSignal;
 }
 
-const ASK_MS = 500;
+const POLL_MS = 500;
 
-// Each change of an object writes its row anew, and so gives it another xmin; what PostgreSQL counts
-// in its rows meanwhile does not. Objects below 16384 are PostgreSQL's own. Temporary tables come and
-// go, and are nobody's schema.
+// Every change of an object gives its catalog row a new xmin; updates of statistics in the row do not.
+// OIDs below 16384 belong to system objects. Schemas named pg_* include those of temporary tables.
 const SELECT_STATE = {
   name: "catalog_state",
   text: `
@@ -86,16 +83,15 @@ const SELECT_STATE = {
   query_timeout: 5000,
 };
 
-/** A text that is another after every change of the schema, comments and grants among it. */
+/** A hash that changes with every change of the schema, including comments and grants. */
 export async function catalogState(db: Database): Promise<string | undefined> {
   const { rows } = await db.query<{ state: string }>(SELECT_STATE);
   return rows[0]?.state;
 }
 
 /**
- * Calls `onChange` after every change of the catalogs, one call at a time, until the signal. Where
- * that fails because the database cannot be asked, it is called again; `log` hears of any other
- * failure, and the next call is for the next change.
+ * Calls `onChange` after every change of the catalogs, one call at a time, until the signal aborts. A
+ * call that fails because the database is unavailable is retried; any other error is logged.
  */
 export async function followCatalogs(
   { db, known, signal }: CatalogWatchOptions,
@@ -103,18 +99,17 @@ export async function followCatalogs(
   log: (error: unknown) => void,
 ): Promise<void> {
   const pause = (): Promise<boolean> =>
-    sleep(ASK_MS, true, { signal, ref: false }).catch(() => false);
-  let shown = known;
+    sleep(POLL_MS, true, { signal, ref: false }).catch(() => false);
+  let current = known;
   while (await pause()) {
-    // A database that cannot be asked is as it was, as far as anybody knows.
-    const state = await catalogState(db).catch(() => shown);
-    if (state === shown) continue;
+    const state = await catalogState(db).catch(() => current);
+    if (state === current) continue;
     try {
       await onChange();
-      shown = state;
+      current = state;
     } catch (error) {
       if (databaseFailure(error) !== undefined) continue;
-      shown = state;
+      current = state;
       log(error);
     }
   }

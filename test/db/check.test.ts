@@ -755,7 +755,7 @@ describe("the command", () => {
       expect(old.code).toBe(1);
       expect(old.stdout).toContain(
         "sdl: server/graphql/schema.graphql\n" +
-          "  it is not the schema that the migrations make, from line 1 on: `# old`, where it should have",
+          "  differs from the schema that the migrations create: line 1 is `# old`, not",
       );
       expect(old.stdout).toMatch(/npm run schema:print[^]*\n1 finding\.\n$/);
     } finally {

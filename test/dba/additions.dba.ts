@@ -125,13 +125,13 @@ describe("refuses to start, and says why", () => {
       "a table of the name of ours",
       "create table site.dex_token (id integer primary key); grant select on site.dex_token to dex_reader",
       "site",
-      /^EXPOSED_SCHEMAS: site\.dex_token has the name of public\.dex_token\. Rename what is yours/,
+      /^EXPOSED_SCHEMAS: site\.dex_token has the name of public\.dex_token\. Rename your object/,
     ],
     [
       "a relation of the name of ours",
       `${NOTE} comment on constraint note_token_fkey on site.note is '@foreignFieldName symbol'`,
       "site",
-      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename what is yours/,
+      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
     ],
     [
       "a field computed of our row that has the name of a column",
@@ -139,7 +139,7 @@ describe("refuses to start, and says why", () => {
        stable language sql as $$ select 'mine' $$;
        comment on function site.dex_token_symbol(public.dex_token) is '@behavior +typeField -queryField'`,
       "site",
-      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename what is yours/,
+      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
     ],
   ])("for %s", async (_name, sql, exposed, reason) => {
     await site.query(sql);

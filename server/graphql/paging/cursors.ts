@@ -1,12 +1,11 @@
-// Orders rows as asked, so that a cursor is good for the order it was made in: its direction, its ties
-// and its nulls.
+// Makes cursors correct for the direction, the ties and the nulls of their order.
 //
-// PostGraphile's cursor carries a digest of its order's columns but not of their direction, so that
-// a cursor of BLOCK_DESC would be accepted under BLOCK_ASC and page through the wrong half. It takes
-// an order by the first column of any unique key as unique, which loses rows that tie. And where a
-// column can be null, it looks for the nulls on the wrong side of the cursor, which loses them too.
+// PostGraphile's cursor has a digest of the order's columns but not of their direction: a cursor of
+// BLOCK_DESC would be accepted with BLOCK_ASC and return the wrong rows. PostGraphile also treats an
+// order by the first column of any unique key as unique, which skips rows that tie, and expects nulls on
+// the wrong side of the cursor, which skips them too.
 //
-// An order that an index serves is said by the columns of that index: see served-orders.ts.
+// An order that an index serves becomes an order by the columns of that index: see served-orders.ts.
 import {
   TYPES,
   type PgOrderSpec,
@@ -18,85 +17,94 @@ import { sql, type SQL } from "postgraphile/pg-sql2";
 import { applyTo, selectOf, type AnyConnection } from "../grafast-internals.ts";
 
 type ApplyOrder = (builder: PgSelectQueryBuilder) => void;
-type OfColumn = Extract<PgOrderSpec, { attribute: string }>;
+type ColumnSpec = Extract<PgOrderSpec, { attribute: string }>;
 type ApplyPlan = NonNullable<GrafastArgumentConfig["applyPlan"]>;
 type Direction = PgOrderSpec["direction"];
 
-/** A comment in a fragment is part of what the digest is made of. */
-const directed = (fragment: SQL, direction: Direction): SQL =>
+/** The cursor's digest includes SQL comments. */
+const withDirection = (fragment: SQL, direction: Direction): SQL =>
   direction === "DESC" ? sql`${fragment} ${sql.comment("desc", true)}` : fragment;
 
-/** What to order by so that a cursor is right: a column that can be null after whether it is. */
-function unserved(spec: PgOrderSpec, resource: PgResource, alias: SQL): PgOrderSpec[] {
+/** Orders a nullable column by `is null` first, so that a cursor finds the nulls. */
+function unservedSpecs(spec: PgOrderSpec, resource: PgResource, alias: SQL): PgOrderSpec[] {
   const { direction } = spec;
   if (spec.attribute === undefined) {
-    return [{ ...spec, fragment: directed(spec.fragment, direction) }];
+    return [{ ...spec, fragment: withDirection(spec.fragment, direction) }];
   }
-  const column: OfColumn = {
+  const column: ColumnSpec = {
     ...spec,
     callback(fragment, codec, nullable) {
       const [made, madeCodec] = spec.callback?.(fragment, codec, nullable) ?? [fragment, codec];
-      return [directed(made, direction), madeCodec, nullable];
+      return [withDirection(made, direction), madeCodec, nullable];
     },
   };
   if (resource.codec.attributes?.[spec.attribute]?.notNull === true) return [column];
   const isNull = sql`(${alias}.${sql.identifier(spec.attribute)} is null)`;
   return [
-    { fragment: directed(isNull, direction), codec: TYPES.boolean, nullable: false, direction },
+    {
+      fragment: withDirection(isNull, direction),
+      codec: TYPES.boolean,
+      nullable: false,
+      direction,
+    },
     column,
   ];
 }
 
-/** A column of an index; a text that can be null is in it as '' where it is null. */
-function indexed(column: string, asked: string, direction: Direction, { codec }: PgResource) {
+/** Orders by a column of an index, which has a nullable text as coalesce(column, ''). */
+function indexedSpec(
+  column: string,
+  requested: string,
+  direction: Direction,
+  { codec }: PgResource,
+): ColumnSpec {
   const isNullable = codec.attributes?.[column]?.notNull !== true;
-  const spec: OfColumn = {
+  return {
     attribute: column,
     direction,
     callback: (fragment, columnCodec) => {
-      const known = isNullable ? sql`coalesce(${fragment}, '')` : fragment;
-      // One index serves several orders, which the digest tells apart.
-      const told = sql`${known} ${sql.comment(asked, true)}`;
-      return [directed(told, direction), columnCodec, false];
+      const expression = isNullable ? sql`coalesce(${fragment}, '')` : fragment;
+      // One index serves several orders: the digest must differ between them.
+      const labelled = sql`${expression} ${sql.comment(requested, true)}`;
+      return [withDirection(labelled, direction), columnCodec, false];
     },
   };
-  return spec;
 }
 
-/** Orders as asked, all columns together. */
-function order(ask: ApplyOrder, builder: PgSelectQueryBuilder, resource: PgResource): void {
-  const asked: PgOrderSpec[] = [];
-  ask({
+/** Collects all requested columns before ordering, because an index serves them together. */
+function applyOrder(apply: ApplyOrder, builder: PgSelectQueryBuilder, resource: PgResource): void {
+  const requested: PgOrderSpec[] = [];
+  apply({
     ...builder,
     orderBy: (spec) => {
-      asked.push(typeof spec === "function" ? spec(builder as never) : spec);
+      requested.push(typeof spec === "function" ? spec(builder as never) : spec);
     },
-    // Without it the primary key is appended, which always makes the order unique.
+    // If this is not called, PostGraphile appends the primary key, which makes any order unique.
     setOrderIsUnique: () => undefined,
   });
   const primaryKey = resource.uniques.find(({ isPrimary }) => isPrimary)?.attributes ?? [];
-  // NATURAL asks for none: it is the order of the primary key, and its cursors are good for that.
-  if (asked.length === 0) {
-    asked.push(...primaryKey.map((attribute): OfColumn => ({ attribute, direction: "ASC" })));
+  // NATURAL has no columns: it means the primary key, and so do its cursors.
+  if (requested.length === 0) {
+    requested.push(...primaryKey.map((attribute): ColumnSpec => ({ attribute, direction: "ASC" })));
   }
-  const columns = asked.map(({ attribute }) => attribute);
-  const { direction = "ASC" } = asked[0] ?? {};
+  const columns = requested.map(({ attribute }) => attribute);
+  const { direction = "ASC" } = requested[0] ?? {};
   const text = columns.join();
-  const served = resource.extensions?.servedOrders?.find((one) => one.asked.join() === text);
+  const served = resource.extensions?.servedOrders?.find((one) => one.requested.join() === text);
   const specs = served
-    ? served.columns.map((column) => indexed(column, text, direction, resource))
-    : asked.flatMap((spec) => unserved(spec, resource, builder.alias));
+    ? served.columns.map((column) => indexedSpec(column, text, direction, resource))
+    : requested.flatMap((spec) => unservedSpecs(spec, resource, builder.alias));
   for (const spec of specs) builder.orderBy(spec);
 
-  const isWhole = primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column));
-  if (served !== undefined || isWhole) builder.setOrderIsUnique();
+  const hasPrimaryKey =
+    primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column));
+  if (served !== undefined || hasPrimaryKey) builder.setOrderIsUnique();
 }
 
 export const CursorsPlugin: GraphileConfig.Plugin = {
   name: "CursorsPlugin",
   version: "1.0.0",
-  description:
-    "A cursor is good for the order and direction that it was made in, and for no other.",
+  description: "Makes a cursor valid only for the order and direction it was created with.",
 
   schema: {
     hooks: {
@@ -106,21 +114,21 @@ export const CursorsPlugin: GraphileConfig.Plugin = {
         if (resource === undefined) return arg;
         const applyPlan: ApplyPlan = (_$parent, $field, value) => {
           const $select = selectOf($field as AnyConnection);
-          // It takes the place of the rows, and has them ordered by what is asked of it.
-          const asked = {
+          // Stands in for the select step, to wrap the order that the argument applies to it.
+          const target = {
             withLayerPlan: <T>(callback: () => T): T => $select.withLayerPlan(callback),
-            apply: ($ask: Step<ApplyOrder>) =>
+            apply: ($apply: Step<ApplyOrder>) =>
               $select.apply(
                 lambda(
-                  $ask,
-                  (ask): ApplyOrder =>
+                  $apply,
+                  (apply): ApplyOrder =>
                     (builder) =>
-                      order(ask, builder, resource),
+                      applyOrder(apply, builder, resource),
                   true,
                 ),
               ),
           };
-          applyTo(value, asked);
+          applyTo(value, target);
         };
         return { ...arg, applyPlan };
       },

@@ -1,12 +1,12 @@
-// The orders that the indexes of the database serve, read beside PostGraphile's introspection, which
-// tells neither what an index's expressions are nor its direction.
+// Reads the orders that the database's indexes serve. PostGraphile's introspection has neither the
+// expressions of an index nor its direction.
 import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
 
 /**
- * Of each table, by its number, the columns of each index in their order. Left out is what serves no
- * order as GraphQL asks for it, all columns ascending or all descending: partial and invalid indexes,
- * others than b-trees, another direction, collation or operator class, and a column that can be null
- * by itself, for which a cursor needs `coalesce(column, '')`: see cursors.ts.
+ * The columns of each index, by the OID of its table. GraphQL orders by all columns ascending or all
+ * descending, so these indexes are left out: partial, invalid, not a b-tree, with mixed directions, with
+ * another collation or operator class. So are indexes on a nullable column that is not
+ * `coalesce(column, '')`, because a cursor needs that expression: see cursors.ts.
  */
 export async function readIndexOrders(
   pgService: GraphileConfig.PgServiceConfiguration,
@@ -37,7 +37,7 @@ const SELECT_ORDERS = `
     from generate_series(1, index.indnkeyatts) as key (position)
     left join pg_attribute as attribute
       on attribute.attrelid = index.indrelid
-      -- These arrays count from 0.
+      -- These arrays are zero-based.
       and attribute.attcollation = index.indcollation[key.position - 1]
       and case
         when index.indkey[key.position - 1] > 0
@@ -49,14 +49,14 @@ const SELECT_ORDERS = `
             = format('COALESCE(%I, ''''::text)', attribute.attname)
       end
   ) as ordered
-  -- The system's own have lower numbers.
+  -- System tables have lower OIDs.
   where index.indrelid >= 16384
     and method.amname = 'btree'
     and index.indisvalid
     and index.indisready
     and index.indpred is null
     and ordered.known = index.indnkeyatts
-    -- Read backwards, the one is the other: all ascending, or all descending with nulls first.
+    -- All ascending, or all descending with nulls first: each is the other read backwards.
     and (
       0 = all (index.indoption::int2[])
       or 3 = all (index.indoption::int2[])

@@ -1,5 +1,5 @@
-// Makes hasPreviousPage and hasNextPage right in both directions. PostGraphile answers only the one
-// it pages towards; but where a cursor is given, the row of the cursor lies behind the page.
+// Makes hasPreviousPage and hasNextPage correct in both directions. PostGraphile computes only the one
+// in the paging direction; for the other, a given cursor means that the cursor's row is outside the page.
 import { constant, lambda, list, type FieldPlanResolver, type Step } from "postgraphile/grafast";
 import { connectionOfPageInfo, fieldOfPageInfo } from "../grafast-internals.ts";
 
@@ -11,7 +11,7 @@ const SIDES = {
 const isSide = (name: string | undefined): name is keyof typeof SIDES =>
   name !== undefined && name in SIDES;
 
-/** Whether there is a page on that side: known so, or a cursor or an offset leaves rows there. */
+/** A cursor or an offset leaves rows outside the page on its side. */
 const hasPage = ([known, cursor, offset]: readonly [
   boolean,
   unknown,
@@ -20,7 +20,7 @@ const hasPage = ([known, cursor, offset]: readonly [
 
 const CURSORS = new Set(["startCursor", "endCursor"]);
 
-/** Has the rows read: grafast does not, where a cursor is all that is asked of a page. */
+/** Reads the rows: grafast does not read them if only a cursor is selected. */
 function cursorPlan(fieldName: string, stock: FieldPlanResolver | undefined): FieldPlanResolver {
   return ($pageInfo, fieldArgs, info) => {
     connectionOfPageInfo($pageInfo).nodes();
@@ -31,7 +31,7 @@ function cursorPlan(fieldName: string, stock: FieldPlanResolver | undefined): Fi
 export const PageInfoPlugin: GraphileConfig.Plugin = {
   name: "PageInfoPlugin",
   version: "1.0.0",
-  description: "pageInfo is right in both directions.",
+  description: "Makes pageInfo correct in both directions.",
 
   schema: {
     hooks: {

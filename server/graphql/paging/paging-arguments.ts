@@ -1,29 +1,28 @@
-// Checks a connection's arguments before anything is asked of the database. PostGraphile would
-// answer some of them with a masked error, and others with less than was asked for.
+// Checks a connection's arguments before its statement is sent. PostGraphile masks the errors of some
+// invalid arguments, and returns too few rows for others.
 import { PgSelectStep, type PgResource } from "postgraphile/@dataplan/pg";
 import {
   lambda,
   object,
   SafeError,
-  type ConnectionStep,
   type FieldArgs,
   type FieldInfo,
   type FieldPlanResolver,
   type Step,
 } from "postgraphile/grafast";
+import type { AnyConnection } from "../grafast-internals.ts";
 import { orderNames, orderProblem } from "./served-orders.ts";
 
-const COUNTED = ["first", "last", "offset"] as const;
-const CHECKED = [...COUNTED, "orderBy"] as const;
+const COUNTS = ["first", "last", "offset"] as const;
+const CHECKED = [...COUNTS, "orderBy"] as const;
 
-type Checked = Partial<Record<(typeof COUNTED)[number], number | null>> & {
+type CheckedArguments = Partial<Record<(typeof COUNTS)[number], number | null>> & {
   orderBy?: string | readonly string[] | null;
 };
-type AnyConnection = ConnectionStep<unknown, never, never, never>;
 
-/** What is wrong with these arguments, naming the argument and what is accepted; undefined when nothing is. */
-function countProblem(args: Checked): string | undefined {
-  for (const name of COUNTED) {
+/** The error message for invalid counts; undefined if they are valid. */
+function countProblem(args: CheckedArguments): string | undefined {
+  for (const name of COUNTS) {
     const value = args[name];
     if (value != null && value < 0) {
       return `Argument "${name}" must be an integer from 0, not ${value}.`;
@@ -48,7 +47,7 @@ function rawArguments(fieldArgs: FieldArgs, info: FieldInfo): Record<string, Ste
 export const PagingArgumentsPlugin: GraphileConfig.Plugin = {
   name: "PagingArgumentsPlugin",
   version: "1.0.0",
-  description: "Refuses paging arguments that make no sense, by name.",
+  description: "Rejects invalid paging arguments, and names the argument.",
 
   schema: {
     hooks: {
@@ -58,22 +57,22 @@ export const PagingArgumentsPlugin: GraphileConfig.Plugin = {
         const resource = scope.pgFieldResource as PgResource | undefined;
         const names = resource?.codec.attributes ? orderNames(build, resource) : undefined;
 
-        const check = (args: Checked): Checked => {
-          const asked = [args.orderBy ?? []].flat();
+        const check = (args: CheckedArguments): null => {
+          const orderBy = [args.orderBy ?? []].flat();
           const problem =
             countProblem(args) ??
-            (resource && names ? orderProblem(resource, names, asked) : undefined);
+            (resource && names ? orderProblem(resource, names, orderBy) : undefined);
           if (problem !== undefined) throw new SafeError(problem, { code: "BAD_USER_INPUT" });
-          return args;
+          return null;
         };
 
         const checkedPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
           const $checked = lambda(object(rawArguments(fieldArgs, info)), check, true);
           const $connection = plan($parent, fieldArgs, info) as AnyConnection;
           $connection.addValidation(() => $checked);
-          // The rows wait for the check too, so that what is refused costs the database nothing.
+          // The rows depend on the check, so that invalid arguments send no statement.
           const $rows: unknown = $connection.getSubplan();
-          if ($rows instanceof PgSelectStep) $rows.apply(lambda($checked, () => null, true));
+          if ($rows instanceof PgSelectStep) $rows.apply($checked);
           return $connection;
         };
         return { ...field, plan: checkedPlan };

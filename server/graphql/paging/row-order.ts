@@ -1,34 +1,33 @@
-// Reads the smart tag @order, by which whoever evolves the schema says of a table what its rows are in
-// the order of.
+// Reads the smart tag @order, which declares the columns that a table's rows are ordered by.
 //
-// `@order id follows block by schema.first_of, time by schema.first_from, idx`: rows in the order of
-// `id` are in that of block and of time too, and rows of one block in that of idx. The function tells
-// the first id that a row of this value or a later one can have.
+// `@order id follows block by schema.first_of, time by schema.first_from, idx`: rows sorted by `id` are
+// also sorted by block and by time, and rows of one block by idx. `schema.first_of(block)` returns the
+// smallest id that a row of this block or a later one can have.
 import type { Introspection, PgClass } from "pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
 export interface RowOrder {
-  /** They say the order, and make it unique. */
+  /** They define the order and make it unique. */
   columns: string[];
-  /** Whose order it is as well. */
+  /** The columns that are sorted too. */
   follows: Followed[];
 }
 
 interface Followed {
   column: string;
-  /** Of the first column of the order, the first value of rows from a value of this column on. */
+  /** Function: the smallest value of the order's first column for rows from a value of this column on. */
   first?: SQL;
-  /** Whether it is so of all rows, or else of those that tie in the columns of which it is. */
-  isOfAll: boolean;
+  /** Whether all rows are sorted by this column, or only rows that tie in the other followed columns. */
+  isGlobal: boolean;
 }
 
 const TAG = /^(\w+(?:, *\w+)*)(?: follows (.+))?$/;
 const FOLLOWED = /^(\w+)(?: by (\w+)\.(\w+))?$/;
 
-/** What a function can be of: an integer or a moment, which have a next one. */
+/** Types with a next value, so that an exclusive bound can become an inclusive one. */
 export const STEPPED = ["int4", "timestamptz"];
 
-/** What the tag says, or undefined where it cannot be followed. */
+/** Parses the tag; undefined if it is invalid. */
 export function rowOrderOf(
   table: PgClass,
   tag: string,
@@ -47,13 +46,13 @@ export function rowOrderOf(
     const attribute = table.getAttribute({ name: column });
     if (attribute?.attnotnull !== true) return undefined;
     if (schema === undefined || name === undefined) {
-      return { column, isOfAll: column === columns[0] };
+      return { column, isGlobal: column === columns[0] };
     }
     const functions = introspection.getNamespace({ name: schema })?.getProcs({ name });
     const isStepped = STEPPED.includes(attribute.getType()?.typname ?? "");
     if (functions?.length !== 1 || !isStepped) return undefined;
-    return { column, first: sql.identifier(schema, name), isOfAll: true };
+    return { column, first: sql.identifier(schema, name), isGlobal: true };
   });
-  const known = followed.filter((one) => one !== undefined);
-  return known.length === followed.length ? { columns, follows: known } : undefined;
+  const valid = followed.filter((one) => one !== undefined);
+  return valid.length === followed.length ? { columns, follows: valid } : undefined;
 }

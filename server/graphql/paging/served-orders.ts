@@ -1,18 +1,19 @@
-// Orders that an index serves: a table tagged @order is never sorted whole for a client.
+// Limits orderBy of a table tagged @order to the orders that an index serves, so that no request sorts
+// the whole table.
 //
-// Such a table offers, in its orderBy, what its indexes hold before the columns of its order: those
-// alone, and with each column whose order it is as well. A text that can be null is in an order by
-// coalesce(column, ''), as an index must have it too: see cursors.ts. Any other combination is an error.
+// An index on (market, block, id), with rows ordered by block and id, serves [MARKET] and, for each
+// column that follows the order, [MARKET, BLOCK] or [MARKET, TIME]. A nullable text must be in the index
+// as coalesce(column, ''): see cursors.ts. Any other combination is an error.
 import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { readIndexOrders } from "./index-orders.ts";
 import { rowOrderOf, type RowOrder } from "./row-order.ts";
 
-/** An order that clients may ask for. */
+/** An order that clients may request. */
 export interface ServedOrder {
-  asked: string[];
-  /** What an index holds: rows in the order of these are in the one asked for. */
+  requested: string[];
+  /** The columns of an index: rows sorted by them are also sorted by the requested columns. */
   columns: string[];
 }
 
@@ -21,17 +22,20 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
-      /** The orders that an index serves; absent where any order is offered. */
+      /** Undefined if every order is offered. */
       servedOrders?: ServedOrder[];
     }
     interface PgCodecAttributeExtensions {
-      /** Whether the column is in an order that an index serves; true where any order is offered. */
+      /** True also if every order is offered. */
       isInServedOrder?: boolean;
-      /** Of a text that an index has '' in place of null of: the columns beside which another has it itself. */
-      known?: { beside: string[] };
-      /** What a value is given through for the planner to look for it in an index; see @soughtBy. */
+      /**
+       * Set if an index has the column as coalesce(column, ''). `plainIndexWith` are the columns that
+       * follow the column itself in other indexes.
+       */
+      coalesced?: { plainIndexWith: string[] };
+      /** The function of the tag @soughtBy, which hides a value from the planner's statistics. */
       soughtBy?: SQL;
-      /** The first column of the rows' order, and what tells its first value for a value of this one. */
+      /** The first column of the rows' order, and the function for its smallest value: see row-order.ts. */
       ordered?: { by: string; first: SQL };
     }
   }
@@ -42,10 +46,9 @@ interface ColumnOrder {
   direction: "ASC" | "DESC";
 }
 
-/** What an orderBy asks for: its columns and directions, or undefined for an unknown value. */
+/** The columns and directions of each value of an orderBy enum. */
 type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 
-/** What is known of a tagged table. */
 interface Tagged {
   order: RowOrder;
   /** The columns of each index that serves an order. */
@@ -58,8 +61,8 @@ function servedOrders(table: PgClass, { order, indexes }: Tagged): ServedOrder[]
   const { columns, follows } = order;
   const primary = table.getIndexes().find((index) => index.indisprimary);
   const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
-  const leading = follows.filter(({ isOfAll }) => isOfAll);
-  const within = follows.filter(({ isOfAll }) => !isOfAll);
+  const leading = follows.filter(({ isGlobal }) => isGlobal);
+  const within = follows.filter(({ isGlobal }) => !isGlobal);
   const ordered = new Set([...columns, ...follows.map(({ column }) => column)]);
 
   const served = indexes
@@ -73,16 +76,19 @@ function servedOrders(table: PgClass, { order, indexes }: Tagged): ServedOrder[]
           [...before, column],
           ...(before.length > 0 ? [] : within.map((one) => [column, one.column])),
         ]),
-      ].map((asked) => ({ asked, columns: index })),
+      ].map((requested) => ({ requested, columns: index })),
     )
-    .filter(({ asked }) => asked.length > 0);
+    .filter(({ requested }) => requested.length > 0);
   const byText = new Map(
-    [{ asked: primaryKey, columns: primaryKey }, ...served].map((one) => [one.asked.join(), one]),
+    [{ requested: primaryKey, columns: primaryKey }, ...served].map((one) => [
+      one.requested.join(),
+      one,
+    ]),
   );
   return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** The orders that an index serves, as a client names them: `[ID], [TIME, IDX]`. */
+/** The served orders in the names of the orderBy enum: `[ID], [TIME, IDX]`. */
 export function servedOrderList(served: readonly ServedOrder[], names: OrderNames): string {
   const nameOf = (column: string): string => {
     const entry = [...names].find(
@@ -96,36 +102,33 @@ export function servedOrderList(served: readonly ServedOrder[], names: OrderName
   };
   const offered = new Set([...names.values()].flat().map(({ column }) => column));
   return served
-    .filter(({ asked }) => asked.every((column) => offered.has(column)))
-    .map(({ asked }) => `[${asked.map(nameOf).join(", ")}]`)
+    .filter(({ requested }) => requested.every((column) => offered.has(column)))
+    .map(({ requested }) => `[${requested.map(nameOf).join(", ")}]`)
     .join(", ");
 }
 
-/**
- * What is wrong with an orderBy of this resource, as a message for the client that lists what is
- * accepted; undefined when nothing is. `asked` are names of its enum.
- */
+/** The client's error message for an orderBy that no index serves; undefined if one does. */
 export function orderProblem(
   resource: PgResource,
   names: OrderNames,
-  asked: readonly string[],
+  orderBy: readonly string[],
 ): string | undefined {
   const served = resource.extensions?.servedOrders;
   if (served === undefined) return undefined;
-  const columns = asked.flatMap((name) => names.get(name) ?? []);
+  const columns = orderBy.flatMap((name) => names.get(name) ?? []);
   if (columns.length === 0) return undefined;
   const oneDirection = columns.every(({ direction }) => direction === columns[0]?.direction);
-  const wanted = columns.map(({ column }) => column).join();
-  if (oneDirection && served.some(({ asked }) => asked.join() === wanted)) return undefined;
+  const text = columns.map(({ column }) => column).join();
+  if (oneDirection && served.some(({ requested }) => requested.join() === text)) return undefined;
 
   const problem = oneDirection
     ? "would sort the whole set"
     : "mixes ascending and descending, and would sort the whole set";
   const list = servedOrderList(served, names);
-  return `Argument "orderBy": [${asked.join(", ")}] ${problem}. Served by an index are ${list}, all of one list _ASC or all _DESC.`;
+  return `Argument "orderBy": [${orderBy.join(", ")}] ${problem}. Served by an index are ${list}, all of one list _ASC or all _DESC.`;
 }
 
-/** The columns and directions behind each name of a resource's orderBy enum; hidden columns have none. */
+/** The columns and directions of each value of a resource's orderBy enum, without hidden columns. */
 export function orderNames(build: GraphileBuild.Build, resource: PgResource): OrderNames {
   const codec = resource.codec as PgCodecWithAttributes;
   const names = new Map<string, readonly ColumnOrder[]>();
@@ -149,19 +152,18 @@ export function orderNames(build: GraphileBuild.Build, resource: PgResource): Or
 }
 
 /**
- * Every column filters, indexed or not (PostGraphile's own rule would hide those without an index);
- * on a table tagged @order only the columns of a served order are in its orderBy. The plugin logs a tag
- * that it cannot follow, and leaves that table as untagged.
+ * Offers every column in `condition` and `filter`, because PostGraphile hides columns without an index.
+ * The plugin logs an invalid tag and then treats the table as untagged.
  */
 export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "ServedOrdersPlugin",
     version: "1.0.0",
-    description: "Offers the orders that an index serves, and filters by every column.",
+    description: "Offers the orders that an index serves, and filters on every column.",
 
     gather: {
       hooks: {
-        // Before PostGraphile looks at any table.
+        // This hook runs before PostGraphile reads any table.
         async pgIntrospection_introspection(info, { introspection, serviceName }) {
           const tags = introspection.classes.flatMap((table) => {
             const tag = table.getTagsAndDescription().tags["order"];
@@ -177,7 +179,7 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
             if (order === undefined) {
               log(
                 new Error(
-                  `@order of ${table.relname} is left aside: it needs columns that cannot be null, the primary key among them, and follows such, each alone or as column by schema.function, not "${tag}".`,
+                  `@order of ${table.relname} is ignored: its columns must include the primary key, and the columns after "follows" have the form column or column by schema.function; none may be nullable, not "${tag}".`,
                 ),
               );
               continue;
@@ -202,15 +204,15 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
           const { attname: name } = pgAttribute;
           const [by = ""] = order.columns;
           const first = order.follows.find((followed) => followed.column === name)?.first;
-          attribute.extensions.isInServedOrder = servedOrders(table, tagged).some(({ asked }) =>
-            asked.includes(name),
+          attribute.extensions.isInServedOrder = servedOrders(table, tagged).some(({ requested }) =>
+            requested.includes(name),
           );
           if (!pgAttribute.attnotnull && indexes.some((index) => index[0] === name)) {
             const keys = table.getIndexes().map((index) => index.getKeys());
-            const beside = keys.flatMap(([one, other]) =>
+            const plainIndexWith = keys.flatMap(([one, other]) =>
               one?.attname === name && other != null ? [other.attname] : [],
             );
-            attribute.extensions.known = { beside };
+            attribute.extensions.coalesced = { plainIndexWith };
           }
           if (first !== undefined) attribute.extensions.ordered = { by, first };
           const { soughtBy = "" } = table.getTagsAndDescription().tags;

@@ -1,22 +1,22 @@
-// Reads rows between two values, whichever of two columns holds which, by one key of both ways.
+// Reads the smart tag @eitherWay, and finds rows by an unordered pair of values with one index.
 //
-// The smart tag `@eitherWay schema.key(one, other)` says of a table that this function gives one number
-// for two values of these columns whatever their order, and that indexes begin with it. A filter that
-// asks for both orders in an `or` then looks for the number: the index gives the rows in the order
-// that they are asked in, where of the two conditions PostgreSQL would read and sort all rows.
+// `@eitherWay schema.key(one, other)` declares a function that returns the same number for two values
+// in either order, and that indexes begin with it. A filter with both orders in an `or` then becomes a
+// condition on that number, and the index returns the rows in the requested order. For the `or` itself
+// PostgreSQL would read and sort all matching rows.
 import type { PgClass, PgNamespace } from "pg-introspection";
 import { sqlValueWithCodec, TYPES, type PgCondition } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
-/** Two columns of text that are never null, and what gives the key of their values. */
+/** Two text columns that are not null, and the function that computes the key of their values. */
 interface EitherWay {
   key: SQL;
   one: string;
   other: string;
 }
 
-/** What the types of a hook leave out: how the field changes the statement. */
+/** The hook's types leave out `apply`. */
 type Applied = Pick<GrafastInputFieldConfig<PgCondition, unknown>, "apply">;
 
 declare global {
@@ -24,11 +24,11 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgCodecExtensions {
-      /** How the table's rows are found by two values in either order; absent where nothing is said. */
+      /** Undefined without the tag. */
       eitherWay?: EitherWay;
     }
     interface PgCodecAttributeExtensions {
-      /** The same, of each of the two columns. */
+      /** Set on each of the two columns. */
       eitherWay?: EitherWay;
     }
   }
@@ -36,7 +36,7 @@ declare global {
 
 const TAG = /^(\w+)\.(\w+)\((\w+), *(\w+)\)$/;
 
-/** What the tag says, or undefined where it cannot be followed. */
+/** Parses the tag; undefined if it is invalid. */
 function eitherWayOf(
   table: PgClass,
   tag: string,
@@ -52,8 +52,8 @@ function eitherWayOf(
   return { key: sql.identifier(schema, name), one, other };
 }
 
-/** The two values of `or: [{one: {equalTo: a}, other: {equalTo: b}}, {…b…, …a…}]`; undefined of any other. */
-function bothWays(value: unknown, one: string, other: string): [string, string] | undefined {
+/** The values a and b of `or: [{one: {equalTo: a}, other: {equalTo: b}}, {…b…, …a…}]`; else undefined. */
+function unorderedPair(value: unknown, one: string, other: string): [string, string] | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
   const [[a, b], [c, d]] = (value as unknown[]).map((way) => [
     equalTo(way, one),
@@ -63,55 +63,58 @@ function bothWays(value: unknown, one: string, other: string): [string, string] 
   return a === d && b === c ? [a, b] : undefined;
 }
 
-/** What a field is to be equal to, where the filter asks for that of two fields and for no more. */
+/** The `equalTo` value of a field, if the filter has two fields and the field one operator. */
 function equalTo(filter: unknown, field: string): unknown {
   if (!isRecord(filter) || Object.keys(filter).length !== 2) return undefined;
-  const asked = filter[field];
-  return isRecord(asked) && Object.keys(asked).length === 1 ? asked["equalTo"] : undefined;
+  const operators = filter[field];
+  return isRecord(operators) && Object.keys(operators).length === 1
+    ? operators["equalTo"]
+    : undefined;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-const valueOf = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);
+const sqlText = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);
 
 const columnsOf = (alias: SQL, way: EitherWay): [SQL, SQL] => [
   sql`${alias}.${sql.identifier(way.one)}`,
   sql`${alias}.${sql.identifier(way.other)}`,
 ];
 
-/** Holds of rows that have the key of the two values. */
+/** Condition: the row's key is that of a and b. */
 function hasKey(alias: SQL, way: EitherWay, a: string, b: string): SQL {
   const [one, other] = columnsOf(alias, way);
-  return sql`${way.key}(${one}, ${other}) = ${way.key}(${valueOf(a)}, ${valueOf(b)})`;
+  return sql`${way.key}(${one}, ${other}) = ${way.key}(${sqlText(a)}, ${sqlText(b)})`;
 }
 
-/** Holds of rows that have the two values, each in one of the columns. */
-function holdsEitherWay(alias: SQL, way: EitherWay, a: string, b: string): SQL {
+/** Condition: the two columns hold a and b, in either order. */
+function hasUnorderedPair(alias: SQL, way: EitherWay, a: string, b: string): SQL {
   const [one, other] = columnsOf(alias, way);
-  // In a case the planner looks for no other index, and takes half of what has the key to be meant.
+  // `case` keeps the planner from choosing an index on the columns; it estimates that half of the
+  // rows with the key match.
   return sql`(
     ${hasKey(alias, way, a, b)}
     and case
-      when ${one} = ${valueOf(a)} then ${other} = ${valueOf(b)}
-      else ${one} = ${valueOf(b)} and ${other} = ${valueOf(a)}
+      when ${one} = ${sqlText(a)} then ${other} = ${sqlText(b)}
+      else ${one} = ${sqlText(b)} and ${other} = ${sqlText(a)}
     end
   )`;
 }
 
-/** The key of both values, where both columns are to be equal to one. */
-export function keyOfBoth(way: EitherWay, alias: SQL, equal: ReadonlyMap<string, unknown>): SQL[] {
+/** The condition on the key, if both columns are compared with a value; else none. */
+export function impliedKey(way: EitherWay, alias: SQL, equal: ReadonlyMap<string, unknown>): SQL[] {
   const [one, other] = [equal.get(way.one), equal.get(way.other)];
   const areTexts = typeof one === "string" && typeof other === "string";
   return areTexts ? [hasKey(alias, way, one, other)] : [];
 }
 
-/** Makes the plugin; it logs a tag that it cannot follow, and leaves that table as untagged. */
+/** The plugin logs an invalid tag and then treats the table as untagged. */
 export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "EitherWayPlugin",
     version: "1.0.0",
-    description: "Finds the rows of tables tagged @eitherWay by two values in either order.",
+    description: "Finds rows of tables tagged @eitherWay by an unordered pair of values.",
 
     gather: {
       hooks: {
@@ -125,7 +128,7 @@ export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConf
           if (eitherWay === undefined) {
             log(
               new Error(
-                `@eitherWay of ${pgClass.relname} is left aside: it needs a function and two columns of text that cannot be null, named as schema.function(column, column), not "${String(tag)}".`,
+                `@eitherWay of ${pgClass.relname} is ignored: it needs schema.function(column, column) with two text columns that are not null, not "${String(tag)}".`,
               ),
             );
             return;
@@ -156,10 +159,10 @@ export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConf
           const other = nameOf(eitherWay.other);
           const applied: Applied = {
             apply: (where, value, info) => {
-              const values = bothWays(value, one, other);
+              const values = unorderedPair(value, one, other);
               if (values === undefined) return apply(where, value, info) as unknown;
-              where.where(holdsEitherWay(where.alias, eitherWay, ...values));
-              // There is nothing within that is still to be applied.
+              where.where(hasUnorderedPair(where.alias, eitherWay, ...values));
+              // The conditions inside `or` are already applied.
               return undefined;
             },
           };

@@ -1,8 +1,8 @@
-// Adds to what a condition or a filter asks for what follows from it, by which an index finds the rows.
+// Adds conditions that follow from those of the client and that an index can use.
 //
-// A range of a column whose order is that of the rows, as of time, is a range of what says that order,
-// as of ids, which every index has: see row-order.ts. A text that can be null is in an index as '' where
-// it is null: see index-orders.ts. Two texts are in one by the key of both: see either-way.ts.
+// If rows are ordered by time as they are by id, a range of times implies a range of ids, and every
+// index ends with the id: see row-order.ts. An index has a nullable text as coalesce(column, ''): see
+// index-orders.ts. An index has a pair of texts as the key of both: see either-way.ts.
 import {
   listOfCodec,
   PgCondition,
@@ -13,9 +13,9 @@ import {
 } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
-import { keyOfBoth } from "./either-way.ts";
+import { impliedKey } from "./either-way.ts";
 
-/** What is asked of a column. */
+/** A client's comparison of a column with a value. */
 interface Comparison {
   attributeName: string;
   attribute: PgCodecAttribute;
@@ -23,12 +23,12 @@ interface Comparison {
   value: unknown;
 }
 
-/** What the types of a hook leave out: how the field changes the statement. */
+/** The hook's types leave out `apply`. */
 type Applied = Pick<GrafastInputFieldConfig<PgCondition, unknown>, "apply">;
 
 const MAX_INT = 2 ** 31 - 1;
 
-/** Rows are from this value or the next one on, and before this one or the next. */
+/** The half-open range of each operator: "next" is the smallest value above the given one. */
 const RANGES: Record<string, { from?: "this" | "next"; before?: "this" | "next" }> = {
   equalTo: { from: "this", before: "next" },
   in: { from: "this", before: "next" },
@@ -38,8 +38,8 @@ const RANGES: Record<string, { from?: "this" | "next"; before?: "this" | "next" 
   lessThanOrEqualTo: { before: "next" },
 };
 
-/** The range of the rows' order that a comparison is in. */
-function rangesOf({ attribute, operator, value }: Comparison, alias: SQL): SQL[] {
+/** The range of the rows' order column that a comparison implies. */
+function impliedRange({ attribute, operator, value }: Comparison, alias: SQL): SQL[] {
   const { ordered, soughtBy = sql.blank } = attribute.extensions ?? {};
   const { from, before } = RANGES[operator] ?? {};
   if (ordered === undefined) return [];
@@ -55,74 +55,75 @@ function rangesOf({ attribute, operator, value }: Comparison, alias: SQL): SQL[]
       ? sql`(select ${extreme}(given) from unnest(${sqlValueWithCodec(value, listOfCodec(codec))}) as given)`
       : sqlValueWithCodec(value, codec);
     const until = which === "next" ? sql`${given} + ${step}` : given;
-    // In a subquery it is evaluated once, where PostgreSQL might evaluate it for each row.
+    // PostgreSQL evaluates a subquery once, but might evaluate a function call for each row.
     return [sql`${by} ${comparator} ${soughtBy}((select ${ordered.first}(${until})))`];
   };
   return [...bound(sql`>=`, sql`min`, from), ...bound(sql`<`, sql`max`, before)];
 }
 
-/** The texts, as an index has them, of which one is to be there; none where no index finds them. */
-function textsOf({ attribute, operator, value }: Comparison): unknown[] {
-  if (attribute.extensions?.known === undefined) return [];
+/** The texts to find in an index of coalesce(column, ''); none if an index does not help. */
+function indexedTexts({ attribute, operator, value }: Comparison): unknown[] {
+  if (attribute.extensions?.coalesced === undefined) return [];
   if (operator === "isNull") return value === true ? [""] : [];
   return operator === "equalTo" || operator === "in" ? [value].flat() : [];
 }
 
-/** What is asked, and the text as an index has it: '' in place of null. */
-function knownText(asked: SQL, column: SQL, comparison: Comparison): SQL {
-  const [text, ...others] = textsOf(comparison);
-  if (text === undefined) return asked;
+/** Adds the condition on coalesce(column, '') that a comparison implies. */
+function withCoalesced(condition: SQL, column: SQL, comparison: Comparison): SQL {
+  const [text, ...others] = indexedTexts(comparison);
+  if (text === undefined) return condition;
   const { soughtBy = sql.blank } = comparison.attribute.extensions ?? {};
   const sought =
     others.length === 0
       ? sql`${soughtBy}(${sqlValueWithCodec(text, TYPES.text)})`
       : sql`any (${sqlValueWithCodec([text, ...others], listOfCodec(TYPES.text))})`;
-  // Compared with true, what is asked is no condition on an index by the column itself, of which
-  // PostgreSQL would else go through all that it has of a market.
-  return sql`coalesce(${column}, '') = ${sought} and (${asked}) is true`;
+  // `is true` keeps PostgreSQL from using an index on the column itself, and from reading all rows of
+  // a market in it.
+  return sql`coalesce(${column}, '') = ${sought} and (${condition}) is true`;
 }
 
-/** Whether it is within a `not`, where a comparison with null is still to be neither true nor false. */
+/** Inside `not`, a comparison with null must stay null: `is true` would change the result. */
 function isNegated(where: unknown): boolean {
   if (!(where instanceof PgCondition)) return false;
   return where.resolvedMode.mode === "NOT" || isNegated(where.dangerouslyGetParent());
 }
 
-/** What columns are to be equal to, of each set of comparisons that are to hold together. */
+/** For each group of and-ed comparisons, the value that each column must equal. */
 const equalities = new WeakMap<object, Map<string, unknown>>();
 
-/** Applies a comparison with what follows from it. */
-function applyWith(
+/** Applies a comparison together with the conditions that it implies. */
+function applyWithImplied(
   comparison: Comparison,
   where: PgCondition,
-  together: object,
+  group: object,
   apply: (where: PgCondition) => void,
 ): void {
   const { attributeName, attribute, operator, value } = comparison;
-  const { ordered, known, eitherWay } = attribute.extensions ?? {};
-  const equal = equalities.get(together) ?? new Map<string, unknown>();
-  equalities.set(together, equal);
+  const { ordered, coalesced, eitherWay } = attribute.extensions ?? {};
+  const equal = equalities.get(group) ?? new Map<string, unknown>();
+  equalities.set(group, equal);
   if (operator === "equalTo") equal.set(attributeName, value);
-  if (ordered === undefined && known === undefined && eitherWay === undefined) {
+  if (ordered === undefined && coalesced === undefined && eitherWay === undefined) {
     apply(where);
     return;
   }
 
-  const withImplied = (asked: SQL, column: SQL): SQL => {
-    const isFoundItself = known?.beside.some((name) => equal.has(name)) === true;
+  const withImplied = (condition: SQL, column: SQL): SQL => {
+    const hasPlainIndex = coalesced?.plainIndexWith.some((name) => equal.has(name)) === true;
     const conditions = [
-      isFoundItself || isNegated(where) ? asked : knownText(asked, column, comparison),
-      ...rangesOf(comparison, where.alias),
-      ...(eitherWay?.one === attributeName ? keyOfBoth(eitherWay, where.alias, equal) : []),
+      hasPlainIndex || isNegated(where) ? condition : withCoalesced(condition, column, comparison),
+      ...impliedRange(comparison, where.alias),
+      ...(eitherWay?.one === attributeName ? impliedKey(eitherWay, where.alias, equal) : []),
     ];
     return sql.join(conditions, " and ");
   };
   const collecting = Object.assign(Object.create(where) as PgCondition, {
-    where: (asked: PgWhereConditionSpec<string>) => {
-      if (typeof asked === "function") throw new Error(`${attributeName} is asked for otherwise`);
-      // It is made to SQL when all that is to hold together is known.
+    where: (spec: PgWhereConditionSpec<string>) => {
+      if (typeof spec === "function")
+        throw new Error(`${attributeName} has a condition as a function`);
+      // A callback is called after all comparisons of the group are applied.
       const callback = (column: SQL): SQL =>
-        withImplied("callback" in asked ? asked.callback(column) : asked, column);
+        withImplied("callback" in spec ? spec.callback(column) : spec, column);
       where.where({ type: "attribute", attribute: attributeName, callback });
     },
   });
@@ -132,7 +133,7 @@ function applyWith(
 export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ImpliedConditionsPlugin",
   version: "1.0.0",
-  description: "Finds rows by an index that what is asked of them does not name.",
+  description: "Adds implied conditions that an index can use.",
 
   schema: {
     hooks: {
@@ -147,11 +148,12 @@ export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
           if (attribute === undefined || attributeName === undefined) return field;
           const applied: Applied = {
             apply: (where, value, info) => {
-              const asked =
+              const operation =
                 value === null
                   ? { operator: "isNull", value: true }
                   : { operator: "equalTo", value };
-              applyWith({ attributeName, attribute, ...asked }, where, where, (collecting) => {
+              const comparison = { attributeName, attribute, ...operation };
+              applyWithImplied(comparison, where, where, (collecting) => {
                 apply(collecting, value, info);
               });
             },
@@ -169,7 +171,7 @@ export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
                 return;
               }
               const comparison = { attributeName, attribute, operator, value };
-              applyWith(comparison, where, where.dangerouslyGetParent(), (collecting) => {
+              applyWithImplied(comparison, where, where.dangerouslyGetParent(), (collecting) => {
                 apply(collecting, value, info);
               });
             },

@@ -1,10 +1,10 @@
-// Finds in a query the pages whose nodes ask for columns only, and has each of them read as a whole.
+// Rewrites a query so that a page whose nodes select only columns is read by one step.
 //
-// GraphQL's own way through a page is a step for each value: 1,600 of them for a hundred trades of
-// sixteen columns, which take most of the time that such a query takes. So `nodes { id, market }`
-// becomes a leaf, `rows(of: "id:id market:market")`, of a schema that only the executor sees; and
-// `totalCount` beside it becomes `rowsTotal`, where it can be told from what the page has seen. What
-// a client may ask, and the answer, stay as they are; whatever else is asked is left alone.
+// GraphQL executes one step for each value: 1,600 steps for 100 trades with 16 columns, most of the time
+// of the query. So `nodes { id, market }` becomes the leaf field `rows(of: "id:id market:market")` in a
+// schema that only the executor sees, and `totalCount` beside it becomes `rowsTotal` if it can use the
+// table version of the page. The public schema and the response stay the same, and every other
+// selection stays unchanged.
 import {
   extendSchema,
   getNamedType,
@@ -23,30 +23,30 @@ import {
 } from "graphql";
 import type { FieldPlanResolver } from "postgraphile/grafast";
 
-/** The field of a connection that reads its rows as a whole. */
+/** The internal field that replaces `nodes`. */
 export const ROWS = "rows";
-/** The field of a connection that is its totalCount beside `rows`. */
+/** The internal field that replaces `totalCount` beside `rows`. */
 export const ROWS_TOTAL = "rowsTotal";
 const TOTAL_COUNT = "totalCount";
 
-/** A field of a row as it is asked for. */
-export interface AskedField {
-  /** Its name in the answer. */
+/** A selected field of a row. */
+export interface SelectedField {
+  /** The response key: the alias, or else the field's name. */
   key: string;
   field: string;
 }
 
 declare module "graphql" {
   interface GraphQLObjectTypeExtensions {
-    /** Whether it is a connection whose rows can be read as a whole. */
+    /** Whether this connection type gets the field `rows`. */
     hasRows?: boolean;
   }
-  // The parameters must be those of the interface that is added to.
+  // Declaration merging requires the type parameters of the original interface.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs = any> {
-    /** Of a field of Query: whether the totalCount of its connection has a plan beside rows. */
+    /** On a field of Query: whether its connection's totalCount may become `rowsTotal`. */
     isCountedBesideRows?: boolean;
-    /** Of a totalCount: the plan of `rowsTotal`. */
+    /** On totalCount: the plan of `rowsTotal`. */
     planBesideRows?: FieldPlanResolver;
   }
 }
@@ -54,10 +54,7 @@ declare module "graphql" {
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 type MakePlan = (connectionType: GraphQLObjectType) => FieldPlanResolver;
 
-/**
- * The schema with the field `rows` in every connection that has them, planned by `planOf`, and the
- * field `rowsTotal` where its totalCount has a plan for that.
- */
+/** Adds `rows` to every connection type with `hasRows`, and `rowsTotal` if its totalCount plans it. */
 export function withRows(schema: GraphQLSchema, planOf: MakePlan): GraphQLSchema {
   const planOfTotal = (type: GraphQLObjectType): FieldPlanResolver | undefined =>
     type.getFields()[TOTAL_COUNT]?.extensions.planBesideRows;
@@ -69,7 +66,7 @@ export function withRows(schema: GraphQLSchema, planOf: MakePlan): GraphQLSchema
     return `extend type ${type.name} { ${ROWS}(of: String!): WholeRows ${total} }`;
   });
   const extended = extendSchema(schema, parse(`scalar WholeRows\n${fields.join("\n")}`), {
-    // It is one: the schema was checked when it was built.
+    // The schema was validated when it was built.
     assumeValid: true,
   });
   for (const { name } of types) {
@@ -82,14 +79,14 @@ export function withRows(schema: GraphQLSchema, planOf: MakePlan): GraphQLSchema
   return extended;
 }
 
-/** The fields that `rows(of:)` names. */
-export const askedFields = (of: string): AskedField[] =>
-  of.split(" ").map((asked) => {
-    const [key = "", field = ""] = asked.split(":");
+/** Parses the argument `of` of the field `rows`. */
+export const selectedFields = (of: string): SelectedField[] =>
+  of.split(" ").map((pair) => {
+    const [key = "", field = ""] = pair.split(":");
     return { key, field };
   });
 
-/** The same query for the schema of `withRows`, or the very same one where it has no such page. */
+/** Returns the query for the schema of `withRows`, or the same document if nothing is replaced. */
 export function selectRows(
   document: DocumentNode,
   schema: GraphQLSchema,
@@ -101,10 +98,10 @@ export function selectRows(
       definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
     ),
   );
-  const pages: FieldNode[] = [];
+  let replaced = 0;
 
-  /** Fields that are given twice, and those in fragments, would have to be merged: left alone. */
-  const within = (
+  /** Repeated fields and fields in fragments stay unchanged, because they would have to be merged. */
+  const rewrite = (
     selectionSet: SelectionSetNode,
     type: GraphQLObjectType,
     of?: GraphQLField<unknown, unknown>,
@@ -117,22 +114,22 @@ export function selectRows(
       const declared = type.getFields()[node.name.value];
       const inner = declared && getNamedType(declared.type);
       if (node.selectionSet === undefined || !isObjectType(inner)) return node;
-      const asked =
+      const columns =
         type.extensions.hasRows === true && node.name.value === "nodes" && !node.directives?.length
           ? columnsOnly(node.selectionSet, inner, fragments, isColumn)
           : undefined;
-      if (asked === undefined) {
-        return { ...node, selectionSet: within(node.selectionSet, inner, declared) };
+      if (columns === undefined) {
+        return { ...node, selectionSet: rewrite(node.selectionSet, inner, declared) };
       }
-      pages.push(node);
-      return asRows(node, asked);
+      replaced += 1;
+      return rowsField(node, columns);
     });
     const countsBesideRows =
       of?.extensions.isCountedBesideRows === true &&
       changed.some(({ name }) => name.value === ROWS);
     return {
       ...selectionSet,
-      selections: countsBesideRows ? changed.map(withTotalOfRows) : changed,
+      selections: countsBesideRows ? changed.map(totalBesideRows) : changed,
     };
   };
 
@@ -140,22 +137,22 @@ export function selectRows(
     definition.kind === Kind.OPERATION_DEFINITION &&
     definition.operation === OperationTypeNode.QUERY &&
     queryType != null
-      ? { ...definition, selectionSet: within(definition.selectionSet, queryType) }
+      ? { ...definition, selectionSet: rewrite(definition.selectionSet, queryType) }
       : definition,
   );
-  return pages.length > 0 ? { ...document, definitions } : document;
+  return replaced > 0 ? { ...document, definitions } : document;
 }
 
 const keyOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
 
-/** What is asked of a row, in the order of the answer; undefined where it is not of columns only. */
+/** The selected columns in response order; undefined if anything else is selected. */
 function columnsOnly(
   selectionSet: SelectionSetNode,
   type: GraphQLObjectType,
   fragments: Fragments,
   isColumn: (field: GraphQLField<unknown, unknown>) => boolean,
-): AskedField[] | undefined {
-  const asked = new Map<string, string>();
+): SelectedField[] | undefined {
+  const fieldOfKey = new Map<string, string>();
 
   const collect = ({ selections }: SelectionSetNode): boolean =>
     selections.every((selection) => {
@@ -165,7 +162,7 @@ function columnsOnly(
         if (field === undefined || !isColumn(field) || !isLeafType(getNamedType(field.type))) {
           return false;
         }
-        asked.set(keyOf(selection), selection.name.value);
+        fieldOfKey.set(keyOf(selection), selection.name.value);
         return true;
       }
       const fragment =
@@ -176,28 +173,26 @@ function columnsOnly(
     });
 
   if (!collect(selectionSet)) return undefined;
-  // An object's property of such a name could be one that every object has.
-  if ([...asked.keys()].some((key) => key.startsWith("__"))) return undefined;
-  return [...asked].map(([key, field]) => ({ key, field }));
+  // A key such as `__proto__` cannot be set on a plain object.
+  if ([...fieldOfKey.keys()].some((key) => key.startsWith("__"))) return undefined;
+  return [...fieldOfKey].map(([key, field]) => ({ key, field }));
 }
 
-/** The field `totalCount` as the field `rowsTotal`; any other as it is. */
-const withTotalOfRows = (node: FieldNode): FieldNode =>
-  node.name.value === TOTAL_COUNT && !node.directives?.length ? inPlaceOf(node, ROWS_TOTAL) : node;
+const totalBesideRows = (node: FieldNode): FieldNode =>
+  node.name.value === TOTAL_COUNT && !node.directives?.length ? renamed(node, ROWS_TOTAL) : node;
 
-/** Another field under the same key of the answer. */
-const inPlaceOf = ({ alias, name, loc }: FieldNode, field: string): FieldNode => ({
+/** Another field with the same response key. */
+const renamed = ({ alias, name, loc }: FieldNode, field: string): FieldNode => ({
   kind: Kind.FIELD,
   alias: alias ?? name,
   name: { kind: Kind.NAME, value: field },
   ...(loc && { loc }),
 });
 
-/** The field `nodes` as the field `rows`. */
-function asRows(node: FieldNode, asked: AskedField[]): FieldNode {
-  const of = asked.map(({ key, field }) => `${key}:${field}`).join(" ");
+function rowsField(node: FieldNode, columns: SelectedField[]): FieldNode {
+  const of = columns.map(({ key, field }) => `${key}:${field}`).join(" ");
   return {
-    ...inPlaceOf(node, ROWS),
+    ...renamed(node, ROWS),
     arguments: [
       {
         kind: Kind.ARGUMENT,

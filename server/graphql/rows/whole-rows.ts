@@ -1,4 +1,4 @@
-// Reads the rows of a page by one step, in place of one for each value of each row.
+// Reads all rows of a page in one step instead of one step for each value.
 import {
   getNamedType,
   GraphQLScalarType,
@@ -25,7 +25,7 @@ import {
 } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { asConnection, literalOf, selectOf, selectValue } from "../grafast-internals.ts";
-import { askedFields, selectRows, withRows } from "./row-selections.ts";
+import { selectedFields, selectRows, withRows } from "./row-selections.ts";
 
 /** The column behind a field. */
 interface FieldColumn {
@@ -35,36 +35,34 @@ interface FieldColumn {
 }
 
 declare module "graphql" {
-  // The parameters must be those of the interface that is added to.
+  // Declaration merging requires the type parameters of the original interface.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs = any> {
-    /** The column that this field is, and nothing more. */
-    ofColumn?: FieldColumn;
+    /** Set if the field returns a column unchanged. */
+    column?: FieldColumn;
   }
 }
 
-/** A column of a row, and how its text from PostgreSQL becomes the value in the answer. */
+/** A selected column, and the conversion of PostgreSQL's text to the value in the response. */
 interface Column {
-  /** The value's name in the answer. */
+  /** The response key. */
   key: string;
   name: string;
-  /** What is selected of the column. */
   asText: (column: SQL) => SQL;
-  read: (text: string) => unknown;
-  /** Where null is no answer, what to say. */
+  fromText: (text: string) => unknown;
+  /** The error for a null; undefined if the field is nullable. */
   nullError: string | undefined;
 }
 
 type Row = readonly (string | null)[];
 
-/** The rows of a page as GraphQL objects. */
 class WholeRowsStep extends Step<unknown> {
   static override $$export = { moduleName: "whole-rows", exportName: "WholeRowsStep" };
   override isSyncAndSafe = true;
   readonly #columns: Column[];
   readonly #rowsDep: number;
   readonly #selectDep: number;
-  /** Where in a row each column is. */
+  /** The position of each column in a row. */
   #positions: number[] = [];
 
   constructor($rows: Step, $select: Step, columns: Column[]) {
@@ -74,7 +72,7 @@ class WholeRowsStep extends Step<unknown> {
     this.#selectDep = this.addDependency($select);
   }
 
-  /** Only now is it known which step selects the rows: some are merged. */
+  /** grafast may merge steps before `optimize`: only here is the step that selects the rows final. */
   override optimize(): this {
     const { step } = this.getDepOptions(this.#selectDep);
     this.#positions = this.#columns.map(({ name, asText }) =>
@@ -93,46 +91,46 @@ class WholeRowsStep extends Step<unknown> {
 
   #objectOf(row: Row): object {
     const object: Record<string, unknown> = {};
-    for (const [n, { key, read, nullError }] of this.#columns.entries()) {
+    for (const [n, { key, fromText, nullError }] of this.#columns.entries()) {
       const text = row[this.#positions[n] ?? -1] ?? null;
       if (text === null && nullError !== undefined) throw new Error(nullError);
-      object[key] = text === null ? null : read(text);
+      object[key] = text === null ? null : fromText(text);
     }
     return object;
   }
 }
 
-const same = (text: string): string => text;
+const identity = (text: string): string => text;
 
-/** A scalar that is declared without `serialize`, as PostGraphile declares those of exact text. */
+/** PostGraphile declares its text scalars, BigFloat for example, without `serialize`. */
 const PLAIN_SCALAR = new GraphQLScalarType({ name: "PlainScalar" });
 
-/** Whether this type hands on a text as it is. */
-const handsOn = (type: GraphQLLeafType): boolean =>
+/** Whether the type serializes a text as itself. */
+const serializesUnchanged = (type: GraphQLLeafType): boolean =>
   [GraphQLString, PLAIN_SCALAR].some((scalar) => scalar.serialize === type.serialize);
 
-/** How a column's text becomes the value of this type. */
-function readerFor({ fromPg }: PgCodec, type: GraphQLLeafType): Column["read"] {
-  const isText = fromPg === TYPES.text.fromPg;
-  // Most columns: a call less for each value.
-  if (isText && handsOn(type)) return same;
+function fromTextOf({ fromPg }: PgCodec, type: GraphQLLeafType): Column["fromText"] {
+  // Saves one call for each value of most columns.
+  if (fromPg === TYPES.text.fromPg && serializesUnchanged(type)) return identity;
   return (text) => type.serialize(fromPg(text));
 }
 
 function columnsOf(of: string, rowType: GraphQLObjectType): Column[] {
   const fields = rowType.getFields();
-  return askedFields(of).map(({ key, field: fieldName }) => {
+  return selectedFields(of).map(({ key, field: fieldName }) => {
     const field = fields[fieldName];
     const type = field && getNamedType(field.type);
-    const column = field?.extensions.ofColumn;
-    if (!isLeafType(type) || column === undefined) throw new Error(`${fieldName} is no column`);
+    const column = field?.extensions.column;
+    if (!isLeafType(type) || column === undefined) {
+      throw new Error(`${rowType.name}.${fieldName} is not a column`);
+    }
     const { name, codec, notNull } = column;
     return {
       key,
       name,
       asText: (sqlColumn) =>
         codec.castFromPg?.(sqlColumn, notNull) ?? sql`${sql.parens(sqlColumn)}::text`,
-      read: readerFor(codec, type),
+      fromText: fromTextOf(codec, type),
       nullError: isNonNullType(field?.type)
         ? `Cannot return null for non-nullable field ${rowType.name}.${fieldName}.`
         : undefined,
@@ -145,7 +143,7 @@ function planRows(connectionType: GraphQLObjectType): FieldPlanResolver {
     const $connection = asConnection($parent);
     const nodes = connectionType.getFields()["nodes"];
     const rowType = nodes && getNamedType(nodes.type);
-    if (!isObjectType(rowType)) throw new Error(`${connectionType.name} has no nodes`);
+    if (!isObjectType(rowType)) throw new Error(`${connectionType.name} has no field "nodes"`);
     const columns = columnsOf(String(literalOf(fieldArgs.getRaw("of"))), rowType);
     const $rows = $connection.nodes() as Step;
     const $select = selectOf($connection);
@@ -153,17 +151,17 @@ function planRows(connectionType: GraphQLObjectType): FieldPlanResolver {
   };
 }
 
-/** What is run in place of a query: for each schema and document, as they are kept by grafserv. */
+// Weak keys: an entry lives as long as grafserv caches the parsed document or uses the schema.
 const schemas = new WeakMap<GraphQLSchema, GraphQLSchema>();
 const documents = new WeakMap<DocumentNode, DocumentNode>();
 
-function inPlaceOf({
+function withWholeRows({
   schema,
   document,
 }: GrafastExecutionArgs): Pick<GrafastExecutionArgs, "schema" | "document"> {
   let changed = documents.get(document);
   if (changed === undefined) {
-    changed = selectRows(document, schema, ({ extensions }) => extensions.ofColumn !== undefined);
+    changed = selectRows(document, schema, ({ extensions }) => extensions.column !== undefined);
     documents.set(document, changed);
   }
   if (changed === document) return { schema, document };
@@ -178,7 +176,7 @@ function inPlaceOf({
 export const WholeRowsPlugin: GraphileConfig.Plugin = {
   name: "WholeRowsPlugin",
   version: "1.0.0",
-  description: "Reads the rows of a page by one step, where columns only are asked for.",
+  description: "Reads all rows of a page in one step if only columns are selected.",
 
   schema: {
     hooks: {
@@ -197,14 +195,15 @@ export const WholeRowsPlugin: GraphileConfig.Plugin = {
         const { attributes } = (pgCodec ?? {}) as Partial<PgCodecWithAttributes>;
         if (isPgClassType !== true || attribute === undefined) return field;
         const entry = Object.entries(attributes ?? {}).find(([, one]) => one === attribute);
-        // What is computed or fetched from elsewhere is more than a column.
-        if (entry === undefined || attribute.via !== undefined || attribute.expression)
+        // A computed or joined value is not selected as a column of the row.
+        if (entry === undefined || attribute.via !== undefined || attribute.expression) {
           return field;
+        }
         const [name] = entry;
         const { codec, notNull = false } = attribute;
         return {
           ...field,
-          extensions: { ...field.extensions, ofColumn: { name, codec, notNull } },
+          extensions: { ...field.extensions, column: { name, codec, notNull } },
         };
       },
     },
@@ -214,11 +213,11 @@ export const WholeRowsPlugin: GraphileConfig.Plugin = {
     middleware: {
       async execute(next, { args }) {
         const { schema, document } = args;
-        Object.assign(args, inPlaceOf(args));
+        Object.assign(args, withWholeRows(args));
         try {
           return await next();
         } finally {
-          // Whoever looks at the arguments afterwards finds what the client asked.
+          // Later middleware sees the client's own document.
           Object.assign(args, { schema, document });
         }
       },

@@ -1,6 +1,6 @@
-// Says what each generated name of the schema is: a column's comment is told again wherever the column
-// filters, orders or finds, beside what is done with it there. What has no comment of its own (pages,
-// cursors, comparisons, scalars) is described here.
+// Describes every generated type, field, argument and value of the schema. A column's comment is repeated
+// where the column filters, orders or finds rows; pages, cursors, operators and scalars have no SQL
+// comment and are described here.
 import type {
   PgCodec,
   PgCodecAttribute,
@@ -70,7 +70,7 @@ const sentences = (...texts: readonly (string | undefined)[]): string =>
 const quoted = (names: readonly string[]): string =>
   names.map((name) => `\`${name}\``).join(" and ");
 
-/** The column that a client knows by this name. */
+/** The column of a GraphQL field name. */
 function columnNamed(
   build: GraphileBuild.Build,
   codec: PgCodec,
@@ -85,12 +85,12 @@ function columnNamed(
 const isTable = (codec: PgCodec | undefined): codec is PgCodecWithAttributes =>
   codec?.attributes !== undefined;
 
-/** What a connection's or an edge's rows are, in words. */
+/** The row type in Markdown. */
 function rowsOf(build: GraphileBuild.Build, codec: PgCodec | undefined): string {
   return isTable(codec) ? `\`${build.inflection.tableType(codec)}\`` : "value";
 }
 
-/** What a value of an orderBy orders by. */
+/** Describes a value of an orderBy enum. */
 function orderText(
   build: GraphileBuild.Build,
   codec: PgCodecWithAttributes,
@@ -111,7 +111,7 @@ function orderText(
   const by = `By ${quoted(named)}, ${first.direction === "ASC" ? "ascending" : "descending"}.`;
   const column = codec.attributes[first.column];
   if (columns.length > 1 || column === undefined) return by;
-  // Nulls of an indexed order stand where the empty text does: see cursors.ts.
+  // An index sorts a null like an empty text: see cursors.ts.
   const isIndexed = resource.extensions?.servedOrders !== undefined;
   const nulls =
     column.notNull === true
@@ -120,7 +120,7 @@ function orderText(
   return sentences(by, nulls, column.description);
 }
 
-/** What the service says of a field that is no column and no relation. */
+/** Describes a field that is neither a column nor a relation. */
 function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | undefined {
   const { fieldName } = scope;
   const nodeIdName = build.inflection.nodeIdFieldName();
@@ -152,7 +152,7 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
     : undefined;
 }
 
-/** What a function says of its argument by a tag: `@argument depth How many levels.` */
+/** Reads the description of a function's argument from its tag `@argument depth How many levels.` */
 function argumentText(resource: PgResource | undefined, argName: string): string | undefined {
   if (resource?.parameters === undefined) return undefined;
   return [resource.extensions?.tags?.["argument"] ?? []]
@@ -162,7 +162,6 @@ function argumentText(resource: PgResource | undefined, argName: string): string
     ?.slice(argName.length + 1);
 }
 
-/** What a connection can be ordered by. */
 function orderByText(build: GraphileBuild.Build, resource: PgResource | undefined): string {
   const served = resource?.extensions?.servedOrders;
   const text =

@@ -1,8 +1,8 @@
-// Takes a column's @name tag as it is written: `vwap24h` would else become `vwap24H`.
+// Uses a column's @name tag unchanged: PostGraphile would turn `vwap24h` into `vwap24H`.
 export const ExactNamesPlugin: GraphileConfig.Plugin = {
   name: "ExactNamesPlugin",
   version: "1.0.0",
-  description: "A column's @name tag is its name in GraphQL, to the letter.",
+  description: "Uses a column's @name tag unchanged as the field name.",
 
   inflection: {
     replace: {

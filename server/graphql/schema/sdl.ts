@@ -1,4 +1,4 @@
-// The GraphQL schema as text: what is tracked, so that a change of the contract is seen in review.
+// The GraphQL schema as SDL. The SDL is tracked, so that a review shows every change of the contract.
 import { fileURLToPath } from "node:url";
 import "../production.ts";
 import { lexicographicSortSchema, printSchema, type GraphQLSchema } from "graphql";
@@ -7,10 +7,10 @@ import type { Pool } from "../../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../limits/limits.ts";
 import { makePreset } from "../preset.ts";
 
-/** Where it is tracked; `npm run schema:print` writes it. */
+/** `npm run schema:print` writes this file. */
 export const TRACKED_SDL = fileURLToPath(new URL("../schema.graphql", import.meta.url));
 
-/** What the service makes of this database; whatever fails is thrown. */
+/** The service's preset; it throws errors that the service would log. */
 export function presetOf(pool: Pool): GraphileConfig.Preset {
   const log = (error: unknown): void => {
     throw error;
@@ -18,12 +18,11 @@ export function presetOf(pool: Pool): GraphileConfig.Preset {
   return makePreset({ pool, log, limits: GRAPHQL_LIMITS });
 }
 
-/** Sorted, so that the order of things in the database does not count. */
+/** Sorted, because the order of the database's objects does not matter. */
 export function printSdl(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
-/** The schema that the service makes of this database. */
 export async function sdlOf(pool: Pool): Promise<string> {
   const { schema } = await makeSchema(presetOf(pool));
   return printSdl(schema);

@@ -1,5 +1,5 @@
-// Refuses text that PostgreSQL cannot hold, before it is asked: its error would end the operation's
-// snapshot, and every other field with it.
+// Rejects text that PostgreSQL cannot store before a statement is sent: PostgreSQL's error would abort the
+// operation's transaction, and all other fields.
 import { GraphQLError, type ASTVisitor, type ValidationContext } from "graphql";
 import { SafeError } from "postgraphile/grafast";
 
@@ -8,7 +8,7 @@ const MESSAGE =
   "Text with the character U+0000 is not accepted: no text in the database can hold it.";
 const EXTENSIONS = { code: "BAD_USER_INPUT" };
 
-function refuseInDocument(context: ValidationContext): ASTVisitor {
+function rejectInDocument(context: ValidationContext): ASTVisitor {
   return {
     StringValue(node) {
       if (!node.value.includes(NUL)) return;
@@ -25,11 +25,11 @@ function holdsNul(value: unknown): boolean {
 
 export const StorableTextPlugin: GraphileConfig.Plugin = {
   name: "StorableTextPlugin",
-  description: "Refuses U+0000 in the texts of a query and its variables.",
+  description: "Rejects U+0000 in the strings of a query and its variables.",
   grafserv: {
     middleware: {
       setPreset(next, event) {
-        event.validationRules.push(refuseInDocument);
+        event.validationRules.push(rejectInDocument);
         return next();
       },
       processGraphQLRequestBody(next, event) {

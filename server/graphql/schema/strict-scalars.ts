@@ -1,13 +1,13 @@
-// Checks the text of a number, a time or a cursor where the query is read. PostGraphile would hand
-// any text to PostgreSQL, whose error the client is not shown.
+// Validates numbers, times and cursors when the query is parsed. PostGraphile passes any text to
+// PostgreSQL, and masks its error.
 import { GraphQLError, Kind, type GraphQLScalarTypeConfig, type ValueNode } from "graphql";
 
-/** Turns what a client gave into the text for PostgreSQL, or undefined where it is none. */
-type Reader = (given: unknown) => string | undefined;
+/** Converts a client's value to text for PostgreSQL; undefined if the value is invalid. */
+type Parser = (given: unknown) => string | undefined;
 
 const MAX_BIGINT = 2n ** 63n - 1n;
 
-/** A JSON number has already lost the digits past the 15th that every binary double can hold. */
+/** Rejects a JSON number of more than 15 digits: the JSON parser may already have rounded it. */
 function exactText(given: unknown): string | undefined {
   if (typeof given === "string") return given;
   if (typeof given !== "number") return undefined;
@@ -15,14 +15,14 @@ function exactText(given: unknown): string | undefined {
   return text.replace(/^-|\.|e.*$/g, "").length <= 15 ? text : undefined;
 }
 
-function readInteger(given: unknown): string | undefined {
+function parseInteger(given: unknown): string | undefined {
   const text = exactText(given);
   if (text === undefined || !/^-?\d{1,19}$/.test(text)) return undefined;
   const value = BigInt(text);
   return value >= -MAX_BIGINT - 1n && value <= MAX_BIGINT ? text : undefined;
 }
 
-function readDecimal(given: unknown): string | undefined {
+function parseDecimal(given: unknown): string | undefined {
   const text = exactText(given);
   return text !== undefined &&
     /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) &&
@@ -34,11 +34,11 @@ function readDecimal(given: unknown): string | undefined {
 const ISO_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2})(\.\d{1,6})?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
-function readTime(given: unknown): string | undefined {
+function parseTime(given: unknown): string | undefined {
   const match = typeof given === "string" ? ISO_TIME.exec(given) : null;
   if (match === null) return undefined;
   const [, date = "", minutes = "00:00", seconds = "00", fraction = "", offset = "Z"] = match;
-  // Date.parse rolls 30 February over; printed again, it would not be what was given.
+  // Date turns 30 February into 1 March: compare the printed date with the given one.
   const parsed = new Date(`${date}T${minutes}:${seconds}Z`);
   if (Number.isNaN(parsed.getTime()) || !parsed.toISOString().startsWith(`${date}T${minutes}`)) {
     return undefined;
@@ -47,7 +47,7 @@ function readTime(given: unknown): string | undefined {
   return `${date}T${minutes}:${seconds}${fraction}${offset}`;
 }
 
-function readCursor(given: unknown): string | undefined {
+function parseCursor(given: unknown): string | undefined {
   if (typeof given !== "string") return undefined;
   try {
     return Array.isArray(JSON.parse(Buffer.from(given, "base64").toString("utf8")))
@@ -58,21 +58,21 @@ function readCursor(given: unknown): string | undefined {
   }
 }
 
-const SCALARS: Record<string, { read: Reader; accepted: string }> = {
-  BigInt: { read: readInteger, accepted: "an integer of 64 bits, as a string" },
+const SCALARS: Record<string, { parse: Parser; accepted: string }> = {
+  BigInt: { parse: parseInteger, accepted: "an integer of 64 bits, as a string" },
   BigFloat: {
-    read: readDecimal,
+    parse: parseDecimal,
     accepted: "a decimal number, as a string (a JSON number only up to 15 digits)",
   },
   Datetime: {
-    read: readTime,
+    parse: parseTime,
     accepted: 'a time in ISO 8601, for example "2018-06-19T14:00:43Z" (UTC without an offset)',
   },
-  Cursor: { read: readCursor, accepted: "a cursor that this service gave" },
+  Cursor: { parse: parseCursor, accepted: "a cursor that this service gave" },
 };
 
 function literalValue(node: ValueNode): unknown {
-  // The literal of a number is its text, with every digit that was written.
+  // The value of a number literal is its text, with all digits.
   return node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT
     ? node.value
     : undefined;
@@ -81,15 +81,15 @@ function literalValue(node: ValueNode): unknown {
 export const StrictScalarsPlugin: GraphileConfig.Plugin = {
   name: "StrictScalarsPlugin",
   version: "1.0.0",
-  description: "Refuses text that is no number, time or cursor, and says what is accepted.",
+  description: "Rejects invalid numbers, times and cursors, and names the accepted format.",
 
   schema: {
     hooks: {
       GraphQLScalarType(config) {
         const scalar = SCALARS[config.name];
         if (scalar === undefined) return config;
-        const readOrThrow = (given: unknown, nodes?: ValueNode): string => {
-          const text = scalar.read(given);
+        const parseOrThrow = (given: unknown, nodes?: ValueNode): string => {
+          const text = scalar.parse(given);
           if (text !== undefined) return text;
           const shown = typeof given === "string" || typeof given === "number" ? given : "that";
           throw new GraphQLError(
@@ -99,8 +99,8 @@ export const StrictScalarsPlugin: GraphileConfig.Plugin = {
         };
         const strict: GraphQLScalarTypeConfig<unknown, unknown> = {
           ...config,
-          parseValue: (given) => readOrThrow(given),
-          parseLiteral: (node) => readOrThrow(literalValue(node), node),
+          parseValue: (given) => parseOrThrow(given),
+          parseLiteral: (node) => parseOrThrow(literalValue(node), node),
         };
         return strict;
       },

@@ -1,13 +1,13 @@
-// Counts a table tagged @appendOnly without reading it whole: what was counted is kept, and the next
-// totalCount of the same rows counts only what is newer. It stays exact.
+// Makes totalCount of a table tagged @appendOnly exact without reading the whole table: it caches each
+// count, and the next totalCount of the same rows counts only the newer rows.
 //
-// A count up to an id holds wherever the row of that id is there, in the same epoch: no id is given
-// twice, and what is taken back are the newest rows. So one statement finds the newest of the kept counts
-// that hold in its own snapshot, and counts the rows behind it.
+// A count up to an id holds while the row with that id exists and the epoch is the same: see
+// append-only.ts. One statement finds the newest checkpoint that holds in its own snapshot, and counts
+// the rows after it.
 //
-// Beside a page the count is as of the page's moment, which the page's own statement tells. Where the
-// kept count is of that very moment, there is nothing to count. Else the statement counts up to the
-// page's newest id; it need not be in the page's snapshot, as long as it finds that id and the epoch.
+// Beside a page, the total is of the table version that the page's statement read. On a cache hit of
+// that version no statement is sent. Otherwise the statement counts up to the page's newest id; its
+// snapshot may be newer than the page's, as long as that id and the epoch are still there.
 import { listOfCodec, TYPES, type PgCodec, type PgResource } from "postgraphile/@dataplan/pg";
 import {
   constant,
@@ -23,45 +23,44 @@ import { sql, type SQL } from "postgraphile/pg-sql2";
 import { combined } from "../combined.ts";
 import { aggregateOf, fromContext, type AnyConnection } from "../grafast-internals.ts";
 import type { AppendOnly } from "./append-only.ts";
-import { KeptCounts, keyOf, marksWith, type Kept } from "./kept-counts.ts";
-import { PageMomentStep, type Moment } from "./page-moment.ts";
+import { countKey, makeCountCache, withCheckpoint, type CachedCount } from "./count-cache.ts";
+import { TableVersionStep, type TableVersion } from "./table-version.ts";
 import type { Attempt } from "../rows/operation-snapshot.ts";
 
-/** What a connection's totalCount needs: the table, and the key of the rows that it counts. */
-interface Counted {
+/** A connection with a cached totalCount. */
+interface CountedConnection {
   $connection: AnyConnection;
   resource: PgResource;
   appendOnly: AppendOnly;
   $key: Step<string>;
 }
 
-/** What a count goes on from, and up to what. */
 interface Task {
   key: string;
-  kept: Kept | undefined;
-  /** Null where there is no page, or no row of it to tell its moment by. */
-  page: Moment | null;
+  cached: CachedCount | undefined;
+  /** Null without a page, or if the page is empty. */
+  page: TableVersion | null;
 }
 
-/** What a statement saw, all of one snapshot. */
-interface Seen {
+/** The result of the counting statement, all of one snapshot. */
+interface Counted {
   count: number;
-  /** The id that it counted from: that of a mark, or the least that there can be. */
+  /** The id of the checkpoint that it counted from, or MIN_ID. */
   above: bigint;
-  /** The id that it counted up to: that of the newest row, or the least that there can be. */
+  /** The newest id that it counted up to, or MIN_ID. */
   upTo: bigint;
   epoch: string;
 }
 
-const LEAST = -(2n ** 63n);
-const MOST = 2n ** 63n - 1n;
+const MIN_ID = -(2n ** 63n);
+const MAX_ID = 2n ** 63n - 1n;
 
-function seenIn(text: string): Seen {
+function parseCounted(text: string): Counted {
   const [count = "", above = "", upTo = "", epoch = ""] = text.split(" ");
   return { count: Number(count), above: BigInt(above), upTo: BigInt(upTo), epoch };
 }
 
-/** Every other argument is taken to say which rows there are. */
+/** Every other argument selects rows, and so belongs to the cache key. */
 const PAGING = new Set(["first", "last", "offset", "before", "after", "orderBy"]);
 
 function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string, unknown>> {
@@ -69,84 +68,89 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
   return object(Object.fromEntries(names.map((name) => [name, fieldArgs.getRaw(name)])));
 }
 
-/** The total where it is kept as of the page's very moment. */
-function knownOf({ kept, page }: Task): number | undefined {
-  if (page === null || kept?.epoch !== page.epoch) return undefined;
-  return kept.marks.find(({ upTo }) => upTo === page.newest)?.count;
+/** The total, if the cache has it for the page's table version. */
+function cachedTotal({ cached, page }: Task): number | undefined {
+  if (page === null || cached?.epoch !== page.epoch) return undefined;
+  return cached.checkpoints.find(({ upTo }) => upTo === page.newestId)?.count;
 }
 
-/** The statement that counts, and tells what it saw; it is not sent where the task is null. */
-function countRows({ $connection, resource, appendOnly }: Counted, $task: Step<Task>): Step<Seen> {
+/** The counting statement; it is not sent when the task is null. */
+function countRows(
+  { $connection, resource, appendOnly }: CountedConnection,
+  $task: Step<Task>,
+): Step<Counted> {
   const $rows = aggregateOf($connection);
-  const given = (codec: PgCodec, valueOf: (task: Task) => unknown): SQL =>
+  const placeholder = (codec: PgCodec, valueOf: (task: Task) => unknown): SQL =>
     $rows.placeholder(lambda($task, valueOf, true), codec);
-  const marks = given(listOfCodec(TYPES.bigint), ({ kept }) =>
-    (kept?.marks ?? []).map(({ upTo }) => String(upTo)),
+  const checkpoints = placeholder(listOfCodec(TYPES.bigint), ({ cached }) =>
+    (cached?.checkpoints ?? []).map(({ upTo }) => String(upTo)),
   );
-  const keptEpoch = given(TYPES.text, ({ kept }) => kept?.epoch ?? "");
-  const upTo = given(TYPES.bigint, ({ page }) => String(page?.newest ?? MOST));
+  const cachedEpoch = placeholder(TYPES.text, ({ cached }) => cached?.epoch ?? "");
+  const upTo = placeholder(TYPES.bigint, ({ page }) => String(page?.newestId ?? MAX_ID));
 
   const id = sql.identifier(appendOnly.idColumn);
   const epoch = sql`(select epoch::text from ${appendOnly.epochTable})`;
-  const least = sql`${sql.literal(String(LEAST))}::bigint`;
+  const minId = sql`${sql.literal(String(MIN_ID))}::bigint`;
   const newest = sql`select max(${id}) from ${resource.from as SQL} where ${id} <= ${upTo}`;
-  const above = sql`coalesce((${newest} and ${id} = any (${marks}) and ${epoch} = ${keptEpoch}), ${least})`;
+  const above = sql`coalesce((${newest} and ${id} = any (${checkpoints}) and ${epoch} = ${cachedEpoch}), ${minId})`;
   $rows.where(sql`${$rows.alias}.${id} > ${above} and ${$rows.alias}.${id} <= ${upTo}`);
-  const seen = sql`concat_ws(' ', count(*), ${above}, coalesce((${newest}), ${least}), ${epoch})`;
-  return lambda($rows.singleAsRecord().select(seen, TYPES.text, true), seenIn, true);
+  const counted = sql`concat_ws(' ', count(*), ${above}, coalesce((${newest}), ${minId}), ${epoch})`;
+  return lambda($rows.singleAsRecord().select(counted, TYPES.text, true), parseCounted, true);
 }
 
-/** Makes the plugin, with no count kept yet: what it keeps is of one database. */
+/** Each plugin has its own cache, because counts are of one database. */
 export function makeTotalCountPlugin(): GraphileConfig.Plugin {
-  const counts = new KeptCounts();
-  const countedBy = new WeakMap<Step, Counted>();
+  const cache = makeCountCache();
+  const countedConnections = new WeakMap<Step, CountedConnection>();
 
-  const taskOf = (key: string | null, page: Moment | null): Task => {
-    if (key === null) throw new Error("a total is of rows that have no key");
-    return { key, kept: counts.recall(key), page };
+  const taskOf = (key: string | null, page: TableVersion | null): Task => {
+    if (key === null) throw new Error("totalCount has no cache key");
+    return { key, cached: cache.get(key), page };
   };
 
-  const total = (task: Task | null, seen: Seen | null, attempt: Attempt | null): number => {
-    if (task === null) throw new Error("a total is of nothing that was asked");
-    const { key, kept, page } = task;
-    const known = knownOf(task);
-    const holds =
+  const total = (task: Task | null, counted: Counted | null, attempt: Attempt | null): number => {
+    if (task === null) throw new Error("totalCount has no task");
+    const { key, cached, page } = task;
+    const known = cachedTotal(task);
+    const isOfPage =
       known !== undefined ||
-      (seen !== null &&
-        (page === null || (seen.upTo === page.newest && seen.epoch === page.epoch)));
-    attempt?.report(holds);
+      (counted !== null &&
+        (page === null || (counted.upTo === page.newestId && counted.epoch === page.epoch)));
+    attempt?.report(isOfPage);
     if (known !== undefined) return known;
-    if (!holds || seen === null) {
-      if (attempt === null) throw new Error("a transaction has not kept its snapshot");
+    if (!isOfPage || counted === null) {
+      if (attempt === null) throw new Error("totalCount and its page read different snapshots");
       return 0;
     }
-    const { above, upTo, epoch } = seen;
-    const standing = kept?.marks.filter((mark) => mark.upTo <= above) ?? [];
-    const count = (standing[0]?.count ?? 0) + seen.count;
-    if (upTo > LEAST) counts.keep(key, { epoch, marks: marksWith({ upTo, count }, standing) });
+    const { above, upTo, epoch } = counted;
+    const valid = cached?.checkpoints.filter((checkpoint) => checkpoint.upTo <= above) ?? [];
+    const count = (valid[0]?.count ?? 0) + counted.count;
+    if (upTo > MIN_ID) {
+      cache.set(key, { epoch, checkpoints: withCheckpoint({ upTo, count }, valid) });
+    }
     return count;
   };
 
   const totalCount = (
-    counted: Counted,
-    $page: Step<Moment | null>,
+    connection: CountedConnection,
+    $page: Step<TableVersion | null>,
     $attempt: Step<Attempt | undefined>,
   ): Step<number> => {
-    const $task = combined([counted.$key, $page], taskOf);
-    // Where no row tells the page's moment, only a transaction can hold on to it.
+    const $task = combined([connection.$key, $page], taskOf);
+    // An empty page has no table version: only a transaction can give its total.
     const $toCount = combined([$task, $attempt], (task, attempt) =>
-      task === null || knownOf(task) !== undefined || (task.page === null && attempt !== null)
+      task === null || cachedTotal(task) !== undefined || (task.page === null && attempt !== null)
         ? null
         : task,
     );
-    const $seen = countRows(counted, inhibitOnNull($toCount));
-    return combined([$task, $seen, $attempt], total);
+    const $counted = countRows(connection, inhibitOnNull($toCount));
+    return combined([$task, $counted, $attempt], total);
   };
 
   return {
     name: "TotalCountPlugin",
     version: "1.0.0",
-    description: "Counts a table tagged @appendOnly by adding what is newer to what was counted.",
+    description: "Counts tables tagged @appendOnly incrementally.",
 
     schema: {
       hooks: {
@@ -157,7 +161,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
           if (scope.isPgFieldConnection === true && scope.isRootQuery === true) {
             const resource = scope.pgFieldResource as PgResource | undefined;
             const appendOnly = resource?.extensions?.appendOnly;
-            // A function's rows need not be its table's.
+            // A function may return any rows, not only appended ones.
             if (resource === undefined || appendOnly === undefined || resource.parameters) {
               return field;
             }
@@ -165,10 +169,10 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               const $connection = plan($parent, fieldArgs, info) as AnyConnection;
               const $key = lambda(
                 rowArguments(fieldArgs, info),
-                (args) => keyOf(resource.name, args),
+                (args) => countKey(resource.name, args),
                 true,
               );
-              countedBy.set($connection, { $connection, resource, appendOnly, $key });
+              countedConnections.set($connection, { $connection, resource, appendOnly, $key });
               return $connection;
             };
             const extensions = { ...field.extensions, isCountedBesideRows: true };
@@ -177,18 +181,18 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
 
           if (scope.isPgConnectionTotalCountField === true) {
             const countPlan: FieldPlanResolver = ($connection, fieldArgs, info) => {
-              const counted = countedBy.get($connection);
-              return counted === undefined
+              const connection = countedConnections.get($connection);
+              return connection === undefined
                 ? (plan($connection, fieldArgs, info) as Step)
-                : totalCount(counted, constant(null), constant(undefined));
+                : totalCount(connection, constant(null), constant(undefined));
             };
             const planBesideRows: FieldPlanResolver = ($connection, fieldArgs, info) => {
-              const counted = countedBy.get($connection);
-              if (counted === undefined) return plan($connection, fieldArgs, info) as Step;
-              const { resource, appendOnly } = counted;
-              const $page = new PageMomentStep(counted.$connection, resource, appendOnly);
+              const connection = countedConnections.get($connection);
+              if (connection === undefined) return plan($connection, fieldArgs, info) as Step;
+              const { resource, appendOnly } = connection;
+              const $page = new TableVersionStep(connection.$connection, resource, appendOnly);
               const $attempt = fromContext<Attempt | undefined>("attempt");
-              return totalCount(counted, $page, $attempt);
+              return totalCount(connection, $page, $attempt);
             };
             const extensions = { ...field.extensions, planBesideRows };
             return { ...field, extensions, plan: countPlan };

@@ -1,4 +1,4 @@
-// Pages of allDexTrades: every argument, alone and together, and walks of the whole set.
+// Pages of allDexTrades: every argument alone and combined, and paging through the whole set.
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import {
@@ -68,7 +68,7 @@ const ids = ({ nodes }: Pick<TradesPage, "nodes">): number[] => nodes.map(({ id 
 
 type Value = string | number | null;
 
-/** BigInt's text is a number too; no text is before any other. */
+/** BigInt values are compared as numbers; null sorts before every text. */
 function compare(a: Value, b: Value): number {
   const [one, other] = [String(a ?? ""), String(b ?? "")];
   if (/^\d+$/.test(one)) return Number(one) - Number(other);
@@ -88,7 +88,7 @@ describe("first, last and offset", () => {
     ["first: 2, offset: 4", [5, 6], true, true],
     ["offset: 60", [], true, false],
     ["first: null, last: null, offset: null", upTo(60), false, false],
-  ])("(%s) gives that part of the set", async (args, expected, previous, next) => {
+  ])("(%s) returns that part of the set", async (args, expected, previous, next) => {
     const { nodes, pageInfo, totalCount } = await page(args);
     expect(ids({ nodes })).toEqual(expected);
     expect({ ...pageInfo, totalCount }).toMatchObject({
@@ -105,7 +105,7 @@ describe("first, last and offset", () => {
     ]);
   });
 
-  it("takes what lies between two cursors", async () => {
+  it("returns the rows between two cursors", async () => {
     const tenth = (await page("first: 10")).pageInfo.endCursor;
     const fifteenth = (await page("first: 15")).pageInfo.endCursor;
     const between = await page(`after: "${tenth}", before: "${fifteenth}"`);
@@ -129,7 +129,7 @@ describe("first, last and offset", () => {
     ["first: 2147483648", "Int cannot represent non 32-bit signed integer value: 2147483648"],
     ['first: "1"', 'Int cannot represent non-integer value: "1"'],
     ['after: "x"', '"x" is not accepted as Cursor: expected a cursor that this service gave.'],
-  ])("(%s) is an error that names it", async (args, message) => {
+  ])("(%s) is an error that names the argument", async (args, message) => {
     expect(await errorsOf(app, `{ allDexTrades(${args}) { nodes { id } } }`)).toEqual([message]);
     expect(await errorsOf(app, `{ allDexTrades(${args}) { totalCount } }`)).toEqual([message]);
   });
@@ -147,13 +147,13 @@ describe("first, last and offset", () => {
 });
 
 describe("orderBy", () => {
-  it("runs from the highest block to the lowest by BLOCK_DESC, ties by id", async () => {
+  it("sorts by BLOCK_DESC from the highest block to the lowest, ties by id", async () => {
     expect(ids(await page("orderBy: BLOCK_DESC, first: 4"))).toEqual([60, 59, 58, 57]);
   });
 
-  it("takes one value or a list", async () => {
+  it("accepts one value or a list", async () => {
     expect(ids(await page("orderBy: [TIME_DESC, IDX_DESC], first: 6"))).toEqual([
-      // Blocks 18 and 19 share a second: the one, and then the other.
+      // Blocks 18 and 19 have the same time.
       60, 59, 58, 57, 56, 55,
     ]);
   });
@@ -174,42 +174,45 @@ describe("orderBy", () => {
     ),
   );
 
-  it.each(WALKS)("[%s] walks the whole set by cursor in both directions", async (orderBy) => {
-    const all = ids(await page(`orderBy: [${orderBy}]`));
-    expect([...all].sort((a, b) => a - b)).toEqual(upTo(60));
+  it.each(WALKS)(
+    "[%s] pages through the whole set by cursor in both directions",
+    async (orderBy) => {
+      const all = ids(await page(`orderBy: [${orderBy}]`));
+      expect([...all].sort((a, b) => a - b)).toEqual(upTo(60));
 
-    const forwards: number[] = [];
-    let cursor: string | null = null;
-    for (let more = true; more;) {
-      const args: string = cursor === null ? "" : `, after: "${cursor}"`;
-      const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], first: 7${args}`);
-      expect(pageInfo.hasPreviousPage).toBe(forwards.length > 0);
-      forwards.push(...ids({ nodes }));
-      cursor = pageInfo.endCursor;
-      more = pageInfo.hasNextPage;
-    }
-    expect(forwards).toEqual(all);
+      const forwards: number[] = [];
+      let cursor: string | null = null;
+      for (let more = true; more;) {
+        const args: string = cursor === null ? "" : `, after: "${cursor}"`;
+        const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], first: 7${args}`);
+        expect(pageInfo.hasPreviousPage).toBe(forwards.length > 0);
+        forwards.push(...ids({ nodes }));
+        cursor = pageInfo.endCursor;
+        more = pageInfo.hasNextPage;
+      }
+      expect(forwards).toEqual(all);
 
-    const backwards: number[] = [];
-    cursor = null;
-    for (let more = true; more;) {
-      const args: string = cursor === null ? "" : `, before: "${cursor}"`;
-      const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], last: 7${args}`);
-      expect(pageInfo.hasNextPage).toBe(backwards.length > 0);
-      backwards.unshift(...ids({ nodes }));
-      cursor = pageInfo.startCursor;
-      more = pageInfo.hasPreviousPage;
-    }
-    expect(backwards).toEqual(all);
+      const backwards: number[] = [];
+      cursor = null;
+      for (let more = true; more;) {
+        const args: string = cursor === null ? "" : `, before: "${cursor}"`;
+        const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], last: 7${args}`);
+        expect(pageInfo.hasNextPage).toBe(backwards.length > 0);
+        backwards.unshift(...ids({ nodes }));
+        cursor = pageInfo.startCursor;
+        more = pageInfo.hasPreviousPage;
+      }
+      expect(backwards).toEqual(all);
 
-    const byOffset: number[] = [];
-    for (let offset = 0; offset < 60; offset += 7) {
-      byOffset.push(...ids(await page(`orderBy: [${orderBy}], first: 7, offset: ${offset}`)));
-    }
-    expect(byOffset).toEqual(all);
-  });
+      const byOffset: number[] = [];
+      for (let offset = 0; offset < 60; offset += 7) {
+        byOffset.push(...ids(await page(`orderBy: [${orderBy}], first: 7, offset: ${offset}`)));
+      }
+      expect(byOffset).toEqual(all);
+    },
+  );
 
-  it.each(WALKS)("[%s] is in that order, ties by id", async (orderBy) => {
+  it.each(WALKS)("[%s] sorts by these columns, ties by id", async (orderBy) => {
     const columns = orderBy
       .replace("PRIMARY_KEY", "ID")
       .split(", ")
@@ -221,7 +224,7 @@ describe("orderBy", () => {
       } }`,
     );
     const sorted = [...allDexTrades.nodes].sort((a, b) => {
-      // Two blocks may share a second, and idx is of rows of one block.
+      // Two blocks may have the same time, and idx is only unique within a block.
       for (const column of [...columns.filter((name) => name !== "idx"), "id"]) {
         const order = compare(a[column] as Value, b[column] as Value);
         if (order !== 0) return orderBy.includes("DESC") ? -order : order;
@@ -231,7 +234,7 @@ describe("orderBy", () => {
     expect(ids(allDexTrades)).toEqual(ids({ nodes: sorted }));
   });
 
-  it("orders small tables by any column, with no row lost among those that tie", async () => {
+  it("orders untagged tables by any column, and skips no row that ties", async () => {
     const query = (after: string): string =>
       `{ allDexPairs(orderBy: ACTIVE_ASC, first: 1${after}) { nodes { market } pageInfo { endCursor } } }`;
     interface Pairs {
@@ -249,7 +252,7 @@ describe("orderBy", () => {
   });
 
   it.each(["VOL_ASC", "VOL_DESC"])(
-    "walks a view by %s in both directions, its nulls included",
+    "pages through a view by %s in both directions, nulls included",
     async (orderBy) => {
       interface Markets {
         allDexMarkets: TradesPage;
@@ -283,7 +286,7 @@ describe("orderBy", () => {
     ["MARKET_ASC, MAKER_ASC", "would sort the whole set"],
     ["IDX_DESC, BLOCK_DESC", "would sort the whole set"],
     ["BLOCK_DESC, IDX_ASC", "mixes ascending and descending"],
-  ])("[%s] is an error that lists the orders that are served", async (orderBy, problem) => {
+  ])("[%s] is an error that lists the served orders", async (orderBy, problem) => {
     const messages = await errorsOf(
       app,
       `{ allDexTrades(orderBy: [${orderBy}], first: 1) { nodes { id } } }`,
@@ -296,11 +299,11 @@ describe("orderBy", () => {
   });
 });
 
-describe("offers, whose ids need not be in the order of their blocks", () => {
+describe("offers, whose ids are not sorted by block", () => {
   interface Offers {
     allDexOffers: TradesPage;
   }
-  /** Ids 1 to 24, three to a block, the later ones in the earlier blocks. */
+  /** Three to a block, the higher ids in the lower blocks. */
   const offers = upTo(24).map((id) =>
     anOffer({
       id: 100 + id,
@@ -327,7 +330,7 @@ describe("offers, whose ids need not be in the order of their blocks", () => {
           .map((column) => `${column}_${direction!}`)
           .join(", ");
       }),
-  )("[%s] is in that order, ties by block and id, and is walked by cursor", async (orderBy) => {
+  )("[%s] sorts by these columns, ties by block and id, and pages by cursor", async (orderBy) => {
     const pageOf = async (args: string): Promise<TradesPage> =>
       (
         await dataOf<Offers>(
@@ -378,7 +381,7 @@ describe("a cursor", () => {
     ["[MARKET_ASC, BLOCK_ASC]", "BLOCK_ASC"],
     ["BLOCK_DESC", "[BLOCK_DESC, IDX_DESC]"],
     ["[TIME_DESC, IDX_DESC]", "[TIME_ASC, IDX_ASC]"],
-  ])("of %s is refused under %s", async (made, used) => {
+  ])("of %s is rejected with %s", async (made, used) => {
     const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
     for (const args of [`first: 5, after:`, `last: 5, before:`]) {
       const [message] = await errorsOf(
@@ -394,14 +397,14 @@ describe("a cursor", () => {
     ["PRIMARY_KEY_ASC", "NATURAL"],
     ["ID_ASC", "PRIMARY_KEY_ASC"],
     ["PRIMARY_KEY_DESC", "ID_DESC"],
-  ])("of %s is good under %s, which is the same order", async (made, used) => {
+  ])("of %s is valid with %s, which is the same order", async (made, used) => {
     const { pageInfo } = await page(`orderBy: ${made}, first: 5`);
     const next = await page(`orderBy: ${used}, first: 5, after: "${pageInfo.endCursor}"`);
     const both = await page(`orderBy: ${made}, first: 10`);
     expect(next.nodes).toEqual(both.nodes.slice(5));
   });
 
-  it("of another's making is refused", async () => {
+  it("that the service did not create is rejected", async () => {
     const made = Buffer.from(JSON.stringify(["made up", 1, "1"])).toString("base64");
     const [message] = await errorsOf(
       app,
@@ -410,7 +413,7 @@ describe("a cursor", () => {
     expect(message).toMatch(misuse);
   });
 
-  it("pages on while trades are being added, none twice and none missing", async () => {
+  it("repeats and skips no trade while trades are added", async () => {
     const other = await makeDatabase();
     const busyApp = await makeTestApp(other.reader);
     const add = (from: number, count: number): Promise<void> =>
@@ -434,7 +437,7 @@ describe("a cursor", () => {
       more = allDexTrades.pageInfo.hasNextPage;
       await add(100 + seen.length, 2);
     }
-    // The 40 that were there at the first page, newest first.
+    // The 40 trades that existed at the first page, newest first.
     expect(seen).toEqual(upTo(40).reverse());
     await busyApp.close();
     await other.drop();
@@ -446,11 +449,11 @@ describe("condition and filter", () => {
   const expected = (matches: (trade: (typeof history)[number], i: number) => boolean): number =>
     history.filter(matches).length;
 
-  it("counts and gives only trades of the market and taker", async () => {
+  it("counts and returns only trades of the market and taker", async () => {
     const { nodes, totalCount } = await page(
       `condition: { market: "WETHDAI", taker: "${anAddress("taker 0")}" }, first: 2, orderBy: BLOCK_DESC`,
     );
-    // Of every third trade those that are neither MKRWETH (i % 5 = 3) nor of no market (i % 5 = 4).
+    // Every third trade, except those of MKRWETH (i % 5 = 3) and of no market (i % 5 = 4).
     const matching = upTo(60).filter((id) => (id - 1) % 3 === 0 && (id - 1) % 5 < 3);
     expect(totalCount).toBe(matching.length);
     expect(ids({ nodes })).toEqual(matching.reverse().slice(0, 2));
@@ -491,7 +494,7 @@ describe("condition and filter", () => {
     expect(await count(`filter: ${filter}`)).toBe(expected(matches));
   });
 
-  it("ands the conditions beside an or", async () => {
+  it("combines the conditions beside an or with and", async () => {
     const either = `or: [
       { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } },
       { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
@@ -504,7 +507,7 @@ describe("condition and filter", () => {
     ).toBe(expected((_, i) => i >= 12 && i < 18 && i % 5 < 3));
   });
 
-  it("loses no digit of an amount given as text", async () => {
+  it("compares every digit of an amount given as text", async () => {
     await write(database.writer, {
       trades: [aTrade({ hour: 100, base: "6243.744408617758000001", quote: "1" })],
     });
@@ -533,12 +536,12 @@ describe("condition and filter", () => {
     ["{ market: { equalTo: null } }", 'A null in "filter" says nothing'],
     ['{ market: { includes: "W" } }', 'Field "includes" is not defined by type "StringFilter"'],
     ["{ offer: { id: { equalTo: 1 } } }", 'Field "offer" is not defined by type "DexTradeFilter"'],
-  ])("filter: %s is an error that says what is accepted", async (filter, message) => {
+  ])("filter: %s is an error that names the accepted input", async (filter, message) => {
     const [first] = await errorsOf(app, `{ allDexTrades(filter: ${filter}) { totalCount } }`);
     expect(first).toContain(message);
   });
 
-  it("refuses a JSON number that may have lost digits on its way", async () => {
+  it("rejects a JSON number that may have lost digits", async () => {
     const query = "query ($n: BigFloat) { allDexTrades(condition: { lotAmt: $n }) { totalCount } }";
     expect(await errorsOf(app, query, { n: 0.1234567890123456 })).toEqual([
       expect.stringContaining("is not accepted as BigFloat"),

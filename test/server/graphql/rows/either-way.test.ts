@@ -1,4 +1,4 @@
-// Both tokens either way: the rows are SQL's own, whichever way the question is read.
+// A filter by an unordered pair of tokens returns the rows that the same SQL condition selects.
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { anAddress, aTrade, DAI, MKR, registerMarkets, WETH, write } from "../../../factories.ts";
@@ -12,8 +12,8 @@ const SHRIMP = anAddress("a token of no market");
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  // Every two of four tokens, each with itself as well, either way: two tokens that are the same have
-  // one key whatever they are.
+  // Every pair of four tokens in both orders, and each token with itself: all pairs of equal tokens
+  // have the same key.
   const tokens = [WETH, DAI, MKR, SHRIMP];
   await write(database.writer, {
     trades: Array.from({ length: 64 }, (_, n) =>
@@ -42,11 +42,11 @@ const eitherInSql = (a: string, b: string): string => `(${inSql(a, b)} or ${inSq
 
 it.each([
   ["of a market", either(WETH, DAI), eitherInSql(WETH, DAI)],
-  ["of a market, the other way about", either(DAI, WETH), eitherInSql(WETH, DAI)],
+  ["of a market, in the other order", either(DAI, WETH), eitherInSql(WETH, DAI)],
   ["of no market", either(SHRIMP, MKR), eitherInSql(SHRIMP, MKR)],
-  ["of one token alone", either(MKR, MKR), eitherInSql(MKR, MKR)],
+  ["of one token with itself", either(MKR, MKR), eitherInSql(MKR, MKR)],
   [
-    "each bid before its lot",
+    "with bidGem before lotGem",
     `or: [
       { bidGem: { equalTo: "${DAI}" }, lotGem: { equalTo: "${WETH}" } }
       { bidGem: { equalTo: "${WETH}" }, lotGem: { equalTo: "${DAI}" } }
@@ -55,45 +55,45 @@ it.each([
   ],
   ["negated", `not: { ${either(WETH, DAI)} }`, `not ${eitherInSql(WETH, DAI)}`],
   [
-    "of one pair or another",
+    "of either of two pairs",
     `or: [{ ${either(WETH, DAI)} }, { ${either(MKR, SHRIMP)} }]`,
     `${eitherInSql(WETH, DAI)} or ${eitherInSql(MKR, SHRIMP)}`,
   ],
   [
-    "of two pairs at once",
+    "of two pairs together",
     `and: [{ ${either(WETH, DAI)} }, { ${either(MKR, SHRIMP)} }]`,
     `${eitherInSql(WETH, DAI)} and ${eitherInSql(MKR, SHRIMP)}`,
   ],
   [
-    "beside other conditions",
+    "with other conditions",
     `${either(WETH, DAI)}, bidTkn: { equalTo: "DAI" }, id: { lessThan: "40" }`,
     `${eitherInSql(WETH, DAI)} and bid_tkn = 'DAI' and id < 40`,
   ],
-])("the trades between two tokens: %s", async (_name, filter, where) => {
+])("returns the trades between two tokens: %s", async (_name, filter, where) => {
   await expectRows(filter, where);
 });
 
 it.each([
-  ["one way twice", `or: [${way(WETH, DAI)}, ${way(WETH, DAI)}]`, inSql(WETH, DAI)],
-  ["one way", `or: [${way(WETH, DAI)}]`, inSql(WETH, DAI)],
-  ["no way", "or: []", "true"],
+  ["one order twice", `or: [${way(WETH, DAI)}, ${way(WETH, DAI)}]`, inSql(WETH, DAI)],
+  ["one order", `or: [${way(WETH, DAI)}]`, inSql(WETH, DAI)],
+  ["no order", "or: []", "true"],
   [
-    "two pairs, a way each",
+    "one order of two pairs",
     `or: [${way(WETH, DAI)}, ${way(DAI, MKR)}]`,
     `${inSql(WETH, DAI)} or ${inSql(DAI, MKR)}`,
   ],
   [
-    "three ways",
+    "three branches",
     `or: [${way(WETH, DAI)}, ${way(DAI, WETH)}, ${way(MKR, DAI)}]`,
     `${eitherInSql(WETH, DAI)} or ${inSql(MKR, DAI)}`,
   ],
   [
-    "one token of each",
+    "one column in each branch",
     `or: [{ lotGem: { equalTo: "${WETH}" } }, { bidGem: { equalTo: "${WETH}" } }]`,
     `lot_gem = '${WETH}' or bid_gem = '${WETH}'`,
   ],
   [
-    "with more of one way",
+    "another condition in one branch",
     `or: [
       { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" }, id: { lessThan: "9" } }
       ${way(DAI, WETH)}
@@ -101,7 +101,7 @@ it.each([
     `${inSql(WETH, DAI)} and id < 9 or ${inSql(DAI, WETH)}`,
   ],
   [
-    "with more of one token",
+    "another operator on one column",
     `or: [
       { lotGem: { equalTo: "${WETH}", notEqualTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
       ${way(DAI, WETH)}
@@ -109,18 +109,18 @@ it.each([
     inSql(DAI, WETH),
   ],
   [
-    "by another operator",
+    "operators other than equalTo",
     `or: [
       { lotGem: { equalToInsensitive: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
       { lotGem: { equalToInsensitive: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
     ]`,
     eitherInSql(WETH, DAI),
   ],
-])("what is not both ways is as it is asked: %s", async (_name, filter, where) => {
+])("applies any other or unchanged: %s", async (_name, filter, where) => {
   await expectRows(filter, where);
 });
 
-it("is the same by variables", async () => {
+it("accepts the pair in variables", async () => {
   const { allDexTrades } = await dataOf(
     app,
     "query ($filter: DexTradeFilter!) { allDexTrades(filter: $filter) { totalCount } }",
@@ -133,7 +133,7 @@ it("is the same by variables", async () => {
       },
     },
   );
-  // Of 16 lots and bids two are these, each with 64 / 16 trades.
+  // Two of the 16 combinations of lot and bid, each with 64 / 16 trades.
   expect(allDexTrades.totalCount).toBe(8);
 });
 
@@ -155,7 +155,7 @@ it.each([
   "dex_private.either_way_key(lot_gem, market)",
   "dex_private.either_way_key(lot_gem, lot_amt)",
   "lot_gem, bid_gem",
-])("a tag that cannot be followed is logged, and the question answered: %s", async (tag) => {
+])("logs and ignores an invalid tag: %s", async (tag) => {
   const other = await makeDatabase();
   try {
     await other.owner.query(`comment on table dex_trade is '@eitherWay ${tag}'`);
@@ -167,7 +167,7 @@ it.each([
       );
       expect(allDexTrades.nodes).toEqual([]);
       expect(String(untagged.logged[0])).toBe(
-        `Error: @eitherWay of dex_trade is left aside: it needs a function and two columns of text that cannot be null, named as schema.function(column, column), not "${tag}".`,
+        `Error: @eitherWay of dex_trade is ignored: it needs schema.function(column, column) with two text columns that are not null, not "${tag}".`,
       );
     } finally {
       await untagged.close();

@@ -1,4 +1,4 @@
-// What follows from a comparison leaves its rows as they are: SQL's own, wherever it stands.
+// Implied conditions do not change the result: each filter returns the rows of the same SQL condition.
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import {
@@ -19,7 +19,7 @@ let database: TestDatabase;
 let app: TestApp;
 
 const SHRIMP = anAddress("a token of no market");
-/** Two hours apart but for two that share a second; hour 6 has a block without rows. */
+/** Blocks two hours apart, except two with the same time; the block at hour 6 has no rows. */
 const BLOCKS = [
   { block: 0, time: hours(0) },
   { block: 7200, time: hours(2) },
@@ -142,7 +142,7 @@ async function expectRows(args: string, where: string): Promise<void> {
   expect(answer.allDexOffers.nodes.map(({ id }) => String(id))).toEqual(await idsOf("dex_offer"));
 }
 
-it.each(FILTERS)("{ %s } holds of the rows that it names", async (filter, where) => {
+it.each(FILTERS)("filter { %s } returns the rows of the same SQL", async (filter, where) => {
   await expectRows(`filter: { ${filter} }`, where);
   await expectRows(`filter: { not: { ${filter} } }`, `not (${where})`);
   await expectRows(
@@ -163,11 +163,11 @@ it.each([
   ["block: 14401", "block = 14401"],
   ["block: 2147483647", "false"],
   ['time: "2026-01-01T06:00:00.123456+02:00"', "time = '2026-01-01T04:00:00.123456Z'"],
-])("condition { %s } holds of the rows that it names", async (condition, where) => {
+])("condition { %s } returns the rows of the same SQL", async (condition, where) => {
   await expectRows(`condition: { ${condition} }`, where);
 });
 
-it("holds of the rows that two bounds name, however far apart", async () => {
+it("returns the rows between a time and a block, for every combination of bounds", async () => {
   for (const from of BLOCKS) {
     for (const before of BLOCKS) {
       await expectRows(

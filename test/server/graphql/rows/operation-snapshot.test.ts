@@ -1,5 +1,5 @@
-// An operation tells of one moment in all its fields, its totals and its pages, whatever is written
-// meanwhile, and lets go of its connection however it ends.
+// All fields of an operation come from one snapshot while a writer is at work, and the operation
+// returns its connection however it ends.
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,9 +25,9 @@ import { ask, dataOf, type Trades, type TradesPage } from "../../../graphql.ts";
 let database: TestDatabase;
 let app: TestApp;
 let locker: Client;
-/** What was sent to the database. */
+/** The statements sent to the database. */
 const sent: string[] = [];
-/** Done once, before a statement with this in its text is sent. */
+/** `act` runs once, before the next statement that contains this text. */
 let meanwhile: { statement: string; act: () => Promise<unknown> } | undefined;
 const COUNT = "count(*)";
 
@@ -46,9 +46,9 @@ beforeAll(async () => {
     };
     client.query = recording as typeof client.query;
   });
-  // What is tested are the statements, which an answer from memory would not send.
+  // A response from the cache would send no statement.
   app = await makeTestApp(database.reader, { cache: "off" });
-  // The superuser sees what other sessions wait for.
+  // Only a superuser sees the locks that other sessions wait for.
   locker = await connect(database.url);
 });
 beforeEach(async () => {
@@ -70,7 +70,7 @@ const headBlock = async (): Promise<number> => {
   return rows[0]!.block;
 };
 
-/** Writes a block of so many trades, half of them in MKRWETH, a second behind the head. */
+/** Writes a block of trades, half of them in MKRWETH, one second after the head. */
 async function addTrades(count: number): Promise<void> {
   const hour = ((await headBlock()) + 1) / 3600;
   const trades = Array.from({ length: count }, (_, n) =>
@@ -79,15 +79,15 @@ async function addTrades(count: number): Promise<void> {
   await write(database.writer, { trades });
 }
 
-/** Takes so many of the newest blocks back, but not the first one. */
+/** Removes the newest blocks, but never the first one. */
 async function takeBack(blocks: number): Promise<void> {
   await database.writer.query("select ingest.take_back($1)", [
     Math.max(blockAt(1), (await headBlock()) - blocks),
   ]);
 }
 
-/** How many connections of the service are in a transaction, or not given back to its pool. */
-async function held(): Promise<number> {
+/** The number of the service's connections that are in a transaction or not back in the pool. */
+async function connectionsInUse(): Promise<number> {
   const { rows } = await locker.query<{ count: number }>(
     `select count(*)::integer as count
     from pg_stat_activity
@@ -101,17 +101,16 @@ async function held(): Promise<number> {
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 10_000;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error("it does not come about");
+    if (Date.now() > end) throw new Error("the condition was not met in 10 s");
     await sleep(5);
   }
 }
 
-/** An operation of several statements, the first of which has to wait where dex_block is locked. */
-const WAITS_FOR_HEAD =
-  "{ dexHead { block } allDexTrades(first: 1000) { nodes { id } totalCount } }";
+/** An operation of several statements; a lock on dex_block blocks the first one. */
+const BLOCKABLE = "{ dexHead { block } allDexTrades(first: 1000) { nodes { id } totalCount } }";
 
-/** Has the operation take its snapshot and wait, does this meanwhile, and lets it go on. */
-async function whileItWaits<T>(operation: () => Promise<T>, act: () => Promise<unknown>) {
+/** Blocks the operation after it took its snapshot, runs `act`, and unblocks the operation. */
+async function whileBlocked<T>(operation: () => Promise<T>, act: () => Promise<unknown>) {
   await locker.query("begin");
   await locker.query("lock table dex_block in access exclusive mode");
   const answer = operation();
@@ -124,10 +123,10 @@ async function whileItWaits<T>(operation: () => Promise<T>, act: () => Promise<u
   return answer;
 }
 
-/** Asks the same, and does this once the operation has taken its snapshot, before it reads trades. */
-async function onceItHasReadHead(act: () => Promise<unknown>): Promise<Trades> {
+/** Runs `act` between the two statements of the operation. */
+async function betweenStatements(act: () => Promise<unknown>): Promise<Trades> {
   meanwhile = { statement: '"dex_trade"', act };
-  return dataOf(app, WAITS_FOR_HEAD);
+  return dataOf(app, BLOCKABLE);
 }
 
 async function waitingPids(): Promise<number[]> {
@@ -140,7 +139,7 @@ async function waitingPids(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-it("gives as many nodes as it counts, with a writer at work", async () => {
+it("returns as many nodes as totalCount while a writer is at work", async () => {
   await addTrades(50);
   const work = new AbortController();
   const writing = (async () => {
@@ -157,7 +156,7 @@ it("gives as many nodes as it counts, with a writer at work", async () => {
   }
   fragment page on DexTradesConnection { totalCount nodes { id } }`;
   const seen: number[] = [];
-  const askOn = async (condition: unknown): Promise<void> => {
+  const queryTotals = async (condition: unknown): Promise<void> => {
     for (let request = 0; request < 100; request += 1) {
       const { allDexTrades, other } = await dataOf<Trades & { other: TradesPage }>(app, query, {
         condition,
@@ -176,7 +175,7 @@ it("gives as many nodes as it counts, with a writer at work", async () => {
     allDexTrades(first: 1000, condition: $condition) { nodes { id } totalCount }
     other: allDexTrades(first: 1000) { edges: nodes { id } totalCount }
   }`;
-  const askPages = async (condition: unknown): Promise<void> => {
+  const queryPages = async (condition: unknown): Promise<void> => {
     for (let request = 0; request < 60; request += 1) {
       const one = (await dataOf(app, onePage, { condition })).allDexTrades;
       expect(one.nodes).toHaveLength(one.totalCount);
@@ -190,29 +189,29 @@ it("gives as many nodes as it counts, with a writer at work", async () => {
   };
   try {
     await Promise.all([
-      askOn({}),
-      askOn({}),
-      askOn({ market: "WETHDAI" }),
-      askOn(null),
-      askPages({}),
-      askPages({ market: "MKRWETH" }),
+      queryTotals({}),
+      queryTotals({}),
+      queryTotals({ market: "WETHDAI" }),
+      queryTotals(null),
+      queryPages({}),
+      queryPages({ market: "MKRWETH" }),
     ]);
   } finally {
     work.abort();
     await writing;
   }
-  // The writer was at work: trades came and went.
+  // The totals show that trades were added and removed during the test.
   const steps = seen.slice(1).map((count, n) => count - seen[n]!);
   expect(steps.some((step) => step > 0)).toBe(true);
   expect(steps.some((step) => step < 0)).toBe(true);
   expect(new Set(seen).size).toBeGreaterThan(20);
 });
 
-it("counts as of its snapshot, though others have counted newer trades since", async () => {
+it("counts in its own snapshot after the cache got a newer count", async () => {
   await addTrades(10);
   const count = "{ allDexTrades { totalCount } }";
   await dataOf(app, count);
-  const waited = await onceItHasReadHead(async () => {
+  const waited = await betweenStatements(async () => {
     await addTrades(5);
     expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
   });
@@ -222,12 +221,12 @@ it("counts as of its snapshot, though others have counted newer trades since", a
   expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(15);
 });
 
-it("counts as of its snapshot, though trades were taken back and counted since", async () => {
+it("counts in its own snapshot after the cache got a count without removed trades", async () => {
   await addTrades(7);
   await addTrades(3);
   const count = "{ allDexTrades { totalCount } }";
   await dataOf(app, count);
-  const waited = await onceItHasReadHead(async () => {
+  const waited = await betweenStatements(async () => {
     await takeBack(1);
     await addTrades(1);
     expect((await dataOf(app, count)).allDexTrades.totalCount).toBe(8);
@@ -265,7 +264,7 @@ it.each([
 ])("begins one transaction for %s", async (query) => {
   await addTrades(3);
   await dataOf(app, query);
-  await until(async () => (await held()) === 0);
+  await until(async () => (await connectionsInUse()) === 0);
   expect(sent.filter(isTransaction)).toEqual([
     "begin isolation level repeatable read read only; savepoint begun",
     "commit",
@@ -280,7 +279,7 @@ it.each([
     "{ allDexTrades(last: 2) { pageInfo { startCursor hasNextPage } total: totalCount nodes { id } } }",
   ],
   ["{ __typename }"],
-])("begins none for %s", async (query) => {
+])("begins no transaction for %s", async (query) => {
   await addTrades(3);
   await dataOf(app, query);
   expect(sent.filter(isTransaction)).toEqual([]);
@@ -298,7 +297,7 @@ it.each([
     }`,
   ],
   ["{ allDexPairs { nodes { baseToken { symbol } quoteToken { symbol } } } }"],
-])("begins none for %s, which is one statement", async (query) => {
+])("sends one statement without a transaction for %s", async (query) => {
   const offer = anOffer();
   await write(database.writer, {
     offers: [{ ...offer, block: blockAt(2), time: hours(2) }],
@@ -313,7 +312,7 @@ interface Figures {
   dexCandles: { nodes: { trades: number }[] };
 }
 
-it("tells of one head in all fields, though a block is written between them", async () => {
+it("reads all fields at one head although a block is written between them", async () => {
   await addTrades(3);
   meanwhile = { statement: "dex_candles", act: () => addTrades(2) };
   const figures = `{
@@ -335,7 +334,7 @@ const pageOf = async (condition = {}): Promise<TradesPage> =>
   (await dataOf(app, PAGE, { condition })).allDexTrades;
 const isCount = (text: string): boolean => text.includes(COUNT);
 
-it("sends one statement for a page whose total is known", async () => {
+it("sends one statement for a page whose total is cached", async () => {
   await addTrades(10);
   await pageOf();
   await pageOf({ market: "WETHDAI" });
@@ -346,7 +345,7 @@ it("sends one statement for a page whose total is known", async () => {
   expect(sent.filter(isCount)).toEqual([]);
 });
 
-it("counts what is newer beside a page, in a second statement", async () => {
+it("counts newer rows beside a page in a second statement", async () => {
   await addTrades(10);
   await pageOf();
   await addTrades(3);
@@ -358,13 +357,13 @@ it("counts what is newer beside a page, in a second statement", async () => {
   expect(sent[1]).toContain(COUNT);
 });
 
-const turnMkr = (): Promise<void> => registerPair(database.writer, WETH, MKR);
+const reverseMkr = (): Promise<void> => registerPair(database.writer, WETH, MKR);
 
 describe.each<[string, () => Promise<unknown>]>([
-  ["no count of this history is kept", () => Promise.resolve()],
-  ["an older count is kept", () => pageOf().then(() => addTrades(4))],
+  ["without a cached count", () => Promise.resolve()],
+  ["with an older cached count", () => pageOf().then(() => addTrades(4))],
   [
-    "a count is kept whose newest trade was taken back",
+    "with a cached count whose newest trade was removed",
     async () => {
       await addTrades(6);
       await pageOf({ market: "MKRWETH" });
@@ -373,26 +372,22 @@ describe.each<[string, () => Promise<unknown>]>([
     },
   ],
   [
-    "a count of an older epoch is kept",
+    "with a cached count of an older epoch",
     async () => {
       await pageOf({ market: "MKRWETH" });
-      await turnMkr();
+      await reverseMkr();
       await registerPair(database.writer, MKR, WETH);
       await addTrades(5);
     },
   ],
-])("where %s", (_name, prepare) => {
+])("%s", (_name, prepare) => {
   it.each<[string, () => Promise<unknown>, "of the page" | "after the change"]>([
     ["trades are added", () => addTrades(6), "of the page"],
     ["an empty block is added", () => addTrades(0), "of the page"],
-    ["trades are taken back", () => takeBack(1), "after the change"],
-    [
-      "trades are taken back and others are added",
-      () => takeBack(1).then(() => addTrades(9)),
-      "after the change",
-    ],
-    ["a pair is turned round", turnMkr, "after the change"],
-  ])("tells of one moment though %s between page and count", async (_change, change, moment) => {
+    ["trades are removed", () => takeBack(1), "after the change"],
+    ["trades are replaced", () => takeBack(1).then(() => addTrades(9)), "after the change"],
+    ["a pair is registered in the other direction", reverseMkr, "after the change"],
+  ])("reads one snapshot although %s between page and count", async (_change, change, snapshot) => {
     await addTrades(5);
     await addTrades(10);
     await prepare();
@@ -408,14 +403,14 @@ describe.each<[string, () => Promise<unknown>]>([
     const { nodes, totalCount } = await pageOf({ market: "MKRWETH" });
     expect(meanwhile).toBeUndefined();
     expect(nodes).toHaveLength(totalCount);
-    expect(totalCount).toBe(moment === "of the page" ? before : await inSql());
-    expect(sent.filter(isTransaction)).toHaveLength(moment === "of the page" ? 0 : 2);
-    // What is kept of it is right too.
+    expect(totalCount).toBe(snapshot === "of the page" ? before : await inSql());
+    expect(sent.filter(isTransaction)).toHaveLength(snapshot === "of the page" ? 0 : 2);
+    // The cached count is correct too.
     expect((await pageOf({ market: "MKRWETH" })).totalCount).toBe(await inSql());
   });
 });
 
-it("fails once where its page's statement fails, without a transaction", async () => {
+it("does not retry in a transaction if the page's statement fails", async () => {
   await addTrades(10);
   await locker.query("begin");
   await locker.query("lock table dex_trade in access exclusive mode");
@@ -433,10 +428,10 @@ it("fails once where its page's statement fails, without a transaction", async (
   expect(await pageOf()).toMatchObject({ totalCount: 10 });
 });
 
-it("answers the other fields where one fails in its transaction, and from the same snapshot", async () => {
+it("answers the other fields from the same snapshot if one field fails", async () => {
   await addTrades(5);
   app.logged.length = 0;
-  // Written between the failure and what is asked after it.
+  // Trades are added between the failure and the next statement.
   meanwhile = { statement: "rollback to savepoint", act: () => addTrades(3) };
   const { data, errors } = await ask<{ before: Trades; after: Trades }>(
     app,
@@ -458,16 +453,16 @@ it("answers the other fields where one fails in its transaction, and from the sa
   expect(app.logged).toEqual([]);
 });
 
-it("logs once what all fields fail by", async () => {
+it("logs an error of several fields once", async () => {
   app.logged.length = 0;
-  const failure = new Error("no transaction is to be had");
+  const failure = new Error("cannot begin");
   meanwhile = { statement: "begin isolation", act: () => Promise.reject(failure) };
   const { errors } = await ask(app, "{ dexHead { block } allDexMarkets { nodes { pair } } }");
   expect(errors?.map(({ path }) => path)).toEqual([["dexHead"], ["allDexMarkets"]]);
   expect(app.logged).toEqual([failure]);
 });
 
-it("decides for each operation of a document by itself", async () => {
+it("decides for each operation of a document separately", async () => {
   const query = `query count { allDexTrades { totalCount } }
     query edges { allDexTrades { totalCount edges { cursor } } }
     query page { allDexTrades { totalCount nodes { id } } }`;
@@ -480,31 +475,31 @@ it("decides for each operation of a document by itself", async () => {
   ] as const) {
     sent.length = 0;
     await app.request.post("/graphql").send({ query, operationName }).expect(200);
-    await until(async () => (await held()) === 0);
+    await until(async () => (await connectionsInUse()) === 0);
     expect(sent.filter(isTransaction)).toHaveLength(transactions);
   }
 });
 
 it.each([
-  ["pg_cancel_backend", "and the other field is answered", [["dexHead"]], 10],
-  // With the connection its snapshot is gone.
-  ["pg_terminate_backend", "and so does the operation", [["dexHead"], ["allDexTrades"]], undefined],
-])("lets go where its statement ends by %s, %s", async (end, _what, failed, totalCount) => {
+  ["pg_cancel_backend", "the other field is answered", [["dexHead"]], 10],
+  // The snapshot ends with its connection.
+  ["pg_terminate_backend", "the operation fails", [["dexHead"], ["allDexTrades"]], undefined],
+])("returns its connection after %s: %s", async (end, _effect, failed, totalCount) => {
   await addTrades(10);
-  const { data, errors } = await whileItWaits(
-    () => ask<{ allDexTrades: TradesPage | null }>(app, WAITS_FOR_HEAD),
+  const { data, errors } = await whileBlocked(
+    () => ask<{ allDexTrades: TradesPage | null }>(app, BLOCKABLE),
     async () => {
       for (const pid of await waitingPids()) await locker.query(`select ${end}($1)`, [pid]);
     },
   );
   expect(errors?.map(({ path }) => path)).toEqual(failed);
   expect(data?.allDexTrades?.totalCount).toBe(totalCount);
-  await until(async () => (await held()) === 0);
-  const again = await dataOf(app, WAITS_FOR_HEAD);
+  await until(async () => (await connectionsInUse()) === 0);
+  const again = await dataOf(app, BLOCKABLE);
   expect(again.allDexTrades.totalCount).toBe(10);
 });
 
-it("lets go where its client has gone away", async () => {
+it("returns its connection after the client disconnects", async () => {
   await addTrades(10);
   const { server, close } = await makeApp({ pool: database.reader });
   server.listen(0, "127.0.0.1");
@@ -517,24 +512,24 @@ it("lets go where its client has gone away", async () => {
   });
   request.on("error", () => undefined);
   const gone = new Promise((resolve) => request.on("close", resolve));
-  await whileItWaits(
-    () => Promise.resolve(request.end(JSON.stringify({ query: WAITS_FOR_HEAD }))),
+  await whileBlocked(
+    () => Promise.resolve(request.end(JSON.stringify({ query: BLOCKABLE }))),
     async () => {
-      expect(await held()).toBeGreaterThan(0);
+      expect(await connectionsInUse()).toBeGreaterThan(0);
       request.destroy();
       await gone;
     },
   );
-  await until(async () => (await held()) === 0);
+  await until(async () => (await connectionsInUse()) === 0);
   expect(sent).toContain("commit");
   await close();
 });
 
-it("gives back more snapshots than the pool has connections", async () => {
+it("returns its connections from more operations than the pool has connections", async () => {
   await addTrades(10);
   const answers = await Promise.all(
     Array.from({ length: 40 }, () => dataOf(app, "{ allDexTrades { nodes { id } totalCount } }")),
   );
   expect(answers.map(({ allDexTrades }) => allDexTrades.totalCount)).toEqual(Array(40).fill(10));
-  await until(async () => (await held()) === 0);
+  await until(async () => (await connectionsInUse()) === 0);
 });

@@ -1,7 +1,7 @@
-// Which pages are read as a whole: those whose nodes ask for columns only, and no other.
+// Only pages whose nodes select nothing but columns are rewritten to the field `rows`.
 import { buildSchema, parse, print, type GraphQLObjectType } from "graphql";
 import {
-  askedFields,
+  selectedFields,
   selectRows,
   withRows,
 } from "../../../../server/graphql/rows/row-selections.ts";
@@ -37,11 +37,11 @@ it.each([
     "{ trades { nodes { id ...more ... on Trade { id } } } } fragment more on Trade { price }",
     '{ trades { nodes: rows(of: "id:id price:price") } } fragment more on Trade { price }',
   ],
-])("reads the rows of %s as a whole", (query, expected) => {
+])("rewrites %s", (query, expected) => {
   expect(selected(query)).toBe(expected);
 });
 
-it("counts beside the rows where the list can be, and nowhere else", () => {
+it("rewrites totalCount beside rows only if the list allows it", () => {
   const { trades } = schema.getQueryType()!.getFields();
   const counted = (query: string): string => {
     trades!.extensions = { isCountedBesideRows: true };
@@ -70,28 +70,28 @@ it("counts beside the rows where the list can be, and nowhere else", () => {
 
 it.each([
   ["a relation", "{ trades { nodes { id offer { id } } } }"],
-  ["a field that is computed", "{ trades { nodes { id fees(of: 1) } } }"],
-  ["the type's name", "{ trades { nodes { id __typename } } }"],
-  ["a name that is an object's own", "{ trades { nodes { __proto__: id } } }"],
+  ["a computed field", "{ trades { nodes { id fees(of: 1) } } }"],
+  ["__typename", "{ trades { nodes { id __typename } } }"],
+  ["the alias __proto__", "{ trades { nodes { __proto__: id } } }"],
   ["a directive on a column", "{ trades { nodes { id @skip(if: true) } } }"],
   ["a directive on the rows", "{ trades { nodes @skip(if: true) { id } } }"],
   ["a directive on a fragment", "{ trades { nodes { ... @skip(if: true) { id } } } }"],
-  ["rows asked for twice", "{ trades { nodes { id } nodes { price } } }"],
-  ["a page asked for twice", "{ trades { nodes { id } } trades { totalCount } }"],
+  ["nodes selected twice", "{ trades { nodes { id } nodes { price } } }"],
+  ["a list selected twice", "{ trades { nodes { id } } trades { totalCount } }"],
   ["a page in a fragment", "{ trades { ...page } } fragment page on Trades { nodes { id } }"],
   ["a page beside a fragment", "{ trades { nodes { id } ... { totalCount } } }"],
-])("leaves %s alone", (_what, query) => {
+])("does not rewrite %s", (_name, query) => {
   const document = parse(query);
   expect(selectRows(document, schema, isColumn)).toBe(document);
 });
 
-it("adds the field to a schema of its own", () => {
+it("adds the field only to the extended schema", () => {
   const extended = withRows(schema, () => () => null);
   const fieldsOf = (of: typeof schema): string[] =>
     Object.keys((of.getType("Trades") as GraphQLObjectType).getFields());
   expect(fieldsOf(extended)).toEqual(["nodes", "totalCount", "rows"]);
   expect(fieldsOf(schema)).toEqual(["nodes", "totalCount"]);
-  expect(askedFields("cost:price id:id")).toEqual([
+  expect(selectedFields("cost:price id:id")).toEqual([
     { key: "cost", field: "price" },
     { key: "id", field: "id" },
   ]);

@@ -1,4 +1,4 @@
-// A page that is read as a whole is the page that is read value by value, whatever is asked of it.
+// A page read in one step equals the page that PostGraphile reads value by value, for every selection.
 import fc from "fast-check";
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
         side: n % 2 === 0 ? "sell" : "buy",
         offer_id: 1 + (n % 3),
         quote: `${n}.000000000000000001`,
-        // The others are of no market: their market, act and price are null.
+        // The other trades are of no market: their market, act and price are null.
         ...(n % 3 === 0 ? { baseGem: MKR, quoteGem: WETH } : {}),
         ...(n === 5 ? { lot_gem: `0x${"ab".repeat(20)}` } : {}),
       }),
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Has PostGraphile read the same page value by value: what is repeated is left alone. */
+/** PostGraphile reads a repeated field value by value: it is not rewritten. */
 const byValue = (selection: string): string => `nodes { ${selection} } nodes { ${selection} }`;
 
 async function expectSame(list: string, selection: string, beside = ""): Promise<void> {
@@ -50,7 +50,7 @@ const TRADE =
 const OFFER = `id block killed market act pair maker lotGem lotTkn lotAmt bidGem bidTkn bidAmt price
   time tx filled`.split(/\s+/);
 
-it("gives every column of every list as it is", async () => {
+it("returns every column of every list unchanged", async () => {
   await expectSame("allDexTrades", TRADE.join(" "));
   await expectSame("allDexOffers", OFFER.join(" "));
   await expectSame("allDexTokens", "address symbol name decimals");
@@ -60,7 +60,7 @@ it("gives every column of every list as it is", async () => {
   await expectSame("allDexVolumes", "pair base quote vol");
 });
 
-it("gives any columns in any order, by any name, of any page", async () => {
+it("returns any columns in any order, under any alias, of any page", async () => {
   const column = fc.record({
     field: fc.constantFrom(...TRADE),
     alias: fc.option(fc.stringMatching(/^[a-z][A-Za-z_0-9]{0,6}$/), { nil: undefined }),
@@ -83,10 +83,10 @@ it("gives any columns in any order, by any name, of any page", async () => {
   );
   const beside = fc.constantFrom("", "totalCount", "pageInfo { endCursor hasNextPage }");
   await fc.assert(
-    fc.asyncProperty(page, columns, beside, (args, asked, others) =>
+    fc.asyncProperty(page, columns, beside, (args, selected, others) =>
       expectSame(
         `allDexTrades${args}`,
-        asked.map(({ field, alias }) => (alias ? `${alias}: ${field}` : field)).join(" "),
+        selected.map(({ field, alias }) => (alias ? `${alias}: ${field}` : field)).join(" "),
         others,
       ),
     ),
@@ -95,19 +95,19 @@ it("gives any columns in any order, by any name, of any page", async () => {
 });
 
 it.each([
-  ["a name of the type", "id __typename"],
+  ["__typename", "id __typename"],
   ["a relation", "id offer { id filled }"],
-  ["rows within rows", "id offer { id trades(first: 2) { totalCount nodes { id price } } }"],
-  ["a fragment in place", "id ... on DexTrade { market ... { price } }"],
+  ["nested lists", "id offer { id trades(first: 2) { totalCount nodes { id price } } }"],
+  ["an inline fragment", "id ... on DexTrade { market ... { price } }"],
   ["the same column twice", "id price id"],
   ["a directive", "id price @skip(if: true) market @include(if: true)"],
-  ["a name that every object has", "constructor: id toString: price hasOwnProperty: market"],
-  ["a name that no object should have", "__proto__: id price"],
-])("gives %s", async (_name, selection) => {
+  ["aliases that Object.prototype has", "constructor: id toString: price hasOwnProperty: market"],
+  ["the alias __proto__", "__proto__: id price"],
+])("returns %s", async (_name, selection) => {
   await expectSame("allDexTrades(first: 4)", selection);
 });
 
-it("gives what fragments and variables ask for", async () => {
+it("returns columns selected by fragments and variables", async () => {
   const query = (nodes: string): string => `
     query ($market: String!, $withPrice: Boolean!) {
       allDexTrades(condition: { market: $market }) { ${nodes} }
@@ -123,7 +123,7 @@ it("gives what fragments and variables ask for", async () => {
   }
 });
 
-it("merges fields that are asked for in several places", async () => {
+it("merges a field selected in several places", async () => {
   const { data } = await ask(
     app,
     `{ allDexTrades(first: 1) { nodes { id } ...more }
@@ -135,7 +135,7 @@ it("merges fields that are asked for in several places", async () => {
   ]);
 });
 
-it("gives rows of several lists, each under its own name", async () => {
+it("returns several lists, each under its own alias", async () => {
   const { data } = await ask<Record<string, { nodes: object[] }>>(
     app,
     `{ one: allDexTrades(first: 1, orderBy: ID_ASC) { nodes { id } }
@@ -149,7 +149,7 @@ it("gives rows of several lists, each under its own name", async () => {
   });
 });
 
-it("shows no client how it reads", async () => {
+it("hides the internal field from clients", async () => {
   const { data } = await ask<{ __type: { fields: { name: string }[] } }>(
     app,
     '{ __type(name: "DexTradesConnection") { fields { name } } }',
@@ -164,7 +164,7 @@ it("shows no client how it reads", async () => {
   expect(errors?.[0]?.message).toContain('Cannot query field "rows"');
 });
 
-it("names the field that was asked for where the page cannot be read", async () => {
+it("names the client's field in errors", async () => {
   const bad = (nodes: string): string =>
     `{ allDexTrades(filter: { price: { lessThan: "1" } }, first: -1) { ${nodes} } }`;
   const whole = await ask(app, bad("nodes { id }"));

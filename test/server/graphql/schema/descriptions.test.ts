@@ -1,4 +1,4 @@
-// What the schema says of nulls, of orders and of comparisons, held to what the service does.
+// The service does what the schema's descriptions of nulls, orders and comparisons say.
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import { anAddress, aTrade, registerMarkets, write } from "../../../factories.ts";
@@ -9,7 +9,7 @@ let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
-  // WETH/DAI has a price and MKR/WETH none; the second trade is in no market, and so without a price.
+  // WETH/DAI has a price and MKR/WETH has none; the second trade is of no market and has no price.
   await write(database.writer, {
     trades: [
       aTrade({ hour: 1, block: 1 }),
@@ -38,18 +38,18 @@ const lasts = async (orderBy: string): Promise<(string | null)[]> => {
   return allDexPrices.nodes.map(({ last }) => last);
 };
 
-it("orders nulls as each value of an orderBy says", async () => {
+it("sorts nulls as each orderBy value documents", async () => {
   expect(await blocks("orderBy: MARKET_ASC")).toEqual([2, 1]);
   expect(await blocks("orderBy: MARKET_DESC")).toEqual([1, 2]);
   expect(await lasts("LAST_ASC")).toEqual(["100.000000000000000000", null]);
   expect(await lasts("LAST_DESC")).toEqual([null, "100.000000000000000000"]);
 });
 
-it("takes NATURAL for the primary key", async () => {
+it("sorts NATURAL by the primary key", async () => {
   expect(await blocks("orderBy: NATURAL")).toEqual(await blocks("orderBy: PRIMARY_KEY_ASC"));
 });
 
-it("finds a value that is null by isNull: true and a condition's null alone", async () => {
+it("matches a null only with isNull: true and with null in a condition", async () => {
   expect(await blocks("filter: { price: { isNull: true } }")).toEqual([2]);
   expect(await blocks("condition: { price: null }")).toEqual([2]);
   for (const comparison of [
@@ -62,7 +62,7 @@ it("finds a value that is null by isNull: true and a condition's null alone", as
   }
 });
 
-it("compares text in upper or lower case where the operator says so", async () => {
+it("ignores case only with the insensitive operators", async () => {
   expect(await blocks('filter: { market: { equalTo: "wethdai" } }')).toEqual([]);
   expect(await blocks('filter: { market: { equalToInsensitive: "wethdai" } }')).toEqual([1]);
   expect(await blocks('filter: { market: { inInsensitive: ["x", "wethdai"] } }')).toEqual([1]);

@@ -1,5 +1,5 @@
-// The schema as clients see it. Its text is tracked, so that a change of the contract is seen in
-// review: `npm run schema:print` writes it.
+// The public schema. Its SDL is tracked, so that a review shows every change of the contract;
+// `npm run schema:print` writes it.
 import { readFile, writeFile } from "node:fs/promises";
 import {
   isEnumType,
@@ -34,13 +34,13 @@ const fieldsOf = (name: string): string[] => {
 
 const valuesOf = (name: string): string[] => {
   const type = schema.getType(name);
-  if (!isEnumType(type)) throw new Error(`${name} is no enum`);
+  if (!isEnumType(type)) throw new Error(`${name} is not an enum`);
   return type.getValues().map((value) => value.name);
 };
 
 const typeOf = (type: string, field: string): string => {
   const object = schema.getType(type);
-  if (!isObjectType(object)) throw new Error(`${type} is no object`);
+  if (!isObjectType(object)) throw new Error(`${type} is not an object type`);
   return String(object.getFields()[field]!.type);
 };
 
@@ -90,7 +90,7 @@ it("has the decided offer, pair, market, price and volume", () => {
   expect(fieldsOf("DexHead")).toEqual(["block", "time"]);
 });
 
-it("filters trades and offers by every column, and by nothing else", () => {
+it("filters trades and offers by every column and nothing else", () => {
   const logical = ["and", "or", "not"];
   expect(fieldsOf("DexTradeCondition").sort()).toEqual([...TRADE_FIELDS].sort());
   expect(fieldsOf("DexTradeFilter").sort()).toEqual([...TRADE_FIELDS, ...logical].sort());
@@ -132,18 +132,18 @@ it("finds single records", () => {
   );
 });
 
-it("only reads", () => {
+it("has no mutation and no subscription", () => {
   expect(schema.getMutationType()).toBeUndefined();
   expect(schema.getSubscriptionType()).toBeUndefined();
 });
 
-it("shows nothing of the unexposed schema", () => {
+it("does not show the private schema", () => {
   const names = Object.keys(schema.getTypeMap()).join(" ");
   expect(names).not.toMatch(/private|taken|figure|migration|asOf|relabel/i);
   expect(fieldsOf("DexTrade").concat(fieldsOf("DexPair"))).not.toContain("marketId");
 });
 
-/** Every description of a schema, by what it describes; null where there is none. */
+/** Every description of a schema, by the name of its type, field, argument or value. */
 function descriptionsOf(described: GraphQLSchema): Map<string, string | null> {
   const all = new Map<string, string | null>();
   const note = (name: string, { description }: { description?: string | null | undefined }): void =>
@@ -166,7 +166,7 @@ function descriptionsOf(described: GraphQLSchema): Map<string, string | null> {
   return all;
 }
 
-it("describes every type, field, argument and value, by its own words or a comment's", async () => {
+it("describes every type, field, argument and value itself or by a SQL comment", async () => {
   const stock = await makeSchema({
     extends: [preset],
     disablePlugins: ["DescriptionsPlugin"],
@@ -183,6 +183,6 @@ it("describes every type, field, argument and value, by its own words or a comme
       (description === generated.get(name) && !comments.includes(description)),
   );
 
-  // A relation is described by the tags @forwardDescription and @backwardDescription.
+  // The tags @forwardDescription and @backwardDescription describe a relation.
   expect(undescribed).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// totalCount of trades is SQL's count, for every shape of question and whatever a writer does.
+// totalCount of trades equals SQL's count(*), for every kind of filter and after every kind of write.
 import fc from "fast-check";
 import { makePool, type Database } from "../../../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../../../app.ts";
@@ -23,7 +23,7 @@ import { failStatements } from "../../../statements.ts";
 
 let database: TestDatabase;
 let app: TestApp;
-/** Asked more rarely: what it has kept is old. */
+/** Gets fewer requests than `app`: its cached counts are older. */
 let idle: TestApp;
 
 beforeAll(async () => {
@@ -45,8 +45,8 @@ const SHRIMP = anAddress("a token of no market");
 const taker = anAddress("taker 1");
 const maker = anAddress("maker 1");
 
-/** What clients ask, and the same in SQL. */
-const SHAPES: [args: string, where: string][] = [
+/** Arguments, and the same condition in SQL. */
+const CASES: [args: string, where: string][] = [
   ["", "true"],
   ["condition: {}", "true"],
   ['condition: { market: "WETHDAI" }', "market = 'WETHDAI'"],
@@ -81,16 +81,16 @@ const SHAPES: [args: string, where: string][] = [
   ['filter: { id: { lessThanOrEqualTo: "5" } }', "id <= 5"],
 ];
 
-const ALL_SHAPES = `{ ${SHAPES.map(
-  ([args], n) => `shape${n}: allDexTrades${args && `(${args})`} { totalCount }`,
+const ALL_CASES = `{ ${CASES.map(
+  ([args], n) => `case${n}: allDexTrades${args && `(${args})`} { totalCount }`,
 ).join("\n")} }`;
 
-/** Asks every shape at once, and SQL for the same. */
-async function expectAllRight(asked: TestApp): Promise<void> {
-  const data = await dataOf<Record<string, TradesPage>>(asked, ALL_SHAPES);
+/** Compares the totals of all cases with SQL's, in one query. */
+async function expectAllCorrect(service: TestApp): Promise<void> {
+  const data = await dataOf<Record<string, TradesPage>>(service, ALL_CASES);
   const { rows } = await database.owner.query<Record<string, number>>(
-    `select ${SHAPES.map(
-      ([, where], n) => `count(*) filter (where ${where})::integer as shape${n}`,
+    `select ${CASES.map(
+      ([, where], n) => `count(*) filter (where ${where})::integer as case${n}`,
     ).join(", ")} from dex_trade`,
   );
   const answered = Object.fromEntries(
@@ -99,7 +99,7 @@ async function expectAllRight(asked: TestApp): Promise<void> {
   expect(answered).toEqual(rows[0]);
 }
 
-/** A trade of any kind: two markets and none, both sides, four takers, two makers. */
+/** Trades of two markets and of no market, both sides, four takers and two makers. */
 const trade = (n: number, hour: number, id?: number): TradeRow =>
   aTrade({
     hour,
@@ -114,7 +114,7 @@ const trade = (n: number, hour: number, id?: number): TradeRow =>
     offer_id: (n % 5) + 1,
   });
 
-/** The hour behind the head, 0 at first. */
+/** The hour after the head, 0 without a head. */
 async function nextHour(db: Database): Promise<number> {
   const { rows } = await db.query<{ hour: number }>(
     "select coalesce((select block / 3600 + 1 from dex_head), 0) as hour",
@@ -122,14 +122,14 @@ async function nextHour(db: Database): Promise<number> {
   return rows[0]!.hour;
 }
 
-/** Writes so many trades of every kind in the six hours behind the head. */
+/** Writes trades of every kind in the six hours after the head. */
 async function add(count: number, db: Database = database.writer): Promise<void> {
   const from = await nextHour(db);
   const trades = Array.from({ length: count }, (_, n) => trade(n, from + (n % 6)));
   await write(db, { trades });
 }
 
-/** Writes trades with ids so far behind the highest that was ever given, in one block. */
+/** Writes one block of trades whose ids exceed the highest id ever used by `ahead`. */
 async function addAhead(...ahead: number[]): Promise<void> {
   const { rows } = await database.writer.query<{ last: string }>(
     "select last_trade as last from dex_private.write_state",
@@ -144,48 +144,45 @@ const registerShrimp = async (symbol = "SHRIMP"): Promise<void> => {
   await registerPair(database.writer, SHRIMP, DAI);
 };
 
-/** To the end of so many hours, or to the head if that is before. */
+/** Removes the blocks after that hour. */
 const takeBack = (hour: number, db: Database = database.writer) =>
   db.query("select ingest.take_back(least($1, block)) from dex_head", [blockAt(hour)]);
 
-it("is right for every shape, of nothing and of something, asked twice", async () => {
-  await expectAllRight(app);
+it("is correct for every case, with and without trades, also from the cache", async () => {
+  await expectAllCorrect(app);
   await add(30);
-  await expectAllRight(app);
-  await expectAllRight(app);
+  await expectAllCorrect(app);
+  await expectAllCorrect(app);
 });
 
 it.each<[string, () => Promise<unknown>]>([
   ["trades were added", () => add(7)],
   ["a block without trades was added", async () => write(database.writer, { head: 7 })],
-  ["blocks were taken back", () => takeBack(3)],
+  ["blocks were removed", () => takeBack(3)],
   [
-    "blocks were taken back and others came in their place",
+    "blocks were replaced",
     async () => {
       await takeBack(3);
       await add(40);
     },
   ],
   [
-    "blocks were taken back twice",
+    "blocks were removed twice",
     async () => {
       await takeBack(4);
       await add(6);
-      await expectAllRight(app);
+      await expectAllCorrect(app);
       await takeBack(2);
       await add(2);
     },
   ],
-  ["the newest block was taken back and written again", () => takeBack(4).then(() => add(5))],
-  ["all but the first block were taken back", () => takeBack(0)],
+  ["the newest block was removed and written again", () => takeBack(4).then(() => add(5))],
+  ["all blocks but the first were removed", () => takeBack(0)],
   ["a pair was registered after its trades", () => registerShrimp()],
-  ["a pair was turned round", () => registerPair(database.writer, DAI, WETH)],
+  ["a pair was registered in the other direction", () => registerPair(database.writer, DAI, WETH)],
+  ["a token was renamed", () => registerTokens(database.writer, { address: MKR, symbol: "MAKER" })],
   [
-    "a token was named otherwise",
-    () => registerTokens(database.writer, { address: MKR, symbol: "MAKER" }),
-  ],
-  [
-    "a transaction did several of these",
+    "a transaction added and removed blocks",
     async () => {
       const client = await database.writer.connect();
       await client.query("begin");
@@ -207,30 +204,30 @@ it.each<[string, () => Promise<unknown>]>([
       await add(3);
     },
   ],
-  ["everything that is kept was made anew", () => database.owner.query("select ingest.rebuild()")],
-])("is right after %s", async (_name, change) => {
+  ["the derived tables were rebuilt", () => database.owner.query("select ingest.rebuild()")],
+])("is correct after %s", async (_name, change) => {
   await add(30);
-  await expectAllRight(app);
+  await expectAllCorrect(app);
   await change();
-  await expectAllRight(app);
+  await expectAllCorrect(app);
   await add(3);
-  await expectAllRight(app);
+  await expectAllCorrect(app);
 });
 
-it("is right for one who has not asked for long", async () => {
+it("is correct for a service with an old cache", async () => {
   await add(30);
-  await expectAllRight(idle);
+  await expectAllCorrect(idle);
   await add(10);
   await takeBack(2);
-  await expectAllRight(app);
+  await expectAllCorrect(app);
   await add(50);
-  await expectAllRight(app);
-  await expectAllRight(idle);
+  await expectAllCorrect(app);
+  await expectAllCorrect(idle);
 });
 
-/** Asks every shape beside a page, and SQL for the same. */
-async function expectSame(): Promise<void> {
-  for (const [args, where] of SHAPES) {
+/** Compares the total of each case beside a page with SQL's. */
+async function expectCorrectBesidePage(): Promise<void> {
+  for (const [args, where] of CASES) {
     const { allDexTrades } = await dataOf(
       app,
       `{ allDexTrades(${args} first: 1) { nodes { id } totalCount } }`,
@@ -243,18 +240,18 @@ async function expectSame(): Promise<void> {
 }
 
 it.each([
-  ["alone", expectAllRight],
-  ["beside a page", expectSame],
+  ["alone", expectAllCorrect],
+  ["beside a page", expectCorrectBesidePage],
 ])(
-  "is right %s where ids are far apart, also after they were taken back",
-  async (_where, expectRight) => {
+  "is correct %s with gaps between ids, also after blocks were removed",
+  async (_where, expectCorrect) => {
     await add(30);
-    await expectRight(app);
+    await expectCorrect(app);
     for (const ahead of [1, 9_999, 10_000, 10_001, 25_000, 1_000_000]) {
       await addAhead(ahead, ahead + 1);
-      await expectRight(app);
+      await expectCorrect(app);
     }
-    // Each block with two trades, from which on the rest is taken back.
+    // Each removal starts at a block with two trades.
     for (const depth of [1, 2, 4]) {
       const { rows } = await database.writer.query<{ number: number }>(
         "select number from dex_block order by number desc limit 1 offset $1",
@@ -262,34 +259,34 @@ it.each([
       );
       await database.writer.query("select ingest.take_back($1)", [rows[0]!.number]);
       if (depth !== 2) await addAhead(1);
-      await expectRight(app);
+      await expectCorrect(app);
       await addAhead(2, 10_000);
-      await expectRight(app);
+      await expectCorrect(app);
     }
   },
 );
 
-it("is the same beside a page, for every shape", async () => {
+it("is correct beside a page for every case", async () => {
   await add(30);
-  await expectSame();
-  await expectSame();
+  await expectCorrectBesidePage();
+  await expectCorrectBesidePage();
   await add(7);
-  await expectSame();
+  await expectCorrectBesidePage();
   await takeBack(3);
-  await expectSame();
+  await expectCorrectBesidePage();
   await registerShrimp();
-  await expectSame();
-  await expectAllRight(app);
+  await expectCorrectBesidePage();
+  await expectAllCorrect(app);
 });
 
-it("takes the same question for the same, in a literal and in variables", async () => {
+it("is correct with literals and with variables", async () => {
   await add(30);
   const query = `query ($condition: DexTradeCondition, $filter: DexTradeFilter) {
     allDexTrades(condition: $condition, filter: $filter) { totalCount }
   }`;
   const countOf = async (variables: Record<string, unknown>): Promise<number> =>
     (await dataOf(app, query, variables)).allDexTrades.totalCount;
-  // Of 30 trades every third is in WETHDAI, and of these every fourth is taker 1's.
+  // Every third of the 30 trades is in WETHDAI, and every fourth of these is of taker 1.
   const counts = async (): Promise<number[]> => [
     await countOf({}),
     await countOf({ condition: null }),
@@ -302,7 +299,7 @@ it("takes the same question for the same, in a literal and in variables", async 
   expect(await counts()).toEqual([42, 42, 14, 3, 3]);
 });
 
-it("does not depend on the page", async () => {
+it("does not depend on the paging arguments", async () => {
   await add(30);
   for (const page of ["first: 3", "last: 2", "offset: 29", "first: 0", "orderBy: [TIME_DESC]"]) {
     const { allDexTrades } = await dataOf(
@@ -323,7 +320,7 @@ it("counts an offer's trades, alone and in a list", async () => {
     }
     allDexTrades { totalCount }
   }`;
-  const expectRight = async (all: number): Promise<void> => {
+  const expectTotals = async (all: number): Promise<void> => {
     const { rows } = await database.owner.query<{ id: number; all: number; sold: number }>(
       `select
         id,
@@ -346,20 +343,20 @@ it("counts an offer's trades, alone and in a list", async () => {
     });
   };
   await add(30);
-  await expectRight(30);
+  await expectTotals(30);
   await add(9);
-  await expectRight(39);
+  await expectTotals(39);
   // The hours 1 to 6 have five trades each.
   await takeBack(4);
-  await expectRight(20);
+  await expectTotals(20);
 });
 
-it("is refused with the arguments that are wrong", async () => {
+it("is an error with invalid arguments", async () => {
   const { errors } = await ask(app, "{ allDexTrades(first: -1) { totalCount } }");
   expect(errors?.[0]?.message).toContain('Argument "first"');
 });
 
-describe("a count that PostgreSQL ends", () => {
+describe("a count that PostgreSQL cancels", () => {
   it.each([
     ["alone", "{ allDexTrades { totalCount } }"],
     ["beside a page", "{ allDexTrades(first: 1) { totalCount nodes { id } } }"],
@@ -367,7 +364,7 @@ describe("a count that PostgreSQL ends", () => {
       "beside another list",
       "{ allDexTrades(first: 1) { totalCount nodes { id } } dexHead { block } }",
     ],
-  ])("is told as such %s", async (_where, query) => {
+  ])("is a timeout error %s", async (_where, query) => {
     await add(3);
     const pool = makePool(database.url, { role: "dex_reader" });
     failStatements(pool, "count(*)", { code: "57014", message: "canceling statement" });
@@ -379,7 +376,7 @@ describe("a count that PostgreSQL ends", () => {
         expect.objectContaining({
           message: "The database took too long to answer this",
           path: ["allDexTrades", "totalCount"],
-          extensions: { code: "TIMEOUT" },
+          extensions: { code: "TIMEOUT", retryAfter: 5 },
         }),
       ]);
     } finally {
@@ -389,15 +386,15 @@ describe("a count that PostgreSQL ends", () => {
   });
 });
 
-type Act =
-  | { do: "ask" | "ask the idle" | "register" | "rename" | "turn" }
+type Action =
+  | { do: "query" | "query idle" | "register" | "rename" | "reverse pair" }
   | { do: "add"; trades: number[] }
   | { do: "add ahead"; ahead: number }
   | { do: "take back"; hours: number };
 
-const act: fc.Arbitrary<Act> = fc.oneof(
-  fc.constantFrom<Act>({ do: "ask" }, { do: "ask" }, { do: "ask the idle" }),
-  fc.constantFrom<Act>({ do: "register" }, { do: "rename" }, { do: "turn" }),
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.constantFrom<Action>({ do: "query" }, { do: "query" }, { do: "query idle" }),
+  fc.constantFrom<Action>({ do: "register" }, { do: "rename" }, { do: "reverse pair" }),
   fc.record({
     do: fc.constant("add" as const),
     trades: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 8 }),
@@ -409,10 +406,10 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ do: fc.constant("take back" as const), hours: fc.nat({ max: 8 }) }),
 );
 
-async function perform(step: Act): Promise<void> {
+async function perform(step: Action): Promise<void> {
   const { writer } = database;
-  if (step.do === "ask") await expectAllRight(app);
-  if (step.do === "ask the idle") await expectAllRight(idle);
+  if (step.do === "query") await expectAllCorrect(app);
+  if (step.do === "query idle") await expectAllCorrect(idle);
   if (step.do === "add") {
     const from = await nextHour(writer);
     await write(writer, { trades: step.trades.map((n) => trade(n, from + (n % 3))) });
@@ -423,17 +420,17 @@ async function perform(step: Act): Promise<void> {
   }
   if (step.do === "register") await registerShrimp();
   if (step.do === "rename") await registerTokens(writer, { address: MKR, symbol: "MAKER" });
-  if (step.do === "turn") await registerPair(writer, DAI, WETH);
+  if (step.do === "reverse pair") await registerPair(writer, DAI, WETH);
 }
 
-it("is right all along random histories", async () => {
+it("is correct during random histories", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (steps) => {
       await database.empty();
       await registerMarkets(database.writer);
       for (const step of steps) await perform(step);
-      await expectAllRight(app);
-      await expectAllRight(idle);
+      await expectAllCorrect(app);
+      await expectAllCorrect(idle);
     }),
     { numRuns: 20 },
   );
