@@ -5,6 +5,7 @@
 do $$
 declare
   role_name text;
+  message regprocedure;
 begin
   foreach role_name in array array['dex_owner', 'dex_writer', 'dex_reader'] loop
     if not exists (select from pg_roles where rolname = role_name) then
@@ -36,6 +37,14 @@ begin
     revoke execute on function lo_creat(integer) from public;
     revoke execute on function lo_create(oid) from public;
     revoke execute on function lo_from_bytea(oid, bytea) from public;
+    -- By default every role may write messages of any size to the write-ahead log, in a read-only transaction too.
+    for message in
+      select oid::regprocedure
+      from pg_proc
+      where proname = 'pg_logical_emit_message'
+    loop
+      execute format('revoke execute on function %s from public', message);
+    end loop;
   end if;
 
   -- `all` includes the right to create temporary tables.

@@ -120,6 +120,8 @@ async function expectRefused(
   expect(await contentsOf(owner)).toEqual(before);
 }
 
+const inCapitals = (address: string): string => `0x${address.slice(2).toUpperCase()}`;
+
 const KNOWN = trade({ tx: aHash("known"), idx: 4 });
 
 const begin = async (): Promise<void> => {
@@ -330,6 +332,21 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "23505",
     ],
     ["a cancellation of null", { killed: [1, null] }, "killed: an offer id is null"],
+    [
+      "a cancellation of a negative id",
+      { killed: [-5] },
+      "killed: offer -5: an id is an integer from 0",
+    ],
+    [
+      "a trade of a token whose address is in another letter case",
+      { trades: [trade({ lot_gem: inCapitals(WETH) })] },
+      `token ${inCapitals(WETH)} is registered as ${WETH}: write its address in the same letter case`,
+    ],
+    [
+      "an offer of such a token",
+      { offers: [offer({ bid_gem: inCapitals(DAI) })] },
+      `token ${inCapitals(DAI)} is registered as ${DAI}: write its address in the same letter case`,
+    ],
     ["a cancellation twice", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
       "a cancellation of an offer that is cancelled",
@@ -487,6 +504,56 @@ describe("from block 100 on", () => {
     await block({ number: 50, trades: [trade({ id: 9 })] });
     await block({ number: 51, trades: [trade()] });
     expect(await ids()).toEqual([9, 10]);
+  });
+
+  it.each<[string, string, string]>([
+    [
+      "blocks with two hashes",
+      `insert into ingest.staged_block values
+        (101, '${AT}', '${aHash("a")}', null),
+        (101, '${AT}', '${aHash("b")}', null)`,
+      "block 101 has both the hash ",
+    ],
+    [
+      "a token in another letter case",
+      `insert into ingest.staged_trade (
+        line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx
+      )
+      select
+        1, offer_id, pair, maker, taker, '0x' || upper(substr(lot_gem, 3)), lot_amt, bid_gem, bid_amt, 101, '${AT}', '${aHash("c")}'
+      from dex_trade`,
+      `is registered as ${WETH}: write its address in the same letter case`,
+    ],
+    [
+      "a cancellation of a negative id",
+      `insert into ingest.staged_block values (101, '${AT}');
+      insert into ingest.staged_cancellation values (101, -3)`,
+      "the offer_id of a cancellation is -3: it must be an integer from 0",
+    ],
+  ])("staged rows with %s are refused", async (_name, staged, message) => {
+    await writer.query("begin");
+    await writer.query(staged);
+    await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(message);
+    await writer.query("rollback");
+  });
+
+  it("staged blocks follow one another by the hashes that are given", async () => {
+    const staged = (parent: string): string => `
+      insert into ingest.staged_block values
+        (101, '${AT}', null, '${HASH}'),
+        (102, '${AT}', '${aHash("102")}', '${aHash("who knows")}'),
+        (103, '${AT}', null, '${parent}')`;
+    await writer.query("begin");
+    await writer.query(staged(HASH));
+    await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(
+      `block 103 has the parent ${HASH}, but the block before it has the hash ${aHash("102")}`,
+    );
+    await writer.query("rollback");
+    await writer.query("begin");
+    await writer.query(staged(aHash("102")));
+    await writer.query("select ingest.write_blocks()");
+    await writer.query("commit");
+    expect(await blocks()).toEqual([100, 101, 102, 103]);
   });
 
   it("a hash that is not given is not compared", async () => {

@@ -117,6 +117,7 @@ describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
     "create publication mine for all tables",
     "create role mine",
     "select lo_create(0)",
+    "select pg_logical_emit_message(false, 'x', 'y')",
     "select lo_from_bytea(0, 'x')",
     "select pg_read_file('/etc/passwd')",
     "copy (select 1) to program 'true'",

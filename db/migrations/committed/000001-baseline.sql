@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9bb63a1ab5f194fd04bf214471fe56ae9f80326b
+--! Hash: sha1:6084fafe06df30612d2a4f35bff87970bb1881cd
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1499,6 +1499,28 @@ end
 $$;
 comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises an error that names the element and the column if an offer or a trade of a block is invalid.';
 
+create function ingest.refuse_other_case(tokens text[]) returns void
+language plpgsql stable
+as $$
+declare
+  refused text;
+begin
+  select format('token %s is registered as %s: write its address in the same letter case', given.address, token.address)
+  into refused
+  from unnest(tokens) as given (address)
+  join public.dex_token as token
+    on lower(token.address) = lower(given.address)
+    and token.address <> given.address
+  order by given.address
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+end
+$$;
+comment on function ingest.refuse_other_case(text[]) is 'Raises an error if a token is registered with this address in another letter case: its rows would belong to no market.';
+
 -- Writes the trades of a block.
 
 create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
@@ -1508,6 +1530,7 @@ as $$
 #variable_conflict use_column
 declare
   newest bigint;
+  unknown text[];
   refused record;
 begin
   select
@@ -1595,11 +1618,19 @@ begin
       )
     ) with ordinality as trade
     cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id
+    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
   )
-  select max(written.id)
-  into newest
+  select
+    max(written.id),
+    array_agg(written.lot_gem) filter (where written.lot_tkn is null)
+      || array_agg(written.bid_gem) filter (where written.bid_tkn is null)
+  into
+    newest,
+    unknown
   from written;
+  if unknown is not null then
+    perform ingest.refuse_other_case(unknown);
+  end if;
   return newest;
 end
 $$;
@@ -1656,6 +1687,7 @@ declare
 begin
   select
     case
+      when listed.id < 0 then format('killed: offer %s: an id is an integer from 0', listed.id)
       when listed.id is null then 'killed: an offer id is null'
       when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
       else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
@@ -1670,6 +1702,7 @@ begin
   ) as listed
   left join dex_private.cancellation as kept on kept.offer_id = listed.id
   where listed.id is null
+    or listed.id < 0
     or listed.times > 1
     or kept.block is not null
   order by listed.id
@@ -1703,6 +1736,7 @@ as $$
 declare
   refused text;
   written integer[];
+  unknown text[];
 begin
   select
     case
@@ -1789,7 +1823,7 @@ begin
       given.closed
     from given
     cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, given.lot_amt, given.bid_amt) as label
-    returning id
+    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
   ),
   kept as (
     insert into dex_private.offer_left (offer_id, lot_amt)
@@ -1798,9 +1832,17 @@ begin
       dex_private.as_amount(given.lot_left)
     from given
   )
-  select array_agg(made.id)
-  into written
+  select
+    array_agg(made.id),
+    array_agg(made.lot_gem) filter (where made.lot_tkn is null)
+      || array_agg(made.bid_gem) filter (where made.bid_tkn is null)
+  into
+    written,
+    unknown
   from made;
+  if unknown is not null then
+    perform ingest.refuse_other_case(unknown);
+  end if;
   return coalesce(written, '{}');
 end
 $$;
@@ -2038,8 +2080,12 @@ begin
       format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
     when block.time < coalesce(block.time_before, head.time) then
       format('block %s is at %s, before an earlier block at %s', block.number, block.time, coalesce(block.time_before, head.time))
-    when block.parent <> coalesce(block.hash_before, head.hash) then
-      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    when block.hash <> block.other_hash then
+      format('block %s has both the hash %s and the hash %s', block.number, block.hash, block.other_hash)
+    when block.parent <> block.other_parent then
+      format('block %s has both the parent %s and the parent %s', block.number, block.parent, block.other_parent)
+    when block.parent <> block.hash_before then
+      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, block.hash_before)
     else 'only some trades have an id or an idx: give it to every trade or to none'
   end
   into refused
@@ -2047,14 +2093,16 @@ begin
     select
       listed.*,
       max(listed.latest) over before as time_before,
-      lag(listed.hash) over (order by listed.number) as hash_before
+      lag(listed.hash, 1, head.hash) over (order by listed.number) as hash_before
     from (
       select
         moment.number,
         min(moment.time) as time,
         max(moment.time) as latest,
         max(moment.hash) as hash,
-        max(moment.parent) as parent
+        min(moment.hash) as other_hash,
+        max(moment.parent) as parent,
+        min(moment.parent) as other_parent
       from ingest.staged_moment as moment
       group by moment.number
     ) as listed
@@ -2069,7 +2117,9 @@ begin
     or not isfinite(block.latest)
     or block.time < block.latest
     or block.time < coalesce(block.time_before, head.time)
-    or block.parent <> coalesce(block.hash_before, head.hash)
+    or block.hash <> block.other_hash
+    or block.parent <> block.other_parent
+    or block.parent <> block.hash_before
     or exists (
       select
       from ingest.staged_trade as staged
@@ -2078,6 +2128,33 @@ begin
     )
   order by block.number
   limit 1;
+  if refused is null then
+    select format('%s is %s: it must be an integer from 0', listed.name, listed.id)
+    into refused
+    from (
+      select
+        'an offer''s id' as name,
+        staged.id
+      from ingest.staged_offer as staged
+      union all
+      select
+        'the killed of offer ' || staged.id,
+        staged.killed
+      from ingest.staged_offer as staged
+      union all
+      select
+        'the offer_id of a trade',
+        staged.offer_id
+      from ingest.staged_trade as staged
+      union all
+      select
+        'the offer_id of a cancellation',
+        staged.offer_id
+      from ingest.staged_cancellation as staged
+    ) as listed
+    where listed.id < 0
+    limit 1;
+  end if;
   if refused is not null then
     raise exception '%', refused
       using errcode = 'invalid_parameter_value',
@@ -2138,6 +2215,19 @@ begin
   analyze ingest.staged_trade;
   perform ingest.refuse_staged();
   perform ingest.refuse_disorder(before.last_trade);
+  perform ingest.refuse_other_case(array(
+    select staged.lot_gem
+    from ingest.staged_trade as staged
+    union
+    select staged.bid_gem
+    from ingest.staged_trade as staged
+    union
+    select staged.lot_gem
+    from ingest.staged_offer as staged
+    union
+    select staged.bid_gem
+    from ingest.staged_offer as staged
+  ));
 
   -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
   insert into public.dex_trade (
@@ -2246,7 +2336,7 @@ begin
   insert into dex_private.offer_left (offer_id, lot_amt)
   select
     staged.id,
-    staged.lot_amt + 0.000000000000000000 - taken.lot_amt
+    dex_private.as_amount(staged.lot_amt) - taken.lot_amt
   from ingest.staged_offer as staged
   cross join lateral (
     select coalesce(sum(trade.lot_amt), 0) as lot_amt

@@ -110,3 +110,25 @@ begin
 end
 $$;
 comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises an error that names the element and the column if an offer or a trade of a block is invalid.';
+
+create function ingest.refuse_other_case(tokens text[]) returns void
+language plpgsql stable
+as $$
+declare
+  refused text;
+begin
+  select format('token %s is registered as %s: write its address in the same letter case', given.address, token.address)
+  into refused
+  from unnest(tokens) as given (address)
+  join public.dex_token as token
+    on lower(token.address) = lower(given.address)
+    and token.address <> given.address
+  order by given.address
+  limit 1;
+  if refused is not null then
+    raise exception '%', refused
+      using errcode = 'invalid_parameter_value';
+  end if;
+end
+$$;
+comment on function ingest.refuse_other_case(text[]) is 'Raises an error if a token is registered with this address in another letter case: its rows would belong to no market.';

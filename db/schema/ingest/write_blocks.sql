@@ -22,8 +22,12 @@ begin
       format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
     when block.time < coalesce(block.time_before, head.time) then
       format('block %s is at %s, before an earlier block at %s', block.number, block.time, coalesce(block.time_before, head.time))
-    when block.parent <> coalesce(block.hash_before, head.hash) then
-      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, coalesce(block.hash_before, head.hash))
+    when block.hash <> block.other_hash then
+      format('block %s has both the hash %s and the hash %s', block.number, block.hash, block.other_hash)
+    when block.parent <> block.other_parent then
+      format('block %s has both the parent %s and the parent %s', block.number, block.parent, block.other_parent)
+    when block.parent <> block.hash_before then
+      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, block.hash_before)
     else 'only some trades have an id or an idx: give it to every trade or to none'
   end
   into refused
@@ -31,14 +35,16 @@ begin
     select
       listed.*,
       max(listed.latest) over before as time_before,
-      lag(listed.hash) over (order by listed.number) as hash_before
+      lag(listed.hash, 1, head.hash) over (order by listed.number) as hash_before
     from (
       select
         moment.number,
         min(moment.time) as time,
         max(moment.time) as latest,
         max(moment.hash) as hash,
-        max(moment.parent) as parent
+        min(moment.hash) as other_hash,
+        max(moment.parent) as parent,
+        min(moment.parent) as other_parent
       from ingest.staged_moment as moment
       group by moment.number
     ) as listed
@@ -53,7 +59,9 @@ begin
     or not isfinite(block.latest)
     or block.time < block.latest
     or block.time < coalesce(block.time_before, head.time)
-    or block.parent <> coalesce(block.hash_before, head.hash)
+    or block.hash <> block.other_hash
+    or block.parent <> block.other_parent
+    or block.parent <> block.hash_before
     or exists (
       select
       from ingest.staged_trade as staged
@@ -62,6 +70,33 @@ begin
     )
   order by block.number
   limit 1;
+  if refused is null then
+    select format('%s is %s: it must be an integer from 0', listed.name, listed.id)
+    into refused
+    from (
+      select
+        'an offer''s id' as name,
+        staged.id
+      from ingest.staged_offer as staged
+      union all
+      select
+        'the killed of offer ' || staged.id,
+        staged.killed
+      from ingest.staged_offer as staged
+      union all
+      select
+        'the offer_id of a trade',
+        staged.offer_id
+      from ingest.staged_trade as staged
+      union all
+      select
+        'the offer_id of a cancellation',
+        staged.offer_id
+      from ingest.staged_cancellation as staged
+    ) as listed
+    where listed.id < 0
+    limit 1;
+  end if;
   if refused is not null then
     raise exception '%', refused
       using errcode = 'invalid_parameter_value',
@@ -122,6 +157,19 @@ begin
   analyze ingest.staged_trade;
   perform ingest.refuse_staged();
   perform ingest.refuse_disorder(before.last_trade);
+  perform ingest.refuse_other_case(array(
+    select staged.lot_gem
+    from ingest.staged_trade as staged
+    union
+    select staged.bid_gem
+    from ingest.staged_trade as staged
+    union
+    select staged.lot_gem
+    from ingest.staged_offer as staged
+    union
+    select staged.bid_gem
+    from ingest.staged_offer as staged
+  ));
 
   -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
   insert into public.dex_trade (
@@ -230,7 +278,7 @@ begin
   insert into dex_private.offer_left (offer_id, lot_amt)
   select
     staged.id,
-    staged.lot_amt + 0.000000000000000000 - taken.lot_amt
+    dex_private.as_amount(staged.lot_amt) - taken.lot_amt
   from ingest.staged_offer as staged
   cross join lateral (
     select coalesce(sum(trade.lot_amt), 0) as lot_amt

@@ -9,6 +9,7 @@ declare
 begin
   select
     case
+      when listed.id < 0 then format('killed: offer %s: an id is an integer from 0', listed.id)
       when listed.id is null then 'killed: an offer id is null'
       when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
       else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
@@ -23,6 +24,7 @@ begin
   ) as listed
   left join dex_private.cancellation as kept on kept.offer_id = listed.id
   where listed.id is null
+    or listed.id < 0
     or listed.times > 1
     or kept.block is not null
   order by listed.id
@@ -56,6 +58,7 @@ as $$
 declare
   refused text;
   written integer[];
+  unknown text[];
 begin
   select
     case
@@ -142,7 +145,7 @@ begin
       given.closed
     from given
     cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, given.lot_amt, given.bid_amt) as label
-    returning id
+    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
   ),
   kept as (
     insert into dex_private.offer_left (offer_id, lot_amt)
@@ -151,9 +154,17 @@ begin
       dex_private.as_amount(given.lot_left)
     from given
   )
-  select array_agg(made.id)
-  into written
+  select
+    array_agg(made.id),
+    array_agg(made.lot_gem) filter (where made.lot_tkn is null)
+      || array_agg(made.bid_gem) filter (where made.bid_tkn is null)
+  into
+    written,
+    unknown
   from made;
+  if unknown is not null then
+    perform ingest.refuse_other_case(unknown);
+  end if;
   return coalesce(written, '{}');
 end
 $$;

@@ -7,6 +7,7 @@ as $$
 #variable_conflict use_column
 declare
   newest bigint;
+  unknown text[];
   refused record;
 begin
   select
@@ -94,11 +95,19 @@ begin
       )
     ) with ordinality as trade
     cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id
+    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
   )
-  select max(written.id)
-  into newest
+  select
+    max(written.id),
+    array_agg(written.lot_gem) filter (where written.lot_tkn is null)
+      || array_agg(written.bid_gem) filter (where written.bid_tkn is null)
+  into
+    newest,
+    unknown
   from written;
+  if unknown is not null then
+    perform ingest.refuse_other_case(unknown);
+  end if;
   return newest;
 end
 $$;
