@@ -1,5 +1,6 @@
 // Makes hasPreviousPage and hasNextPage right in both directions. PostGraphile answers only the one
-// it pages towards; but where a cursor is given, the row of the cursor lies behind the page.
+// that it pages towards; but the row of a given cursor lies behind the page.
+import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import {
   constant,
   lambda,
@@ -25,12 +26,27 @@ const SIDES = {
 const isSide = (name: string | undefined): name is keyof typeof SIDES =>
   name !== undefined && name in SIDES;
 
-/** Whether there is a page on that side: known so, or a cursor or an offset leaves rows there. */
-const hasPage = ([known, cursor, offset]: readonly [
+/**
+ * Whether there is a page on that side: a cursor leaves rows there, or an offset that has rows to skip.
+ * grafast takes it that an offset always has.
+ */
+const hasPage = ([known, cursor, offset, skipped]: readonly [
   boolean,
   unknown,
   number | null | undefined,
-]): boolean => known || cursor != null || (offset ?? 0) > 0;
+  readonly unknown[] | null,
+]): boolean => cursor != null || (offset ? (skipped?.length ?? 0) > 0 : known);
+
+/** One row of those that an offset skips, if there is any. */
+function skippedRows(
+  $connection: ConnectionStep<unknown, never, never, never>,
+  $offset: Step<number | null | undefined>,
+): Step {
+  const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as () => unknown;
+  // What the page has set already is cloned as well.
+  const $rows = (clone() as PgSelectStep).setOffset(constant(0));
+  return $rows.setFirst(lambda($offset, (offset) => Math.min(offset ?? 0, 1), true)).items();
+}
 
 const CURSORS = new Set(["startCursor", "endCursor"]);
 
@@ -60,9 +76,11 @@ export const PageInfoPlugin: GraphileConfig.Plugin = {
         const plan: FieldPlanResolver = ($pageInfo, fieldArgs, info) => {
           const $known = stock($pageInfo, fieldArgs, info) as Step<boolean>;
           const $connection = asPageInfo($pageInfo).getDepOptions(0).step;
+          const $cursor = $connection[side.cursor]() ?? constant(null);
           const $offset = side.offset ? $connection.getOffset() : null;
+          const $skipped = $offset === null ? constant(null) : skippedRows($connection, $offset);
           return lambda(
-            list([$known, $connection[side.cursor]() ?? constant(null), $offset ?? constant(null)]),
+            list([$known, $cursor, $offset ?? constant(null), $skipped]),
             hasPage,
             true,
           );

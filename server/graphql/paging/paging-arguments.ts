@@ -1,5 +1,5 @@
-// Checks a connection's arguments before anything is asked of the database. PostGraphile would
-// answer some of them with a masked error, and others with less than was asked for.
+// Checks a connection's arguments before the database is asked. PostGraphile answers some of them with a
+// masked error, and others with other rows than were asked for.
 import { PgSelectStep, type PgResource } from "postgraphile/@dataplan/pg";
 import {
   lambda,
@@ -14,9 +14,10 @@ import {
 import { orderNames, orderProblem } from "./served-orders.ts";
 
 const COUNTED = ["first", "last", "offset"] as const;
-const CHECKED = [...COUNTED, "orderBy"] as const;
+const CHECKED = [...COUNTED, "before", "orderBy"] as const;
 
 type Checked = Partial<Record<(typeof COUNTED)[number], number | null>> & {
+  before?: string | null;
   orderBy?: string | readonly string[] | null;
 };
 type AnyConnection = ConnectionStep<unknown, never, never, never>;
@@ -36,6 +37,13 @@ function countProblem(args: Checked): string | undefined {
     return 'Argument "offset" cannot be used together with "last": page back with "before".';
   }
   return undefined;
+}
+
+/** PostGraphile cannot reverse the order that a function's rows come in: it would give the first rows. */
+function functionProblem(args: Checked): string | undefined {
+  const name = (["last", "before"] as const).find((backwards) => args[backwards] != null);
+  if (name === undefined) return undefined;
+  return `Argument "${name}" is not served here: page forwards, with "first" and "after" or "offset".`;
 }
 
 function rawArguments(fieldArgs: FieldArgs, info: FieldInfo): Record<string, Step> {
@@ -62,6 +70,7 @@ export const PagingArgumentsPlugin: GraphileConfig.Plugin = {
           const asked = [args.orderBy ?? []].flat();
           const problem =
             countProblem(args) ??
+            (resource?.parameters ? functionProblem(args) : undefined) ??
             (resource && names ? orderProblem(resource, names, asked) : undefined);
           if (problem !== undefined) throw new SafeError(problem, { code: "BAD_USER_INPUT" });
           return args;
