@@ -12,7 +12,10 @@ it.each([
   ["an unknown host", Object.assign(new Error(), { code: "ENOTFOUND", syscall: "getaddrinfo" })],
   ["a missing socket", Object.assign(new Error(), { code: "ENOENT", syscall: "connect" })],
   ["a broken read", Object.assign(new Error(), { code: "ECONNRESET", syscall: "read" })],
-  ["a refusal by each address", new AggregateError([Object.assign(new Error(), { syscall: "connect" })])],
+  [
+    "a refusal by each address",
+    new AggregateError([Object.assign(new Error(), { syscall: "connect" })]),
+  ],
   ["an administrator's shutdown", withCode("57P01")],
   ["a crash", withCode("57P02")],
   ["a server that is starting", withCode("57P03")],
