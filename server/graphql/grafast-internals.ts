@@ -15,6 +15,12 @@ export const asConnection = ($step: Step): AnyConnection => $step as unknown as 
 export const selectOf = ($connection: AnyConnection): PgSelectStep =>
   $connection.getSubplan() as unknown as PgSelectStep;
 
+/** A second step that reads the rows of a connection, without its page arguments. */
+export function unpagedRowsOf($connection: AnyConnection): PgSelectStep {
+  const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as () => unknown;
+  return clone() as PgSelectStep;
+}
+
 /** A step that aggregates the rows of all pages of a connection. */
 export function aggregateOf($connection: AnyConnection): PgSelectStep {
   const clone = $connection.cloneSubplanWithoutPagination.bind($connection) as (

@@ -1,7 +1,12 @@
 // Makes hasPreviousPage and hasNextPage correct in both directions. PostGraphile computes only the one
 // in the paging direction; for the other, a given cursor means that the cursor's row is outside the page.
 import { constant, lambda, list, type FieldPlanResolver, type Step } from "postgraphile/grafast";
-import { connectionOfPageInfo, fieldOfPageInfo } from "../grafast-internals.ts";
+import {
+  connectionOfPageInfo,
+  fieldOfPageInfo,
+  unpagedRowsOf,
+  type AnyConnection,
+} from "../grafast-internals.ts";
 
 const SIDES = {
   hasPreviousPage: { cursor: "getAfter", offset: true },
@@ -11,12 +16,23 @@ const SIDES = {
 const isSide = (name: string | undefined): name is keyof typeof SIDES =>
   name !== undefined && name in SIDES;
 
-/** A cursor or an offset leaves rows outside the page on its side. */
-const hasPage = ([known, cursor, offset]: readonly [
+/**
+ * A cursor leaves rows outside the page on its side, and so does an offset that skips rows. grafast assumes
+ * that an offset always skips rows.
+ */
+const hasPage = ([known, cursor, offset, skipped]: readonly [
   boolean,
   unknown,
   number | null | undefined,
-]): boolean => known || cursor != null || (offset ?? 0) > 0;
+  readonly unknown[] | null,
+]): boolean => cursor != null || (offset ? (skipped?.length ?? 0) > 0 : known);
+
+/** One row of those that an offset skips, if there is any. */
+function skippedRows($connection: AnyConnection, $offset: Step<number | null | undefined>): Step {
+  // The clone has the bounds that the page has set already.
+  const $rows = unpagedRowsOf($connection).setOffset(constant(0));
+  return $rows.setFirst(lambda($offset, (offset) => Math.min(offset ?? 0, 1), true)).items();
+}
 
 const CURSORS = new Set(["startCursor", "endCursor"]);
 
@@ -46,9 +62,11 @@ export const PageInfoPlugin: GraphileConfig.Plugin = {
         const plan: FieldPlanResolver = ($pageInfo, fieldArgs, info) => {
           const $known = stock($pageInfo, fieldArgs, info) as Step<boolean>;
           const $connection = connectionOfPageInfo($pageInfo);
+          const $cursor = $connection[side.cursor]() ?? constant(null);
           const $offset = side.offset ? $connection.getOffset() : null;
+          const $skipped = $offset === null ? constant(null) : skippedRows($connection, $offset);
           return lambda(
-            list([$known, $connection[side.cursor]() ?? constant(null), $offset ?? constant(null)]),
+            list([$known, $cursor, $offset ?? constant(null), $skipped]),
             hasPage,
             true,
           );

@@ -14,9 +14,10 @@ import type { AnyConnection } from "../grafast-internals.ts";
 import { orderNames, orderProblem } from "./served-orders.ts";
 
 const COUNTS = ["first", "last", "offset"] as const;
-const CHECKED = [...COUNTS, "orderBy"] as const;
+const CHECKED = [...COUNTS, "before", "orderBy"] as const;
 
 type CheckedArguments = Partial<Record<(typeof COUNTS)[number], number | null>> & {
+  before?: string | null;
   orderBy?: string | readonly string[] | null;
 };
 
@@ -35,6 +36,13 @@ function countProblem(args: CheckedArguments): string | undefined {
     return 'Argument "offset" cannot be used together with "last": page back with "before".';
   }
   return undefined;
+}
+
+/** PostGraphile cannot reverse the order that a function's rows come in: it would give the first rows. */
+function functionProblem(args: CheckedArguments): string | undefined {
+  const name = (["last", "before"] as const).find((backwards) => args[backwards] != null);
+  if (name === undefined) return undefined;
+  return `Argument "${name}" is not served here: page forwards, with "first" and "after" or "offset".`;
 }
 
 function rawArguments(fieldArgs: FieldArgs, info: FieldInfo): Record<string, Step> {
@@ -61,6 +69,7 @@ export const PagingArgumentsPlugin: GraphileConfig.Plugin = {
           const orderBy = [args.orderBy ?? []].flat();
           const problem =
             countProblem(args) ??
+            (resource?.parameters ? functionProblem(args) : undefined) ??
             (resource && names ? orderProblem(resource, names, orderBy) : undefined);
           if (problem !== undefined) throw new SafeError(problem, { code: "BAD_USER_INPUT" });
           return null;

@@ -25,6 +25,7 @@ import {
   literalOf,
   selectOf,
   selectValue,
+  unpagedRowsOf,
 } from "../../../server/graphql/grafast-internals.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { aTrade, registerMarkets, write } from "../../factories.ts";
@@ -89,14 +90,14 @@ class ValuesStep extends Step<string> {
   }
 }
 
-const CURSOR: [string, string] = ["DexTradesConnection", "totalCount"];
+const TOTAL_COUNT: [string, string] = ["DexTradesConnection", "totalCount"];
 
 it("selectOf and selectValue: a step selects a value more of a connection's rows", async () => {
   const { rows } = await database.owner.query<{ text: string }>(
     "select string_agg((block + 1)::text, ' ' order by id) as text from dex_trade",
   );
   let read = "";
-  await askWith("{ allDexTrades { totalCount } }", CURSOR, () => ($parent) => {
+  await askWith("{ allDexTrades { totalCount } }", TOTAL_COUNT, () => ($parent) => {
     const $connection = asConnection($parent);
     const $values = new ValuesStep($connection.nodes() as Step, selectOf($connection));
     return lambda($values, (text) => (read = text).length);
@@ -107,13 +108,27 @@ it("selectOf and selectValue: a step selects a value more of a connection's rows
 it("aggregateOf: the rows of all pages are aggregated", async () => {
   const data = await askWith(
     "{ allDexTrades(first: 1) { totalCount } }",
-    CURSOR,
+    TOTAL_COUNT,
     () => ($parent) =>
       aggregateOf(asConnection($parent))
         .singleAsRecord()
         .select(sql`count(*) + 40`, TYPES.int, true),
   );
   expect(data).toEqual({ allDexTrades: { totalCount: 42 } });
+});
+
+it("unpagedRowsOf: the rows of all pages are read by a step of their own", async () => {
+  let read = 0;
+  await askWith(
+    "{ allDexTrades(first: 1) { totalCount } }",
+    TOTAL_COUNT,
+    () => ($parent) =>
+      lambda(
+        unpagedRowsOf(asConnection($parent)).items() as Step<readonly unknown[]>,
+        (rows) => (read = rows.length),
+      ),
+  );
+  expect(read).toBe(2);
 });
 
 it("connectionOfPageInfo and fieldOfPageInfo: a PageInfo has its connection, and its fields", async () => {
@@ -149,7 +164,7 @@ it("fromContext: a step reads a value of the operation's context", async () => {
   let read: unknown;
   await askWith(
     "{ allDexTrades { totalCount } }",
-    CURSOR,
+    TOTAL_COUNT,
     () => () =>
       lambda(fromContext("withPgClient"), (value) => {
         read = value;

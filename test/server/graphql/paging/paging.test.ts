@@ -98,6 +98,35 @@ describe("first, last and offset", () => {
     });
   });
 
+  it.each([
+    ["no trade at all", 'condition: { market: "NONE" }', false],
+    ["fewer trades than are skipped", 'condition: { market: "WETHDAI" }', true],
+  ])("has a page before it where the set has %s only if it has rows", async (_, set, previous) => {
+    const { nodes, pageInfo } = await page(`first: 2, offset: 100, ${set}`);
+    expect(nodes).toEqual([]);
+    expect(pageInfo).toMatchObject({ hasPreviousPage: previous, hasNextPage: false });
+  });
+
+  it.each(["dexBook", "dexCandles"])("refuses to page %s backwards", async (name) => {
+    const cursors = await dataOf(
+      app,
+      `{ ${name}(base: "weth", quote: "dai", first: 1) { pageInfo { endCursor } } }`,
+    );
+    expect(cursors).toHaveProperty(name);
+    for (const [argument, value] of [
+      ["last", "1"],
+      ["before", '"WyJuYXR1cmFsIiwxXQ=="'],
+    ]) {
+      const [error] = await errorsOf(
+        app,
+        `{ ${name}(base: "weth", quote: "dai", ${argument}: ${value}) { totalCount nodes { __typename } } }`,
+      );
+      expect(error).toBe(
+        `Argument "${argument}" is not served here: page forwards, with "first" and "after" or "offset".`,
+      );
+    }
+  });
+
   it("counts offset from the after cursor", async () => {
     const { pageInfo } = await page("first: 10");
     expect(ids(await page(`first: 2, offset: 3, after: "${pageInfo.endCursor}"`))).toEqual([
