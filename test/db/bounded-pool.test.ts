@@ -1,4 +1,4 @@
-// What a pool keeps waiting, for how long it lends a connection, and which it forgets.
+// The bounds of a pool: its queue, the time limits, and the connections it discards.
 import { PoolBusy } from "../../db/bounded-pool.ts";
 import { makePool, type Pool } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -14,7 +14,7 @@ afterAll(() => database.drop());
 const bounded = (bounds: { queue: number; holdMs: number }, waitMs = 60_000): Pool =>
   (pool = makePool(database.url, { poolSize: 2, waitMs, bounds }));
 
-it("lets as many wait as the queue holds, and refuses the next at once", async () => {
+it("queues requests up to the limit, and rejects the next at once", async () => {
   bounded({ queue: 3, holdMs: 60_000 });
   const held = [await pool.connect(), await pool.connect()];
   const waiting = [1, 2, 3].map((n) => pool.query(`select ${n} as n`));
@@ -27,7 +27,7 @@ it("lets as many wait as the queue holds, and refuses the next at once", async (
   expect(answers.map(({ rows }) => rows[0]?.["n"])).toEqual([1, 2, 3]);
 });
 
-it("refuses nobody while a connection is free, though nobody may wait", async () => {
+it("rejects nothing while a connection is free, even with no queue", async () => {
   bounded({ queue: 0, holdMs: 60_000 });
   for (let n = 0; n < 5; n += 1) await pool.query("select 1");
   const held = [await pool.connect(), await pool.connect()];
@@ -36,25 +36,25 @@ it("refuses nobody while a connection is free, though nobody may wait", async ()
   await pool.query("select 1");
 });
 
-it("lets nobody wait for longer than it is told", async () => {
+it("rejects a request that waits longer than waitMs", async () => {
   bounded({ queue: 10, holdMs: 60_000 }, 50);
   const held = [await pool.connect(), await pool.connect()];
   await expect(pool.query("select 1")).rejects.toThrow("timeout exceeded when trying to connect");
   for (const client of held) client.release();
 });
 
-it("breaks off a connection that is held too long, and opens another", async () => {
+it("ends a connection that is held too long, and opens another", async () => {
   bounded({ queue: 10, holdMs: 100 });
   await expect(pool.query("select pg_sleep(60)")).rejects.toThrow("Connection terminated");
   expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
   expect(pool.totalCount).toBe(1);
 });
 
-it("forgets a connection whose prepared statement a change of the schema has made void", async () => {
+it("discards a connection with a prepared statement that a schema change invalidated", async () => {
   bounded({ queue: 10, holdMs: 60_000 });
   await pool.query("create table changing (value int)");
   const prepared = { name: "prepared", text: "select * from changing" };
-  // As PostGraphile does: it gives a connection back as good, whatever befell it.
+  // PostGraphile releases a connection without its error.
   const ask = async (): Promise<unknown> => {
     const client = await pool.connect();
     try {

@@ -1,5 +1,5 @@
-// npm run db:check: a database is held to what its migrations make, and every fault that plain SQL can
-// make in it is named, with what to do.
+// npm run db:check compares a database with the schema of its migrations, and reports every difference that
+// plain SQL can make, each with a remedy.
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,10 +23,10 @@ const COMMITTED = "db/migrations/committed";
 
 let admin: Client;
 let database: TestDatabase;
-/** On the database, as its superuser. */
+/** The superuser's connection to the database. */
 let dba: Client;
 let files: string[];
-/** The names of the shadows that were made here. */
+/** The names of the shadow databases that the tests created. */
 const shadows: string[] = [];
 beforeAll(async () => {
   files = (await readdir(join(REPOSITORY, COMMITTED))).sort();
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await dba.end();
   await database.drop();
-  // Whatever was found, no shadow is left.
+  // Every run drops its shadow database.
   const { rows } = await admin.query(
     "select datname from pg_database where datname = any ($1::text[])",
     [shadows],
@@ -47,7 +47,7 @@ afterAll(async () => {
   expect(rows).toEqual([]);
 });
 
-/** A database with its rights, which a template does not hand on. */
+/** A database with its grants, which a clone of a template does not have. */
 async function makeChecked(options = {}): Promise<TestDatabase> {
   const made = await makeDatabase(options);
   await makeRoles(made.url);
@@ -63,19 +63,19 @@ const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult
     onShadow: (shadow) => shadows.push(new URL(shadow.url).pathname.slice(1)),
   });
 
-it("finds nothing in a migrated database, whatever a site keeps in a schema of its own", async () => {
+it("finds nothing in a migrated database with objects in a site's own schema", async () => {
   await dba.query(`
     create schema site;
     create table site.note (id integer primary key, offer_id integer references dex_offer (id));
     create view site.price as select pair, vwap1h from dex_price
   `);
-  // As db/additions.md has it for a site's own login.
+  // The grants that db/additions.md shows for a site's own login.
   await dba.query("grant select, references on all tables in schema public to pg_monitor");
   await dba.query(`
     create function site.seen() returns event_trigger language plpgsql as 'begin end';
     create event trigger site_seen on ddl_command_end execute function site.seen()
   `);
-  // What belongs to an extension is the extension's.
+  // Objects of an extension are not compared.
   await dba.query("create table of_extension (id integer primary key, note text)");
   await dba.query("grant all on of_extension to public");
   await dba.query("alter extension plpgsql add table of_extension");
@@ -86,13 +86,13 @@ it("finds nothing in a migrated database, whatever a site keeps in a schema of i
     migrations: { committed: files.length, applied: files.length },
     findings: [],
     additions: [],
-    // The logins of the whole server.
+    // Logins belong to the whole server.
     notes: expect.any(Array),
     skipped: [],
   });
 });
 
-/** What somebody does to the database, and what is then told. */
+/** Changes to the database, and the findings that report them. */
 interface Fault {
   sql: string;
   findings: Pick<Finding, "check" | "object" | "problem">[];
@@ -393,11 +393,11 @@ const FAULTS: Record<string, Fault> = {
   },
 };
 
-describe("a database that somebody has changed by hand", () => {
+describe("a database changed by hand", () => {
   let result: CheckResult;
   beforeAll(async () => {
     const name = new URL(database.url).pathname.slice(1);
-    // Made as a site's own, by a tag.
+    // The tag @addition marks a site's own column.
     await dba.query("alter table dex_offer add column site_note text");
     await dba.query(
       "comment on column dex_offer.site_note is E'@addition\\nWhat the site knows of it.'",
@@ -406,11 +406,11 @@ describe("a database that somebody has changed by hand", () => {
     result = await check(database, ["public", "site"]);
   });
 
-  it.each(Object.entries(FAULTS))("names %s", async (_, { findings }) => {
+  it.each(Object.entries(FAULTS))("reports %s", async (_, { findings }) => {
     const { rows } = await dba.query<{ owner: string }>("select current_user as owner");
     const told = result.findings.map(({ check, object, problem }) => ({ check, object, problem }));
     for (const finding of findings) {
-      // The superuser's name is the server's.
+      // The superuser's name depends on the server.
       const problem = finding.problem.replace("OWNER,", `${rows[0]!.owner},`);
       expect(told.filter(({ object }) => object === finding.object)).toContainEqual({
         ...finding,
@@ -419,7 +419,7 @@ describe("a database that somebody has changed by hand", () => {
     }
   });
 
-  it("tells of nothing else, and of each what to do", async () => {
+  it("reports nothing else, and a remedy for each", async () => {
     const texts = await Promise.all(
       files.map((file) => readFile(join(REPOSITORY, COMMITTED, file), "utf8")),
     );
@@ -448,13 +448,13 @@ describe("a database that somebody has changed by hand", () => {
     ).toBe("Revoke it: revoke insert on public.dex_block from dex_reader, public;");
   });
 
-  it("notes what is published", () => {
+  it("lists the publications", () => {
     expect(result.notes).toContain(
       "publication stray publishes dex_private.listed, public.dex_pair",
     );
   });
 
-  it("leaves out what a site has added and says so", () => {
+  it("ignores a site's additions, and lists them", () => {
     expect(result.additions).toEqual([
       "view dex_private.daily",
       "view dex_private.takers",
@@ -464,7 +464,7 @@ describe("a database that somebody has changed by hand", () => {
 });
 
 describe("roles and logins", () => {
-  // They are of the whole server: only a transaction sees them.
+  // Roles belong to the whole server: each test changes them in a transaction.
   beforeEach(async () => {
     await dba.query("begin");
   });
@@ -477,7 +477,7 @@ describe("roles and logins", () => {
       .filter((finding) => finding.object === object)
       .map(({ problem }) => problem);
 
-  it("names a reader who is more than that", async () => {
+  it("reports a reader with more privileges", async () => {
     await dba.query("grant dex_owner to dex_reader; alter role dex_reader createdb login");
     expect(await findExcessiveRights(dba, ["public"])).toContainEqual({
       check: "grants",
@@ -490,7 +490,7 @@ describe("roles and logins", () => {
     expect(problems).toContain("it has the attribute login, but should only read");
   });
 
-  it("names an owner who is more than that, and settings of the roles", async () => {
+  it("reports an owner with more privileges, and settings of the roles", async () => {
     await dba.query(`
       alter role dex_owner bypassrls;
       alter role dex_reader set search_path = 'site';
@@ -515,7 +515,7 @@ describe("roles and logins", () => {
     });
   });
 
-  it("names a login of the service that is more than a reader, and no other login", async () => {
+  it("reports a login of the service with more than the reader's privileges, and no other login", async () => {
     await dba.query(`
       create role app login in role dex_reader;
       create role team in role dex_writer;
@@ -544,7 +544,7 @@ describe("roles and logins", () => {
     );
   });
 
-  it("lets the DBA, who owns the database, become all three", async () => {
+  it("allows the owner of the database to become all three roles", async () => {
     await dba.query(`
       create role dba login createrole in role dex_owner, dex_writer, dex_reader;
       alter database ${new URL(database.url).pathname.slice(1)} owner to dba
@@ -552,7 +552,7 @@ describe("roles and logins", () => {
     expect(await problemsOf("login dba")).toEqual([]);
   });
 
-  it("names functions, also those to come, that everybody may call", async () => {
+  it("reports present and future functions that PUBLIC may execute", async () => {
     const executable = async (): Promise<string[]> =>
       (await findExcessiveRights(dba, ["public", "dex_private", "site"], {}))
         .filter(({ object }) => object === "everybody")
@@ -584,7 +584,7 @@ describe("roles and logins", () => {
     expect(await executable()).toContain("it has execute on new functions of dex_owner in public");
   });
 
-  it("names a role that may call what writes", async () => {
+  it("reports a role that may execute a writing function", async () => {
     await dba.query(`
       create role other;
       create function public.write() returns void language sql security definer as '';
@@ -596,7 +596,7 @@ describe("roles and logins", () => {
   });
 });
 
-it("names one owner that was changed once, also where others read and number by it", async () => {
+it("reports a changed owner once, also if other objects depend on it", async () => {
   const taken = await makeChecked();
   try {
     const superuser = await connect(taken.url);
@@ -610,7 +610,7 @@ it("names one owner that was changed once, also where others read and number by 
   }
 });
 
-it("names a trigger of a later migration that is turned off, and one that is gone", async () => {
+it("reports a disabled and a dropped trigger of a later migration", async () => {
   const site = await makeChecked();
   const client = await connect(site.url, { role: "dex_owner" });
   try {
@@ -655,7 +655,7 @@ describe("the command", () => {
   const told = async ({ url }: TestDatabase): Promise<CheckResult> =>
     JSON.parse((await run(url, ["--json"])).stdout) as CheckResult;
 
-  /** Commits so many later migrations in the copy, each of a column; resolves to their names. */
+  /** Commits later migrations in the copy, each of a column, and returns their names. */
   async function commitMore(columns: string[]): Promise<string[]> {
     const names: string[] = [];
     for (const column of columns) {
@@ -665,7 +665,7 @@ describe("the command", () => {
     return names;
   }
 
-  it("names a migration that is missing in the middle of the record, and what is not applied of it", async () => {
+  it("reports a migration that is missing in the record, and its missing objects", async () => {
     const [middle] = await commitMore(["one", "two"]);
     const holed = await makeChecked();
     try {
@@ -703,7 +703,7 @@ describe("the command", () => {
     }
   });
 
-  it("names the migrations that wait and those that are others, and then what they lack is no drift", async () => {
+  it("reports pending and unknown migrations, and then no drift", async () => {
     const behind = await makeChecked();
     try {
       const [last] = await commitMore(["one"]);
@@ -739,7 +739,7 @@ describe("the command", () => {
     }
   });
 
-  it("exits 0 where nothing is found, and 1 with what to do where the tracked SDL is old", async () => {
+  it("exits 0 without findings, and 1 with a remedy if the tracked SDL is old", async () => {
     const clean = await makeChecked();
     try {
       const found = await run(clean.url);
@@ -763,7 +763,7 @@ describe("the command", () => {
     }
   });
 
-  it("tells machines of a committed migration that was changed, or is out of its chain", async () => {
+  it("reports a changed committed migration and a broken chain in JSON", async () => {
     const [first] = files;
     const [second, third] = await commitMore(["one", "two"]);
     const path = join(copy, COMMITTED, first!);
@@ -794,7 +794,7 @@ describe("the command", () => {
     expect(told.skipped).toEqual(["drift and the SDL: committed migrations have been changed"]);
   });
 
-  it("exits 2 for an EXPOSED_SCHEMAS that the service refuses, and says what it takes", async () => {
+  it("exits 2 for an EXPOSED_SCHEMAS that the service rejects, and names the accepted value", async () => {
     expect(await run(database.url, [], { EXPOSED_SCHEMAS: "site,dex_private" })).toEqual({
       code: 2,
       stdout: "",
@@ -803,7 +803,7 @@ describe("the command", () => {
     });
   });
 
-  it("exits 2 where it could not look, and says why", async () => {
+  it("exits 2 and names the reason if it cannot check", async () => {
     const nowhere = new URL(database.url);
     nowhere.pathname = "/dex_nowhere";
     const { code, stdout, stderr } = await run(nowhere.href);

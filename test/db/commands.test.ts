@@ -1,5 +1,4 @@
-// The commands of those who evolve the schema, run as they run them, on a copy of the repository's
-// migrations.
+// Runs the commands for changing the schema, on a copy of the repository's migrations.
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,7 +53,7 @@ const status = (env: Record<string, string>): Promise<Ended> =>
 
 const committed = (): Promise<string[]> => readdir(join(copy, "db/migrations/committed"));
 
-it("makes the roles, migrates, commits a change by way of a shadow, and takes it back", async () => {
+it("creates the roles, migrates, commits a change with a shadow database, and uncommits it", async () => {
   const env = { DATABASE_OWNER_URL: database.url };
   const before = await committed();
 
@@ -94,7 +93,7 @@ it("makes the roles, migrates, commits a change by way of a shadow, and takes it
   expect(await committed()).toEqual(before);
 });
 
-it("finds the running embedded database and its shadow by themselves", async () => {
+it("finds the running embedded database and its shadow by default", async () => {
   const dataDirs = new DataDirs();
   const dataDir = await dataDirs.make();
   const embedded = await openEmbedded({ dataDir, log: () => undefined });
@@ -117,7 +116,7 @@ it("finds the running embedded database and its shadow by themselves", async () 
   }
 });
 
-it("says what to do where there is no database", async () => {
+it("names the remedy without a database", async () => {
   const ended = await status({ DATA_DIR: join(copy, "nowhere") });
 
   expect(ended.code).toBe(4);
@@ -127,7 +126,7 @@ it("says what to do where there is no database", async () => {
 });
 
 it.each(["127.0.0.1", "localhost"])(
-  "says in one line that no database answers at %s",
+  "reports in one line that no database answers at %s",
   async (host) => {
     const env = { DATABASE_OWNER_URL: `postgres://dba@${host}:1/market` };
     const told = await status(env);
@@ -141,7 +140,7 @@ it.each(["127.0.0.1", "localhost"])(
   },
 );
 
-it("says what to do where the login may make no shadow", async () => {
+it("names the remedy if the login may not create a shadow database", async () => {
   const admin = await connect(clusterUrl());
   const login = `owning_${process.pid}`;
   await admin.query(`create role ${login} login password 'secret' in role dex_owner`);
@@ -171,7 +170,7 @@ it("says what to do where the login may make no shadow", async () => {
   }
 });
 
-describe("under a lock that another holds for longer than lock_timeout", () => {
+describe("with a lock held for longer than lock_timeout", () => {
   const LOCKING = `set local lock_timeout = '100ms';
 alter table dex_token add column if not exists note text;
 `;
@@ -191,7 +190,7 @@ alter table dex_token add column if not exists note text;
   it.each([
     ["db/commands/watch.ts", ["--once"]],
     ["db/commands/migrate.ts", ["commit"]],
-  ])("%s tries again, says so, and goes on", async (file, args) => {
+  ])("%s retries with a message, and continues", async (file, args) => {
     const env = { DATABASE_OWNER_URL: database.url };
     const running = runFile(file, env, args, copy);
     await running.printed(/try 3 of 20/);
@@ -207,7 +206,7 @@ alter table dex_token add column if not exists note text;
     if (args[0] === "commit") await migrate(["uncommit"], env);
   });
 
-  it("names who holds it when it gives up", async () => {
+  it("names the session that holds the lock when it gives up", async () => {
     const env = { DATABASE_OWNER_URL: database.url };
     const other = LOCKING.replace("note", "remark");
     await writeFile(join(copy, "db/migrations/current/1-current.sql"), other);
@@ -229,7 +228,7 @@ alter table dex_token add column if not exists note text;
   });
 });
 
-it("says who may not make roles", async () => {
+it("names the login that may not create roles", async () => {
   const admin = await connect(clusterUrl());
   const login = `nobody_${process.pid}`;
   await admin.query(`create role ${login} login password 'secret'`);

@@ -1,4 +1,4 @@
-// A connection of a pool answers as `pg` documents it, by promise and by callback.
+// A pool's connection returns results as `pg` documents, by promise and by callback.
 import type { Pool } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
@@ -12,7 +12,7 @@ afterAll(() => database.drop());
 
 const ONE = { text: "select $1::integer as one", values: [1] };
 
-it("gives a result by promise", async () => {
+it("returns a result by promise", async () => {
   const client = await pool.connect();
   try {
     expect((await client.query(ONE)).rows).toEqual([{ one: 1 }]);
@@ -23,7 +23,7 @@ it("gives a result by promise", async () => {
   }
 });
 
-it("gives a result by callback", async () => {
+it("returns a result by callback", async () => {
   const client = await pool.connect();
   try {
     const rows = await new Promise((resolve) => {
@@ -35,7 +35,7 @@ it("gives a result by callback", async () => {
   }
 });
 
-it("rejects with the server's error, whose stack leads to the query", async () => {
+it("rejects with the server's error and a stack with the query's caller", async () => {
   const client = await pool.connect();
   const ask = async (): Promise<unknown> => await client.query("select 1 / 0");
   try {

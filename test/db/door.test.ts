@@ -1,5 +1,5 @@
-// The door: what a block may be, what is refused with the element named and nothing written, and what
-// stays true of ids and blocks whatever is taken back.
+// The write functions of the schema ingest: valid blocks, rejected blocks with the element named and nothing
+// written, and the invariants of ids and blocks after removals.
 import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { contentsOf } from "../database-contents.ts";
@@ -33,13 +33,13 @@ afterAll(async () => {
 const HASH = aHash("the head");
 const AT = "2026-01-01T00:01:40Z";
 
-/** A trade without what a block tells of it. */
+/** A trade without the columns of its block. */
 function trade(columns: Record<string, unknown> = {}): Record<string, unknown> {
   const { block: _b, time: _t, idx: _i, ...row } = aTrade();
   return { ...row, ...columns };
 }
 
-/** An offer without what a block tells of it. */
+/** An offer without the columns of its block. */
 function offer(columns: Record<string, unknown> = {}): Record<string, unknown> {
   const { block: _b, time: _t, killed: _k, filled: _f, ...row } = anOffer();
   return { ...row, ...columns };
@@ -58,7 +58,7 @@ interface Given {
   killed?: unknown;
 }
 
-/** Writes block 101, unless told otherwise. Offers and trades are written as JSON, texts as they are. */
+/** Writes block 101 by default. Offers and trades are converted to JSON; a string is sent unchanged. */
 async function block({
   number = 101,
   at = AT,
@@ -102,7 +102,7 @@ const blocks = async (): Promise<number[]> => {
 
 const head = async (): Promise<unknown> => (await owner.query("select block from dex_head")).rows;
 
-/** That this is refused with this message, and that every table is as it was. */
+/** Expects this error message and unchanged tables. */
 async function expectRefused(
   write: () => Promise<unknown>,
   message: string | RegExp,
@@ -145,62 +145,58 @@ const expectVerified = async (): Promise<void> => {
   expect(await verify(owner)).toEqual([]);
 };
 
-describe("behind block 100, which has a trade, offers 1 and 2, and a cancellation of 2 and of 70", () => {
-  // Nothing of what is refused changes anything, so that one beginning is enough.
+describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 and 70", () => {
+  // A rejected write changes nothing, so all cases share one setup.
   beforeAll(beginAt100);
   afterAll(expectVerified);
 
   const HEX64 = "0x and 64 hex digits in lower case";
   it.each<[string, Given, string | RegExp, string?]>([
-    ["an older one", { number: 99 }, "block 99 is not after the head, block 100"],
-    ["the same", { number: 100 }, "block 100 is not after the head, block 100"],
-    ["one without a number", { number: null }, "number is null: it must be an integer from 0"],
-    ["one below 0", { number: -1 }, "number is -1: it must be an integer from 0"],
-    ["one without a time", { at: null }, "at is null: it must be a finite timestamp"],
-    ["one that never comes", { at: "infinity" }, "at is infinity: it must be a finite timestamp"],
-    ["one that always was", { at: "-infinity" }, "at is -infinity: it must be a finite timestamp"],
+    ["an older block", { number: 99 }, "block 99 is not after the head, block 100"],
+    ["the same block", { number: 100 }, "block 100 is not after the head, block 100"],
+    ["a block without a number", { number: null }, "number is null: it must be an integer from 0"],
+    ["a block below 0", { number: -1 }, "number is -1: it must be an integer from 0"],
+    ["a block without a time", { at: null }, "at is null: it must be a finite timestamp"],
+    ["a block at infinity", { at: "infinity" }, "at is infinity: it must be a finite timestamp"],
+    ["a block at -infinity", { at: "-infinity" }, "at is -infinity: it must be a finite timestamp"],
     [
-      "one before the head's time",
+      "a block before the head's time",
       { at: "2026-01-01T00:01:39.999999Z" },
       "block 101 is at 2026-01-01 00:01:39.999999+00, before block 100 at 2026-01-01 00:01:40+00",
     ],
     [
-      "one that follows on another",
+      "a block with another parent",
       { parent: aHash("elsewhere") },
       `block 101 has the parent ${aHash("elsewhere")}, but the head, block 100, has the hash ${HASH}`,
     ],
-    ["one with a bad hash", { hash: "0x12" }, `hash is 0x12: it must be ${HEX64}`],
+    ["a block with a bad hash", { hash: "0x12" }, `hash is 0x12: it must be ${HEX64}`],
     [
-      "one with a hash in upper case",
+      "a block with a hash in upper case",
       { hash: `0x${"A".repeat(64)}` },
       `hash is 0x${"A".repeat(64)}: it must be ${HEX64}`,
     ],
     [
-      "one with a hash of 1 MB",
+      "a block with a hash of 1 MB",
       { hash: "0".repeat(1_000_000) },
       `hash is ${"0".repeat(90)}: it must be ${HEX64}`,
     ],
-    ["one with a bad parent", { parent: "x" }, `parent is x: it must be ${HEX64}`],
-  ])("%s is refused", async (_name, given, message) => {
+    ["a block with a bad parent", { parent: "x" }, `parent is x: it must be ${HEX64}`],
+  ])("%s is rejected", async (_name, given, message) => {
     await expectRefused(() => block({ trades: [trade()], offers: [offer()], ...given }), message);
   });
 
   it.each<[string, Given, string | RegExp, string?]>([
-    ["offers of an object", { offers: {} }, "offers is {}: it must be a JSON array"],
-    ["trades of an object", { trades: { a: 1 } }, 'trades is {"a": 1}: it must be a JSON array'],
-    ["trades of a text", { trades: '"[]"' }, 'trades is "[]": it must be a JSON array'],
-    ["trades of JSON's null", { trades: "null" }, "trades is null: it must be a JSON array"],
-    ["trades that are null", { trades: null }, "trades is null: it must be a JSON array"],
-    ["offers that are null", { offers: null }, "offers is null: it must be a JSON array"],
-    ["cancellations that are null", { killed: null }, "killed is null: it must be an array"],
+    ["an object as offers", { offers: {} }, "offers is {}: it must be a JSON array"],
+    ["an object as trades", { trades: { a: 1 } }, 'trades is {"a": 1}: it must be a JSON array'],
+    ["a string as trades", { trades: '"[]"' }, 'trades is "[]": it must be a JSON array'],
+    ["JSON's null as trades", { trades: "null" }, "trades is null: it must be a JSON array"],
+    ["SQL null as trades", { trades: null }, "trades is null: it must be a JSON array"],
+    ["SQL null as offers", { offers: null }, "offers is null: it must be a JSON array"],
+    ["SQL null as cancellations", { killed: null }, "killed is null: it must be an array"],
+    ["null as a trade", { trades: [trade(), null] }, "trades[1] is null: it must be an object"],
+    ["null as an offer", { offers: [null] }, "offers[0] is null: it must be an object"],
     [
-      "a trade that is null",
-      { trades: [trade(), null] },
-      "trades[1] is null: it must be an object",
-    ],
-    ["an offer that is null", { offers: [null] }, "offers[0] is null: it must be an object"],
-    [
-      "a trade in an array",
+      "an array as a trade",
       { trades: [[trade()]] },
       /^trades\[0\] is \[\{.*: it must be an object$/,
     ],
@@ -232,12 +228,12 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "trades[0].time is 2026-01-01T00:01:41Z: it must be 2026-01-01 00:01:40+00, the time of the block",
     ],
     [
-      "a trade of a time that is none",
+      "a trade with an invalid time",
       { trades: [trade({ time: "2026-02-31T00:00:00Z" })] },
       'trades[0].time is "2026-02-31T00:00:00Z": it must be a timestamp',
     ],
     [
-      "a trade of now",
+      "a trade at now",
       { trades: [trade({ time: "now" })] },
       'trades[0].time is "now": it must be a timestamp',
     ],
@@ -247,7 +243,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       /^trades\[0\] has the unknown columns filled: it may have /,
     ],
     [
-      "an offer that is filled in words",
+      "an offer with filled as text",
       { offers: [offer({ filled: "yes" })] },
       'offers[0].filled is "yes": it must be true or false',
     ],
@@ -262,7 +258,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "offers[0].id is 2147483648: it must be an integer from 0 to 2147483647",
     ],
     [
-      "a trade with an id beyond what JSON tells exactly",
+      "a trade with an id that JSON cannot represent exactly",
       { trades: [trade({ id: "9007199254740992" })] },
       'trades[0].id is "9007199254740992": it must be an integer from 1 to 9007199254740991',
     ],
@@ -272,32 +268,32 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "trades[0].idx is -1: it must be an integer from 0 to 2147483647",
     ],
     [
-      "ids of some trades only",
+      "ids on only some trades",
       { trades: [trade({ id: 10 }), trade()] },
       "trades: 1 of 2 have an id and 0 an idx: give it to every trade of a block or to none",
     ],
     [
-      "idx of some trades only",
+      "idx on only some trades",
       { trades: [trade(), trade({ idx: 3 }), trade({ idx: null })] },
       "trades: 0 of 3 have an id and 1 an idx: give it to every trade of a block or to none",
     ],
     [
-      "an id that was given",
+      "an id that was used before",
       { trades: [trade({ id: 1 })] },
       "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
-      "ids that fall",
+      "decreasing ids",
       { trades: [trade({ id: 12 }), trade({ id: 11 })] },
       "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
-      "ids that fall with idx",
+      "ids that decrease as idx increases",
       { trades: [trade({ id: 11, idx: 2 }), trade({ id: 12, idx: 1 })] },
       "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
     [
-      "an id twice",
+      "a duplicate id",
       { trades: [trade({ id: 11 }), trade({ id: 11 })] },
       "trades: ids must increase with idx and be greater than 1, the highest id ever used",
     ],
@@ -308,7 +304,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "23505",
     ],
     [
-      "a trade twice",
+      "a duplicate trade",
       { trades: [trade({ tx: HASH, idx: 3 }), trade({ tx: HASH, idx: 3 })] },
       `trades[1] exists already: tx ${HASH}, idx 3`,
       "23505",
@@ -320,18 +316,18 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       "23505",
     ],
     [
-      "an offer twice",
+      "a duplicate offer",
       { offers: [offer({ id: 8 }), offer({ id: 8 })] },
       "offers[1]: offer 8 exists already",
       "23505",
     ],
     [
-      "an offer that was cancelled before it is made",
+      "an offer that was already cancelled",
       { offers: [offer({ id: 70 })] },
       "offers[0]: offer 70 was cancelled in block 100",
       "23505",
     ],
-    ["a cancellation of null", { killed: [1, null] }, "killed: an offer id is null"],
+    ["null as a cancellation", { killed: [1, null] }, "killed: an offer id is null"],
     [
       "a cancellation of a negative id",
       { killed: [-5] },
@@ -347,18 +343,18 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       { offers: [offer({ bid_gem: inCapitals(DAI) })] },
       `token ${inCapitals(DAI)} is registered as ${DAI}: write its address in the same letter case`,
     ],
-    ["a cancellation twice", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
+    ["a duplicate cancellation", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
-      "a cancellation of an offer that is cancelled",
+      "a second cancellation of an offer",
       { killed: [1, 2] },
       "killed: offer 2 was cancelled in block 100",
     ],
     [
-      "a second cancellation of an offer that is not recorded",
+      "a second cancellation of an unknown offer",
       { killed: [70] },
       "killed: offer 70 was cancelled in block 100",
     ],
-  ])("with %s, it is refused", async (_name, given, message, ...[code]) => {
+  ])("a block with %s is rejected", async (_name, given, message, ...[code]) => {
     const whole = { trades: [trade({ idx: 900 })], offers: [offer()], ...given };
     await expectRefused(() => block(whole), message, code);
   });
@@ -366,28 +362,28 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
   const AMOUNT =
     "it must be a decimal string from 0 to below 10^78 with at most 18 fractional digits";
   const BYTES = "1".repeat(1_000_000);
-  describe.each(["lot_amt", "bid_amt"])("an element's %s", (column) => {
+  describe.each(["lot_amt", "bid_amt"])("the amount %s", (column) => {
     it.each<[string, unknown, string]>([
       ["19 fractional digits", "0.0000000000000000001", '"0.0000000000000000001"'],
       ["79 digits", "1".repeat(79), `"${"1".repeat(79)}"`],
-      ["less than nothing", "-1", '"-1"'],
+      ["a negative number", "-1", '"-1"'],
       ["NaN", "NaN", '"NaN"'],
       ["infinity", "Infinity", '"Infinity"'],
       ["an exponent", "1e3", '"1e3"'],
       ["a sign", "+1", '"+1"'],
       ["a space", "1 ", '"1 "'],
-      ["a line behind it", "1\n", '"1\\n"'],
-      ["no digit", ".", '"."'],
-      ["none behind the point", "1.", '"1."'],
+      ["a line break after it", "1\n", '"1\\n"'],
+      ["no digits", ".", '"."'],
+      ["no digits after the point", "1.", '"1."'],
       ["nothing", "", '""'],
       ["digits of another script", "٣", '"٣"'],
-      ["a number of JSON", 1.5, "1.5"],
+      ["a JSON number", 1.5, "1.5"],
       ["true", true, "true"],
       ["an array", ["1"], '["1"]'],
       ["null", null, "null"],
       ["1 MB", BYTES, `"${BYTES.slice(0, 89)}`],
-      ["1 MB of zeros behind the point", `0.${"0".repeat(1_000_000)}`, `"0.${"0".repeat(87)}`],
-    ])("with %s is refused", async (_name, value, shown) => {
+      ["1 MB of zeros after the point", `0.${"0".repeat(1_000_000)}`, `"0.${"0".repeat(87)}`],
+    ])("with %s is rejected", async (_name, value, shown) => {
       const problem = `.${column} is ${shown}: ${AMOUNT}`;
       await expectRefused(
         () => block({ trades: [trade(), trade({ [column]: value })] }),
@@ -399,7 +395,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
       );
     });
 
-    it("that is missing is refused", async () => {
+    it("is rejected if it is missing", async () => {
       await expectRefused(
         () => block({ trades: [without(trade(), column)] }),
         `trades[0].${column} is missing: ${AMOUNT}`,
@@ -422,7 +418,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
     ),
     ["offer_id", "one", "it must be an integer from 0 to 2147483647"] as const,
     ["offer_id", 1.5, "it must be an integer from 0 to 2147483647"] as const,
-  ])("a %s that is none is refused", async (column, value, accepted) => {
+  ])("an invalid %s is rejected", async (column, value, accepted) => {
     const shown = JSON.stringify(value).slice(0, 90);
     await expectRefused(
       () => block({ trades: [trade({ [column]: value })] }),
@@ -436,7 +432,7 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
   });
 
   it.each(["offer_id", "pair", "maker", "taker", "lot_gem", "bid_gem", "tx"])(
-    "a trade without %s is refused",
+    "a trade without %s is rejected",
     async (column) => {
       await expectRefused(
         () => block({ trades: [without(trade(), column)] }),
@@ -446,11 +442,11 @@ describe("behind block 100, which has a trade, offers 1 and 2, and a cancellatio
   );
 });
 
-describe("from block 100 on", () => {
+describe("after block 100", () => {
   beforeEach(beginAt100);
   afterEach(expectVerified);
 
-  it("what is refused is written when it is mended", async () => {
+  it("a rejected block is written after it is corrected", async () => {
     await expect(block({ trades: [trade({ lot_amt: "-1" })] })).rejects.toThrow(
       "trades[0].lot_amt",
     );
@@ -464,17 +460,17 @@ describe("from block 100 on", () => {
       ["null", null, "to_block is null: it must be an integer from 0"],
       ["a block below 0", -1, "to_block is -1: it must be an integer from 0"],
       ["a block after the head", 101, "block 101 is not written: the head is block 100"],
-    ])("of %s is refused", async (_name, to, message) => {
+    ])("with %s is rejected", async (_name, to, message) => {
       await expectRefused(() => takeBack(to), message);
     });
 
-    it("of nothing behind the head changes nothing", async () => {
+    it("to the head changes nothing", async () => {
       const before = await contentsOf(owner);
       expect(await takeBack(100)).toBe(0);
       expect(await contentsOf(owner)).toEqual(before);
     });
 
-    it("to any block before the first leaves no head, and nothing to take back", async () => {
+    it("to a block before the first leaves no head", async () => {
       expect(await takeBack(50)).toBe(1);
       expect(await head()).toEqual([]);
       await expectRefused(() => takeBack(0), "block 0 is not written: the database has no blocks");
@@ -483,14 +479,14 @@ describe("from block 100 on", () => {
       }
     });
 
-    it("has any block follow, of any time and parent, where no head is left", async () => {
+    it("allows any next block, of any time and parent, after all blocks are removed", async () => {
       await takeBack(0);
       await block({ number: 3, at: "2020-01-01T00:00:00Z", parent: HASH, trades: [trade()] });
       expect(await head()).toEqual([{ block: 3 }]);
     });
   });
 
-  it("ids are never given twice, whatever is taken back", async () => {
+  it("ids are never reused, even after removals", async () => {
     await block({ number: 101, trades: [trade(), trade()] });
     expect(await ids()).toEqual([1, 2, 3]);
     expect(await takeBack(100)).toBe(2);
@@ -556,7 +552,7 @@ describe("from block 100 on", () => {
     expect(await blocks()).toEqual([100, 101, 102, 103]);
   });
 
-  it("a hash that is not given is not compared", async () => {
+  it("a missing hash is not compared", async () => {
     await block({ number: 101, hash: null });
     await block({ number: 102, parent: aHash("who knows"), hash: aHash("102") });
     await block({ number: 103, parent: aHash("102") });
@@ -564,17 +560,17 @@ describe("from block 100 on", () => {
   });
 });
 
-describe("from nothing on", () => {
+describe("in an empty database", () => {
   beforeEach(begin);
   afterEach(expectVerified);
 
-  it("the first block may be any, block 0 too", async () => {
+  it("the first block may have any number, also 0", async () => {
     await block({ number: 0, parent: HASH });
     expect(await head()).toEqual([{ block: 0 }]);
     expect(await takeBack(0)).toBe(0);
   });
 
-  it("an empty block moves the head, and leaves everything else", async () => {
+  it("an empty block moves the head and changes nothing else", async () => {
     await block({ number: 5, trades: [trade()] });
     await block({ number: 6, at: "2026-01-01T00:02:00Z" });
     const { rows } = await owner.query("select block, time from dex_head");
@@ -582,7 +578,7 @@ describe("from nothing on", () => {
     expect(await ids()).toEqual([1]);
   });
 
-  it("offers, trades and cancellations of one block are of each other", async () => {
+  it("trades and cancellations may refer to offers of the same block", async () => {
     const made = { lot_gem: WETH, bid_gem: DAI, lot_amt: "10", bid_amt: "1000" };
     await block({
       offers: [offer({ id: 1, ...made }), offer({ id: 2, ...made }), offer({ id: 3, ...made })],
@@ -600,7 +596,7 @@ describe("from nothing on", () => {
   });
 
   describe("blocks without rows", () => {
-    it("go once they are more than 1,000 behind the head, and those with rows stay", async () => {
+    it("are deleted once they are more than 1,000 behind the head, unlike blocks with rows", async () => {
       await block({ number: 10 });
       await block({ number: 11, trades: [trade()] });
       await block({ number: 12, offers: [offer()] });
@@ -616,7 +612,7 @@ describe("from nothing on", () => {
       expect(await blocks()).toEqual([11, 12, 13, 500_000]);
     });
 
-    it("have the head on the last that is there, where it is taken back to one that went", async () => {
+    it("leave the head on the last existing block after a removal to a deleted one", async () => {
       await block({ number: 11, trades: [trade()] });
       await block({ number: 12 });
       await block({ number: 5000 });
@@ -624,19 +620,19 @@ describe("from nothing on", () => {
       expect(await head()).toEqual([{ block: 11 }]);
     });
 
-    it("are as few as there are within 1,000, however long nothing happens", async () => {
+    it("are never more than those of the last 1,000", async () => {
       await block({ number: 1, trades: [trade()] });
       await writer.query(
         `select ingest.write_block(number, $1)
       from generate_series(2, 5000) as number`,
         [AT],
       );
-      // Block 1, and 4000 to 5000.
+      // Block 1 and blocks 4000 to 5000.
       expect(await blocks()).toHaveLength(1002);
     });
   });
 
-  it("rows are written as they are given: a whole block by the factories, read back", async () => {
+  it("the rows of a block are written unchanged", async () => {
     const given: TradeRow = aTrade({ id: 7, taker: anAddress("t"), idx: 3 });
     await write(database.writer, { trades: [given] });
     const { rows } = await owner.query(

@@ -1,4 +1,4 @@
-// The market figures, edge by edge. WETH/DAI is the market where nothing else is said.
+// The market figures at every edge. The market is WETH/DAI by default.
 import { connect } from "../../db/connect.ts";
 import { checksumAddress, pairHash } from "../../db/load/checksum.ts";
 import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
@@ -32,13 +32,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Writes trades, with the head so many hours after genesis. */
+/** Writes trades, and then the head at this hour after genesis. */
 const tradesAt = (head: number, ...trades: NonNullable<Written["trades"]>): Promise<void> =>
   write(database.writer, { trades, head });
 
 type Line = Record<string, string | boolean | null>;
 
-/** One pair's figures in all three views, decimals without their trailing zeros. */
+/** A pair's figures of all three views, without trailing zeros. */
 async function figures(pair = "WETH/DAI"): Promise<Line> {
   const line: Line = {};
   for (const view of ["dex_volume", "dex_price", "dex_market"]) {
@@ -56,10 +56,10 @@ async function figures(pair = "WETH/DAI"): Promise<Line> {
 }
 
 describe("a window of W hours", () => {
-  // One second on either side of each edge, at a head 100 hours after genesis.
+  // Trades one second on either side of each edge, with the head 100 hours after genesis.
   const second = 1 / 3600;
 
-  it("leaves out a trade exactly W hours old, and takes one a second younger", async () => {
+  it("excludes a trade exactly W hours old, and includes one a second younger", async () => {
     await tradesAt(
       100,
       ...[24, 12, 6, 1].flatMap((age) => [
@@ -70,7 +70,7 @@ describe("a window of W hours", () => {
 
     const found = await figures();
 
-    // 24 h: 24, 1012, 12, 1006, 6, 1001 and 1, that is 3062 ÷ 7; the trade of 1024 is out.
+    // 24 h: 24, 1012, 12, 1006, 6, 1001 and 1, that is 3062 ÷ 7; the trade of 1024 is excluded.
     // 12 h: 12, 1006, 6, 1001 and 1, 2026 ÷ 5. 6 h: 6, 1001 and 1, 1008 ÷ 3. 1 h: 1.
     expect(found).toMatchObject({
       vol: "7",
@@ -84,7 +84,7 @@ describe("a window of W hours", () => {
     });
   });
 
-  it("takes in a trade at the head", async () => {
+  it("includes a trade at the head", async () => {
     await tradesAt(100, aTrade({ hour: 100, base: "2", quote: "10" }));
 
     expect(await figures()).toMatchObject({
@@ -100,7 +100,7 @@ describe("a window of W hours", () => {
     });
   });
 
-  it("weighs prices by volume, in both directions of trade", async () => {
+  it("weights prices by volume in both directions of trade", async () => {
     await tradesAt(
       2,
       aTrade({ side: "sell", base: "1", quote: "100" }),
@@ -113,7 +113,7 @@ describe("a window of W hours", () => {
 });
 
 describe("last", () => {
-  it("is the newest price, however old", async () => {
+  it("is the newest price of any age", async () => {
     await tradesAt(
       1000,
       aTrade({ hour: 1, base: "1", quote: "7" }),
@@ -133,7 +133,7 @@ describe("last", () => {
     });
   });
 
-  it("is decided within a block by idx", async () => {
+  it("orders the trades of a block by idx", async () => {
     await tradesAt(
       2,
       aTrade({ idx: 9, base: "1", quote: "9" }),
@@ -144,7 +144,7 @@ describe("last", () => {
     expect(await figures()).toMatchObject({ last: "10" });
   });
 
-  it("passes over a trade of no base, which has no price but counts its quote", async () => {
+  it("skips a trade without base, which has no price, but counts its quote", async () => {
     await tradesAt(
       2,
       aTrade({ hour: 1, base: "2", quote: "10" }),
@@ -161,7 +161,7 @@ describe("last", () => {
     });
   });
 
-  it("is null where only a trade of no base was made", async () => {
+  it("is null with only a trade without base", async () => {
     await tradesAt(2, aTrade({ base: "0", quote: "4" }));
 
     expect(await figures()).toMatchObject({ last: null, vwap24h: null, low: null, high: null });
@@ -169,7 +169,7 @@ describe("last", () => {
 });
 
 describe("the book", () => {
-  it("has the lowest price of those that sell base and the highest of those that buy", async () => {
+  it("has the lowest price of sell offers and the highest of buy offers", async () => {
     await write(database.writer, {
       offers: [
         anOffer({ side: "sell", base: "1", quote: "120" }),
@@ -185,41 +185,41 @@ describe("the book", () => {
     expect(await figures("MKR/WETH")).toMatchObject({ ask: "1", bid: null });
   });
 
-  const offered = (knobs: Parameters<typeof anOffer>[0] = {}) =>
-    anOffer({ id: 7, base: "10", quote: "500", ...knobs });
+  const offered = (options: Parameters<typeof anOffer>[0] = {}) =>
+    anOffer({ id: 7, base: "10", quote: "500", ...options });
   const taken = (base: string, quote: string, hour = 1) =>
     aTrade({ offer_id: 7, hour, base, quote });
 
-  // Each case is an ask at 50 beside a plain one at 100: whether it shows is whether it is open.
+  // Each case is an ask at 50 beside one at 100: the figure shows whether the offer is open.
   const cases: [string, boolean, Written][] = [
     ["an untouched offer", true, { offers: [offered()] }],
     [
-      "an offer taken in part",
+      "a partly taken offer",
       true,
       { offers: [offered()], trades: [taken("9.999999999999999999", "500")] },
     ],
     [
-      "an offer whose trades took it whole",
+      "a wholly taken offer",
       false,
       { offers: [offered()], trades: [taken("4", "200"), taken("6", "300")] },
     ],
     [
-      "an offer whose trades in two blocks took it whole",
+      "an offer wholly taken in two blocks",
       false,
       { offers: [offered()], trades: [taken("4", "200"), taken("6", "300", 9)] },
     ],
     [
-      "an offer whose trades are recorded before it",
+      "an offer recorded after its trades",
       false,
       { offers: [offered({ hour: 2 })], trades: [taken("10", "500")] },
     ],
     [
-      "an offer that is taken in its own block",
+      "an offer taken in its own block",
       false,
       { offers: [offered({ hour: 1 })], trades: [taken("10", "500")] },
     ],
     [
-      "an offer that is taken in part before it is recorded, and after it",
+      "an offer partly taken before it is recorded, and partly after",
       false,
       { offers: [offered({ hour: 2 })], trades: [taken("4", "200"), taken("6", "300", 3)] },
     ],
@@ -232,10 +232,10 @@ describe("the book", () => {
       { offers: [offered({ hour: 2, killed: blockAt(2) })] },
     ],
     ["an offer made at the head", true, { offers: [offered({ hour: 10 })] }],
-    ["an offer that is unknown but for its trade", false, { trades: [taken("1", "50")] }],
-    ["an offer of nothing", false, { offers: [anOffer({ id: 7, base: "0", quote: "50" })] }],
+    ["an unknown offer with a trade", false, { trades: [taken("1", "50")] }],
+    ["an offer with an empty lot", false, { offers: [anOffer({ id: 7, base: "0", quote: "50" })] }],
   ];
-  it.each(cases)("shows of %s whether it is open: %s", async (_name, open, { offers, trades }) => {
+  it.each(cases)("shows whether %s is open: %s", async (_name, open, { offers, trades }) => {
     const plain = anOffer({ id: 1_000_000, side: "sell", base: "1", quote: "100" });
     await write(database.writer, {
       offers: [plain, ...(offers ?? [])],
@@ -246,7 +246,7 @@ describe("the book", () => {
     expect(await figures()).toMatchObject({ ask: open ? "50" : "100" });
   });
 
-  it("closes an offer with the block that kills or fills it, and opens it as that is taken back", async () => {
+  it("closes an offer in the block that kills or fills it, and reopens it when that block is removed", async () => {
     await write(database.writer, { offers: [offered()], head: 10 });
     const ends: (() => Promise<unknown>)[] = [
       () => write(database.writer, { trades: [taken("10", "500", 11)] }),
@@ -266,7 +266,7 @@ describe("the book", () => {
   });
 });
 
-it("lets a token of the same symbol into no market", async () => {
+it("puts a token with the same symbol in no market", async () => {
   const impostor = anAddress("another DAI");
   await registerTokens(database.writer, { address: impostor, symbol: "DAI" });
   await write(database.writer, {
@@ -286,7 +286,7 @@ it("lets a token of the same symbol into no market", async () => {
   expect(rows).toEqual([{ lot_tkn: "WETH", bid_tkn: "DAI", market: null, act: null, price: null }]);
 });
 
-it("tells of nothing, as of the clock, where no block was ever written", async () => {
+it("has null figures as of the clock without any block", async () => {
   expect(await figures()).toMatchObject({
     active: true,
     price: null,
@@ -307,7 +307,7 @@ it("tells of nothing, as of the clock, where no block was ever written", async (
   expect(rows).toEqual([{ block: null, is_now: true, heads: "0" }]);
 });
 
-it("gives the figures of an inactive pair, which it says is inactive", async () => {
+it("has the figures of an inactive pair, with active false", async () => {
   await registerPair(database.writer, WETH, DAI, false);
   await tradesAt(2, aTrade({ base: "1", quote: "5" }));
 
@@ -335,7 +335,7 @@ describe("extreme decimals", () => {
   it("round a price half away from zero at the 18th digit", async () => {
     await tradesAt(
       2,
-      // 10^-18 ÷ 2 is exactly half a unit; ÷ 3 is less.
+      // 10^-18 ÷ 2 is half a unit, 10^-18 ÷ 3 less than half.
       aTrade({ hour: 1, base: "2", quote: "0.000000000000000001" }),
       aTrade({ hour: 2, base: "3", quote: "0.000000000000000001" }),
     );
@@ -345,7 +345,7 @@ describe("extreme decimals", () => {
 });
 
 describe("a quotient below 1", () => {
-  it("is right to the last digit, 100,000 times", async () => {
+  it("is correct to the last digit for 100,000 pairs of amounts", async () => {
     const random = sequence(20_260_101);
     const dividends: string[] = [];
     const divisors: string[] = [];
@@ -370,7 +370,7 @@ describe("a quotient below 1", () => {
     expect(wrong).toEqual([]);
   });
 
-  /** Amounts from 10^-18 to about 10^7, of all magnitudes alike; the same for a seed. */
+  /** Seeded random amounts from 10^-18 to about 10^7, with evenly distributed magnitudes. */
   function sequence(seed: number): () => bigint {
     let state = BigInt(seed);
     const next = (): bigint => {
@@ -381,7 +381,7 @@ describe("a quotient below 1", () => {
   }
 });
 
-it("gives the same figures for the same rows block by block and by the loader", async () => {
+it("has the same figures for rows written block by block and by the loader", async () => {
   const gems = { WETH: checksumAddress(WETH), DAI: checksumAddress(DAI) };
   const people = {
     maker: checksumAddress(anAddress("maker")),
@@ -446,7 +446,7 @@ it("gives the same figures for the same rows block by block and by the loader", 
     tokens,
     pairs,
     offers: offered as OfferRow[],
-    // Backwards: the loader gives ids by block.
+    // In reverse order: the loader assigns ids by block.
     trades: [...made].reverse() as TradeRow[],
   });
   await client.end();

@@ -1,11 +1,10 @@
-// Random histories: the views against a computation the long way, in every digit. `npm run prove`
-// plays 100,000 of them.
+// Random histories: every digit of the views equals the computation of brute-force.ts. `npm run prove` plays
+// 100,000 histories.
 import fc from "fast-check";
 import { connect, type Client } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { history, playAndCompare } from "../histories.ts";
 
-/** As many as a test run has the time for. */
 const HISTORIES = 300;
 
 let database: TestDatabase;
@@ -19,7 +18,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it(`the views tell of ${HISTORIES} histories what their trades and offers tell`, async () => {
+it(`the views match the computation in ${HISTORIES} random histories`, async () => {
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {

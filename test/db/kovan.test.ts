@@ -1,4 +1,4 @@
-// Every figure of a real week, at every one of its blocks, against a computation the long way.
+// Compares every figure of a recorded week, at every block, with brute-force.ts.
 import { connect, type Client } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
 import { loadRows, type LoadSource, type OfferRow, type TradeRow } from "../../db/load/write.ts";
@@ -65,7 +65,7 @@ describeKovan("the week of kovan-2018-06", () => {
     await database.drop();
   });
 
-  /** The blocks in which something happened, in their order, each with its time. */
+  /** The blocks with rows, in order, each with its time. */
   function blocks(): Moment[] {
     const times = new Map<number, number | undefined>();
     for (const { killed } of recording.offers) {
@@ -74,14 +74,14 @@ describeKovan("the week of kovan-2018-06", () => {
     for (const { block, time } of [...recording.trades, ...recording.offers]) {
       times.set(Number(block), Date.parse(time!));
     }
-    // A cancellation does not tell the time of its block: it has that of the block before it.
+    // A cancellation has no time in the files: its block gets the time of the previous block.
     let last = 0;
     return [...times]
       .sort(([one], [other]) => one - other)
       .map(([block, time]) => ({ block, time: (last = time ?? last) }));
   }
 
-  /** The week as its files were, had they been written at the end of this block. */
+  /** The files as of this block. */
   const upTo = (last: number): LoadSource => ({
     ...files,
     trades: files.trades.filter(({ block }) => block <= last),
@@ -90,7 +90,7 @@ describeKovan("the week of kovan-2018-06", () => {
       .map((offer) => ({ ...offer, killed: (offer.killed ?? 0) > last ? 0 : offer.killed })),
   });
 
-  /** Each view as it stands, and what the long way makes of the same columns. */
+  /** The rows of each view, and the same columns computed by brute-force.ts. */
   async function viewsAndExpected(moment: Moment): Promise<{ views: object; expected: object }> {
     const figures = bruteForce(recording, moment);
     const views: Record<string, unknown> = {};
@@ -123,8 +123,8 @@ describeKovan("the week of kovan-2018-06", () => {
     );
   };
 
-  // Each block is also the edge of a window for the trades 1, 6, 12 and 24 hours older.
-  it("has every figure right as it grows block by block, digit for digit", async () => {
+  // Each block is an edge of a window for the trades 1, 6, 12 and 24 hours older.
+  it("has correct figures, to the last digit, after each block", async () => {
     let figuresSeen = 0;
     for (const { block, time } of blocks()) {
       const { head } = await loadRows(client, upTo(block!));
@@ -139,7 +139,7 @@ describeKovan("the week of kovan-2018-06", () => {
     expect(figuresSeen).toBeGreaterThan(500);
   });
 
-  it("is the same when it is loaded at once, and nothing new when it is loaded again", async () => {
+  it("is the same when loaded at once, and unchanged when loaded again", async () => {
     const grown = await written();
 
     const again = await loadRows(client, await readFolder(KOVAN));
@@ -156,19 +156,19 @@ describeKovan("the week of kovan-2018-06", () => {
     expect(await written()).toEqual(grown);
   });
 
-  it("gives the blocks that only cancel the time of the block before them", async () => {
-    const told = new Set([...recording.offers, ...recording.trades].map(({ block }) => block));
+  it("gives a block with only cancellations the time of the previous block", async () => {
+    const withTime = new Set([...recording.offers, ...recording.trades].map(({ block }) => block));
     const { rows } = await database.reader.query<{ number: number; time: Date; before: Date }>(
       `select number, time, lag(time) over (order by number) as before
       from dex_block
       order by number`,
     );
-    const untold = rows.filter(({ number }) => !told.has(String(number)));
-    expect(untold).toHaveLength(2);
-    for (const { time, before } of untold) expect(time).toEqual(before);
+    const cancelling = rows.filter(({ number }) => !withTime.has(String(number)));
+    expect(cancelling).toHaveLength(2);
+    for (const { time, before } of cancelling) expect(time).toEqual(before);
   });
 
-  it("has every figure right at an hour in which nothing happened", async () => {
+  it("has correct figures after an hour without rows", async () => {
     const moment = { block: 7_649_958, time: Date.parse("2018-06-13T04:00:00Z") };
     await client.query("select ingest.write_block($1, $2)", [moment.block, new Date(moment.time)]);
 

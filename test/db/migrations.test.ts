@@ -1,4 +1,4 @@
-// Migrating again, beside another and after one that was killed: the database ends up the same.
+// Migrating twice, concurrently, and after a killed migration leaves the database in the same state.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -37,7 +37,7 @@ const recorded = async (): Promise<string[]> => {
   return rows.map(({ filename }) => filename);
 };
 
-/** Applies migrations in a process of its own; kills it when it is called. */
+/** Applies migrations in a child process; the returned function kills it. */
 function applyElsewhere(...folder: string[]): () => Promise<void> {
   const applying = spawn(process.execPath, [
     "--input-type=module",
@@ -62,7 +62,7 @@ it("changes nothing the second time", async () => {
   expect(after).toHaveLength(files.length);
 });
 
-it("waits for another process that migrates at once", async () => {
+it("waits for another process that is migrating", async () => {
   const migrate = () =>
     runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, ["migrate"]).ended;
   const ended = await Promise.all([migrate(), migrate()]);
@@ -89,10 +89,10 @@ describe("later migrations", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("go on where a process was killed in the middle of one", async () => {
+  it("continue after a process was killed during one", async () => {
     const later = [
       await commitLater(folder, "alter table dex_token add column note text;"),
-      // For which it has to wait.
+      // The migration waits for this lock.
       await commitLater(folder, "alter table dex_trade add column note text;"),
       await commitLater(folder, "alter table dex_pair add column note text;"),
     ].map((name) => `${name.slice(0, 6)}.sql`);
@@ -100,7 +100,7 @@ describe("later migrations", () => {
     await admin.query("begin");
     await admin.query("lock table dex_trade in share update exclusive mode");
     const kill = applyElsewhere(folder);
-    // The rehearsal before it waits too, and records nothing.
+    // The rehearsal before it waits for the lock too, and records nothing.
     const isInTheMiddle = async (): Promise<boolean> => {
       const { rowCount } = await admin.query(
         `select
@@ -115,7 +115,7 @@ describe("later migrations", () => {
     expect(await recorded()).toEqual([...before, later[0]]);
 
     const next = applyMigrations(database.url, folder);
-    // PostgreSQL still works for the one that was killed, until it may answer it.
+    // PostgreSQL continues for the killed client until it can send its response.
     await admin.query("commit");
     await next;
 
@@ -137,7 +137,7 @@ describe("a database of the migrations before the baseline", () => {
     "further. Export its tokens, pairs, offers and trades as CSV and load them into a new database: " +
     'db/README.md has the commands under "A database of the migrations before the baseline".';
   beforeEach(async () => {
-    // As far as can be told: another first migration on record, and more than there are.
+    // Recognized by another first migration on record, and more migrations than there are files.
     await admin.query(`
       create schema dex_private authorization dex_owner;
       create schema graphile_migrate authorization dex_owner;
@@ -163,7 +163,7 @@ describe("a database of the migrations before the baseline", () => {
     `);
   });
 
-  it("is refused by db:migrate with the way out, and left as it is", async () => {
+  it("is rejected by db:migrate with instructions, and stays unchanged", async () => {
     const before = await recorded();
     const { ended } = runFile("db/commands/migrate.ts", { DATABASE_OWNER_URL: database.url }, [
       "migrate",
@@ -176,7 +176,7 @@ describe("a database of the migrations before the baseline", () => {
     expect(rows).toEqual([{ tablename: "dex_trade" }]);
   });
 
-  it("is refused by a service that is to migrate it", async () => {
+  it("is rejected by a service with --migrate", async () => {
     const { ended } = startService({ DATABASE_URL: database.url }, ["--migrate"]);
     const { code, stdout, stderr } = await ended;
     expect(code).not.toBe(0);
@@ -184,10 +184,10 @@ describe("a database of the migrations before the baseline", () => {
     expect(stdout + stderr).not.toContain("Give a login");
   });
 
-  it("is waited for by a service that says so, also to who asks whether it is ready", async () => {
+  it("makes a service wait, which says so in the log and at /ready", async () => {
     const service = startService({ DATABASE_URL: database.url });
     const url = await service.url;
-    // A line of the log is JSON.
+    // Log lines are JSON.
     expect(service.output()).toContain(JSON.stringify(WAY_OUT).slice(1, -1));
     const answer = await fetch(`${url}/ready`);
     expect(answer.status).toBe(503);
@@ -197,7 +197,7 @@ describe("a database of the migrations before the baseline", () => {
   });
 });
 
-it("tries again when the migration's lock_timeout expires", async () => {
+it("retries after the migration's lock_timeout", async () => {
   await applyMigrations(database.url);
   const folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
   const committed = new URL("../../db/migrations/committed", import.meta.url);
@@ -222,10 +222,10 @@ it("tries again when the migration's lock_timeout expires", async () => {
   ]);
 });
 
-describe("an index that is made concurrently", () => {
+describe("an index created concurrently", () => {
   const INDEX = "dex_trade_tx_later_idx";
   let folder: string;
-  /** In a transaction, which the making of an index waits for. */
+  /** A session with an open transaction, which blocks the creation of an index. */
   let writing: Client;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "dex-migrations-"));
@@ -245,8 +245,8 @@ describe("an index that is made concurrently", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Whether it is whole; undefined where there is none. */
-  const isWhole = async (): Promise<boolean | undefined> => {
+  /** Whether the index is valid; undefined if it does not exist. */
+  const isValid = async (): Promise<boolean | undefined> => {
     const { rows } = await admin.query<{ valid: boolean }>(
       "select indisvalid as valid from pg_index where indexrelid = to_regclass($1)",
       [INDEX],
@@ -254,10 +254,10 @@ describe("an index that is made concurrently", () => {
     return rows[0]?.valid;
   };
   const hasBegun = async (): Promise<void> => {
-    while ((await isWhole()) === undefined) await sleep(20);
+    while ((await isValid()) === undefined) await sleep(20);
   };
-  /** Those that look whether it is their turn, or wait for it. */
-  const inTurn = async (): Promise<boolean> => {
+  /** Whether a session tries to get the migration lock. */
+  const isWaiting = async (): Promise<boolean> => {
     const { rowCount } = await admin.query(
       `select
       from pg_stat_activity
@@ -267,24 +267,24 @@ describe("an index that is made concurrently", () => {
     return rowCount !== 0;
   };
 
-  it("is there whole where the process is killed and PostgreSQL goes on with it", async () => {
+  it("is valid after the process is killed and PostgreSQL continues", async () => {
     const kill = applyElsewhere(folder);
     await hasBegun();
     await kill();
     const next = applyMigrations(database.url, folder);
-    while (!(await inTurn())) await sleep(20);
+    while (!(await isWaiting())) await sleep(20);
     await writing.query("commit");
     await next;
 
-    expect(await isWhole()).toBe(true);
+    expect(await isValid()).toBe(true);
     expect(await recorded()).toHaveLength(files.length + 1);
   });
 
-  it("is made again where PostgreSQL has broken it off too, and left it half made", async () => {
+  it("is created again if PostgreSQL was interrupted and left it invalid", async () => {
     const kill = applyElsewhere(folder);
     await hasBegun();
     await kill();
-    // As a crash of the server does.
+    // Leaves the same state as a crash of the server.
     await admin.query(
       `select pg_terminate_backend(pid, 10000)
       from pg_stat_activity
@@ -292,21 +292,21 @@ describe("an index that is made concurrently", () => {
         and pid <> pg_backend_pid()`,
     );
     await writing.query("commit");
-    expect(await isWhole()).toBe(false);
+    expect(await isValid()).toBe(false);
 
     await applyMigrations(database.url, folder);
 
-    expect(await isWhole()).toBe(true);
+    expect(await isValid()).toBe(true);
     expect(await recorded()).toHaveLength(files.length + 1);
   });
 
-  it("does not wait for another process that migrates, and waits for its turn", async () => {
+  it("is created once by two processes at the same time", async () => {
     const applying = [applyMigrations(database.url, folder), applyMigrations(database.url, folder)];
     await hasBegun();
     await writing.query("commit");
     await Promise.all(applying);
 
-    expect(await isWhole()).toBe(true);
+    expect(await isValid()).toBe(true);
     expect(await recorded()).toHaveLength(files.length + 1);
   });
 });

@@ -1,4 +1,4 @@
-// The registry of tokens and pairs: what is derived, what is refused, and that rows follow it.
+// The registry of tokens and pairs: derived columns, rejected input, and the relabelling of rows.
 import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -55,7 +55,7 @@ const epoch = async (): Promise<number> => {
 };
 
 describe("a pair", () => {
-  it("has symbols in upper case, precisions and market from its tokens", async () => {
+  it("gets upper-case symbols, precisions and market from its tokens", async () => {
     const { writer, reader } = database;
     await registerTokens(writer, token("wstETH"), token("Dai", { decimals: 18 }));
     await registerPair(writer, addressOf("wstETH"), addressOf("Dai"));
@@ -79,7 +79,7 @@ describe("a pair", () => {
     ]);
   });
 
-  it("is of two addresses, whichever tokens have the same symbol, spelled in any case", async () => {
+  it("is identified by two addresses in any case, not by symbols", async () => {
     const { writer } = database;
     const second = anAddress("a second dai");
     await registerTokens(writer, token("DAI"), token("dai", { address: second }), token("WETH"));
@@ -108,9 +108,9 @@ describe("a pair", () => {
       `quote_gem is ${anAddress("nobody")}: no registered token has this address`,
     ],
     ["of a symbol", "WETH", DAI, true, "base_gem is WETH: no registered token has this address"],
-    ["of nothing", null, DAI, true, "base_gem is null: no registered token has this address"],
+    ["of null", null, DAI, true, "base_gem is null: no registered token has this address"],
     [
-      "of half of nothing",
+      "of an address and null",
       WETH,
       null,
       true,
@@ -130,8 +130,8 @@ describe("a pair", () => {
       true,
       `token ${addressOf("nameless")} has no symbol: both tokens of a pair need one`,
     ],
-    ["neither active nor not", WETH, MKR, null, "active is null: it must be true or false"],
-  ])("%s is refused", async (_name, base, quote, active, message) => {
+    ["with active null", WETH, MKR, null, "active is null: it must be true or false"],
+  ])("%s is rejected", async (_name, base, quote, active, message) => {
     await registerMarkets(database.writer);
     await registerTokens(database.writer, token("nameless", { symbol: null }));
     const before = await registered();
@@ -141,7 +141,7 @@ describe("a pair", () => {
     expect(await registered()).toEqual(before);
   });
 
-  it("is refused where another's text, or its key, is the same", async () => {
+  it("is rejected if another pair has the same market text or key", async () => {
     const { writer } = database;
     const symbols = ["A", "BC", "AB", "C", "D/E", "F", "D", "E/F"];
     await registerTokens(writer, ...symbols.map((symbol) => token(symbol)));
@@ -162,7 +162,7 @@ describe("a pair", () => {
     expect(rows).toEqual([{ market: "ABC" }, { market: "D/EF" }]);
   });
 
-  it("changes nothing where it is registered again", async () => {
+  it("changes nothing when it is registered again", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, { trades: [aTrade()] });
     const before = [await registered(), await epoch()];
@@ -170,7 +170,7 @@ describe("a pair", () => {
     expect([await registered(), await epoch()]).toEqual(before);
   });
 
-  it("is switched off and on, and keeps its figures", async () => {
+  it("can be deactivated and reactivated, and keeps its figures", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, { trades: [aTrade()] });
     const before = await epoch();
@@ -184,7 +184,7 @@ describe("a pair", () => {
     expect(await epoch()).toBe(before);
   });
 
-  it("that is registered the other way round is turned, with its trades, its book and its figures", async () => {
+  it("reverses its trades, book and figures if it is registered in the other direction", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, {
       offers: [
@@ -206,8 +206,8 @@ describe("a pair", () => {
       from dex_market
       where base = 'DAI'`,
     );
-    // 2 ÷ 5; a volume of 5 DAI; who sold WETH at 8 ÷ 2 buys DAI at 2 ÷ 8, and who bought at 10 ÷ 5
-    // sells DAI at 5 ÷ 10.
+    // 2 ÷ 5; a volume of 5 DAI; a sale of WETH at 8 ÷ 2 is a purchase of DAI at 2 ÷ 8, and a purchase at
+    // 10 ÷ 5 a sale of DAI at 5 ÷ 10.
     expect(rows).toEqual([{ pair: "DAI/WETH", last: "0.4", vol: "5", bid: "0.25", ask: "0.5" }]);
     const trades = await database.reader.query("select market, act from dex_trade");
     expect(trades.rows).toEqual([{ market: "DAIWETH", act: "buy" }]);
@@ -220,7 +220,7 @@ describe("a token", () => {
     ["no address", [null, "X", 1, null], "address is null: it must be 0x and 40 hex digits"],
     ["a bad address", ["0x12", "X", 1, null], "address is 0x12: it must be 0x and 40 hex digits"],
     [
-      "another spelling of one that is registered",
+      "another spelling of a registered address",
       [WETH.toUpperCase().replace("0X", "0x"), "X", 1, null],
       `address is ${WETH.toUpperCase().replace("0X", "0x")}: the token is registered as ${WETH}`,
     ],
@@ -250,11 +250,11 @@ describe("a token", () => {
       `name of ${addressOf("X")} has 1000000 characters: it may have at most 1000`,
     ],
     [
-      "no symbol, where a pair has it",
+      "no symbol, if the token has a pair",
       [WETH, null, 18, null],
       `symbol of ${WETH} is null: a token of a registered pair needs a symbol`,
     ],
-  ])("with %s is refused", async (_name, values, message) => {
+  ])("with %s is rejected", async (_name, values, message) => {
     await registerMarkets(database.writer);
     const before = await registered();
     await expect(
@@ -263,7 +263,7 @@ describe("a token", () => {
     expect(await registered()).toEqual(before);
   });
 
-  it("that is renamed takes its pairs, trades and offers along", async () => {
+  it("renames its pairs, trades and offers when it is renamed", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, {
       offers: [anOffer({ id: 1, base: "2", quote: "5" })],
@@ -290,7 +290,7 @@ describe("a token", () => {
     expect(await epoch()).toBe(before + 1);
   });
 
-  it("is not renamed where two pairs would have one name", async () => {
+  it("cannot be renamed if two pairs would have the same name", async () => {
     const { writer } = database;
     await registerTokens(writer, ...["A", "BC", "AB", "X"].map((symbol) => token(symbol)));
     await registerPair(writer, addressOf("A"), addressOf("BC"));
@@ -304,7 +304,7 @@ describe("a token", () => {
     expect(rows).toEqual([{ market: "ABC" }, { market: "ABX" }]);
   });
 
-  it("has its decimals corrected, which touches its pairs and no trade", async () => {
+  it("updates its pairs and no trade when its decimals are corrected", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, { trades: [aTrade({ base: "2", quote: "5" })] });
     const rowsOf = async (): Promise<unknown[]> =>
@@ -320,7 +320,7 @@ describe("a token", () => {
     expect(rows).toEqual([{ quote_precision: 17 }]);
   });
 
-  it("changes nothing where it is registered again", async () => {
+  it("changes nothing when it is registered again", async () => {
     await registerMarkets(database.writer);
     const before = [await registered(), await epoch()];
     await registerTokens(database.writer, {
@@ -340,10 +340,10 @@ it("a trade of unregistered tokens has neither market, act nor price", async () 
   expect(rows).toEqual([{ lot_tkn: null, bid_tkn: null, market: null, act: null, price: null }]);
 });
 
-it("the two directions of each pair follow what is registered, renamed and turned", async () => {
+it("both directions of each pair follow registrations, renames and reversals", async () => {
   const { writer } = database;
   const directions = async (): Promise<number> => {
-    // As kept, and as they follow from the registry.
+    // The derived table, and the same rows computed from the registry.
     const { rows } = await owner.query<{ kept: string; derived: string }>(
       `select row(kept.*)::text as kept, row(derived.*)::text as derived
       from dex_private.market_direction as kept
@@ -353,7 +353,7 @@ it("the two directions of each pair follow what is registered, renamed and turne
     return rows.length;
   };
   expect(await directions()).toBe(0);
-  // Two pairs, each in two directions.
+  // Two pairs in two directions each.
   await registerMarkets(writer);
   expect(await directions()).toBe(4);
   await registerTokens(writer, { address: DAI, symbol: "SAI" });

@@ -1,5 +1,5 @@
-// What brings a database back: its rows of history alone, a dump of parts, a whole dump, a replica. Behind
-// each, what is kept follows from history, writing goes on, and no id is given twice.
+// Restoring a database from its history rows, a partial dump, a whole dump or a replica. Afterwards the
+// derived tables follow from history, writing continues, and no id is reused.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { accessSync } from "node:fs";
@@ -30,7 +30,7 @@ import {
 } from "../factories.ts";
 import { initialiseOther, openOther } from "../other-postgres.ts";
 
-/** An exchange with something in every table, of which id 5 was taken back. */
+/** Fills every table; the trade with id 5 was removed. */
 async function fill(writer: Client): Promise<void> {
   await registerMarkets(writer);
   await write(writer, {
@@ -62,7 +62,7 @@ async function figures(url: string): Promise<unknown> {
   return [rows, trades.rows, offers.rows, head.rows];
 }
 
-/** That it is as the other, that what is kept is right, and that it is written further. */
+/** Expects the same contents, correct derived tables, and working writes. */
 async function expectRestored(url: string, original: string): Promise<void> {
   const owner = await connect(url, { role: "dex_owner" });
   expect(await verify(owner)).toEqual([]);
@@ -75,7 +75,7 @@ async function expectRestored(url: string, original: string): Promise<void> {
   });
   await registerPair(writer, MKR, DAI);
   const { rows } = await owner.query("select max(id) as id from dex_trade");
-  // 5 was given to the trade that was taken back.
+  // The removed trade had id 5.
   expect(rows).toEqual([{ id: "6" }]);
   await writer.query("select ingest.take_back($1)", [blockAt(1)]);
   expect(await verify(owner)).toEqual([]);
@@ -89,7 +89,7 @@ async function rebuild(url: string): Promise<void> {
   await owner.end();
 }
 
-it("rows of history that are copied alone make the rest", async () => {
+it("a rebuild derives everything from copied history rows", async () => {
   const [original, restored] = [await makeDatabase(), await makeDatabase()];
   const [from, to] = [await connect(original.url), await connect(restored.url)];
   await fill(from);
@@ -119,7 +119,7 @@ it("rows of history that are copied alone make the rest", async () => {
   await restored.drop();
 });
 
-it("rebuild changes nothing of what is right", async () => {
+it("a rebuild of correct tables changes nothing", async () => {
   const database = await makeDatabase();
   const writer = await connect(database.url, { role: "dex_writer" });
   await fill(writer);
@@ -128,14 +128,14 @@ it("rebuild changes nothing of what is right", async () => {
   const before = await contentsOf(owner);
   await rebuild(database.url);
   const after = await contentsOf(owner);
-  // Only the epoch is another: rows that clients have may have been labelled anew.
+  // Only the epoch changes, because a rebuild may have relabelled rows.
   for (const contents of [before, after]) delete contents["dex_private.write_state"];
   expect(after).toEqual(before);
   await owner.end();
   await database.drop();
 });
 
-it("a publication for all tables stands in the way of no write", async () => {
+it("a publication for all tables allows every write", async () => {
   const database = await makeDatabase();
   const superuser = await connect(database.url);
   await superuser.query("create publication everything for all tables");
@@ -170,7 +170,7 @@ function hasPrograms(): boolean {
 (hasPrograms() ? describe : describe.skip)("on a server of its own, with pg_dump", () => {
   let folder: string;
   let cluster: Cluster;
-  /** On its maintenance database, as its superuser. */
+  /** The superuser's connection to the maintenance database. */
   let url: string;
   let original: string;
   let made = 0;
@@ -215,21 +215,21 @@ function hasPrograms(): boolean {
     });
   };
 
-  it("the data of public alone, in a database that is migrated, make the rest", async () => {
+  it("the data of the schema public restores a migrated database", async () => {
     const restored = await makeOne({ migrated: true });
     restore(dump("--data-only", "--schema=public"), restored);
     await rebuild(restored);
     await expectRestored(restored, original);
   });
 
-  it("a dump without the rows of what is kept makes the rest", async () => {
+  it("a dump without the rows of derived tables restores the database", async () => {
     const restored = await makeOne({ migrated: false });
     restore(dump("--exclude-table-data=dex_private.*"), restored);
     await rebuild(restored);
     await expectRestored(restored, original);
   });
 
-  it("a whole dump is the database, rights included", async () => {
+  it("a whole dump restores the database, including grants", async () => {
     const restored = await makeOne({ migrated: false });
     restore(dump(), restored);
     const [one, other] = [await connect(original), await connect(restored)];
@@ -239,15 +239,15 @@ function hasPrograms(): boolean {
     await expectRestored(restored, original);
   });
 
-  it("a logical replica of everything follows, and goes on by itself after a rebuild", async () => {
+  it("a logical replica follows, and works on its own after a rebuild", async () => {
     const source = await makeOne({ migrated: true });
     const publisher = await connect(source);
-    // Which migrations the replica has, it knows itself.
+    // The replica has its own record of migrations.
     await publisher.query("create publication ours for tables in schema public, dex_private");
     await publisher.query("select pg_create_logical_replication_slot('replica', 'pgoutput')");
     const replica = await makeOne({ migrated: true });
     const subscriber = await connect(replica);
-    // It comes with the rest.
+    // The initial copy includes this table.
     await subscriber.query("delete from dex_private.write_state");
     await subscriber.query(
       `create subscription replica connection '${source}' publication ours

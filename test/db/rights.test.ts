@@ -1,4 +1,4 @@
-// Who may do what: the door is the writer's, reading the reader's, and nothing is everybody's.
+// Privileges: the writer may execute the write functions, the reader may read, and PUBLIC may do nothing.
 import { connect, type Client } from "../../db/connect.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { contentsOf } from "../database-contents.ts";
@@ -13,7 +13,7 @@ let tables: string[];
 let superuser: Client;
 beforeAll(async () => {
   database = await makeDatabase();
-  // A template does not hand the rights on a database on.
+  // A clone of a template does not have the template's grants.
   await makeRoles(database.url);
   owner = await connect(database.url, { role: "dex_owner" });
   superuser = await connect(database.url);
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Runs it in a transaction that is rolled back, and says how it was refused; undefined where it was not. */
+/** Runs a statement in a transaction that is rolled back, and returns the error; undefined without one. */
 async function refusal(
   role: "dex_reader" | "dex_writer",
   statement: string,
@@ -55,7 +55,7 @@ const STAGING = ["block", "cancellation", "offer", "trade"].map((name) => `inges
 const DENIED = /^permission denied for |^must be owner of |^must be a superuser/;
 
 describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
-  it("changes no row of history, and none that is kept", async () => {
+  it("cannot change rows of history or of derived tables", async () => {
     const before = await contentsOf(owner);
     const closed = tables.filter((table) => role === "dex_reader" || !STAGING.includes(table));
     expect(closed).toHaveLength(role === "dex_reader" ? 17 : 13);
@@ -128,7 +128,7 @@ describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
     "alter database current set jit = on",
     "set session_replication_role = replica",
   ])("cannot %s", async (statement) => {
-    // As its own login has it: the tests' own one may do all.
+    // Uses the role's own login, because the tests' login is a superuser.
     const login = `${role}_login_${process.pid}`;
     await superuser.query(`create role ${login} login password 'secret' in role ${role}`);
     const url = new URL(database.url);
@@ -146,7 +146,7 @@ describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
     }
   });
 
-  it("reads all that is published, and what is kept for it", async () => {
+  it("can read everything published and the derived tables behind it", async () => {
     const { rows } = await owner.query<{ name: string }>(
       `select format('%I.%I', table_schema, table_name) as name
       from information_schema.tables
@@ -159,7 +159,7 @@ describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
 });
 
 describe("the writer", () => {
-  it("executes the door's functions, and none of what they are made of", async () => {
+  it("can execute the write functions, and none of their internal functions", async () => {
     const { rows } = await owner.query<{ name: string }>(
       `select function.oid::regprocedure::text as name
       from pg_proc as function
@@ -180,7 +180,7 @@ describe("the writer", () => {
     );
   });
 
-  it("fills, corrects and empties the staging tables", async () => {
+  it("can fill, correct and empty the staging tables", async () => {
     for (const table of STAGING) {
       for (const statement of [
         `copy (table ${table}) to stdout`,
@@ -210,7 +210,7 @@ describe("the reader", () => {
     expect(await refusal("dex_reader", statement)).toMatch(/^permission denied for /);
   });
 
-  it("is in a read-only session, which it may leave, to no end", async () => {
+  it("has a read-only session, and cannot write even if it leaves that", async () => {
     const client = await connect(database.url, { role: "dex_reader" });
     await expect(client.query("delete from dex_trade")).rejects.toThrow("read-only transaction");
     const { rows } = await client.query("show default_transaction_read_only");
@@ -220,7 +220,7 @@ describe("the reader", () => {
     await client.end();
   });
 
-  it("holds up no writer, whatever it locks", async () => {
+  it("cannot block a writer with any lock", async () => {
     const reader = await connect(database.url, { role: "dex_reader" });
     await reader.query("begin isolation level repeatable read");
     const { rows } = await reader.query<{ name: string }>(
@@ -233,7 +233,7 @@ describe("the reader", () => {
     );
     expect(rows.length).toBeGreaterThan(8);
     for (const { name } of rows) await reader.query(`lock table ${name} in access share mode`);
-    // The one that once was the writers' turn, those of migrations, and many more.
+    // The former lock of the writers, those of migrations, and others.
     await reader.query(
       `select
         pg_advisory_lock(key),
@@ -267,8 +267,8 @@ describe("the reader", () => {
   });
 });
 
-describe("everybody", () => {
-  /** The functions of our schemas that PUBLIC may execute. */
+describe("PUBLIC", () => {
+  /** The functions in the service's schemas that PUBLIC may execute. */
   const executable = async (): Promise<string[]> => {
     const { rows } = await owner.query<{ name: string }>(
       `select function.oid::regprocedure::text as name
@@ -281,7 +281,7 @@ describe("everybody", () => {
     return rows.map(({ name }) => name);
   };
 
-  it("may execute no function, also none that is still to be made", async () => {
+  it("cannot execute any function, also no future one", async () => {
     expect(await executable()).toEqual([]);
     for (const schema of SCHEMAS) {
       await owner.query(`create function ${schema}.later() returns integer language sql return 1`);
@@ -293,7 +293,7 @@ describe("everybody", () => {
     }
   });
 
-  it("may read nothing, and use no schema but public", async () => {
+  it("cannot read anything, nor use a schema other than public", async () => {
     const login = `nobody_${process.pid}`;
     await superuser.query(`create role ${login}`);
     const { rows } = await owner.query<{ name: string }>(
@@ -320,7 +320,7 @@ describe("everybody", () => {
   });
 });
 
-it("what runs with its owner's rights looks for names in pg_catalog alone, and is the door", async () => {
+it("only write functions are security definer, with pg_catalog as search_path", async () => {
   const { rows } = await owner.query<{ name: string; settings: string[] }>(
     `select
       function.oid::regproc::text as name,
@@ -348,7 +348,7 @@ it("what runs with its owner's rights looks for names in pg_catalog alone, and i
   }
 });
 
-it("no trigger, rule or policy of ours acts behind a statement", async () => {
+it("the schema has no trigger, rule or policy that changes a statement", async () => {
   const { rows } = await owner.query(
     `select tgname as name from pg_trigger where not tgisinternal
     union all

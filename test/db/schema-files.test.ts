@@ -1,4 +1,4 @@
-// The files of db/schema and the migrations make one schema, now and after each later migration.
+// The files of db/schema and the migrations create the same schema.
 import { connect } from "../../db/connect.ts";
 import { readCatalog } from "../../db/check/catalog.ts";
 import { makeRoles } from "../../db/roles.ts";
@@ -7,7 +7,7 @@ import { makeDatabase } from "../database.ts";
 
 const SCHEMAS = ["public", "dex_private", "ingest"];
 
-it("the migrations make what stands in the files of db/schema", async () => {
+it("the migrations create the schema of the files in db/schema", async () => {
   const migrated = await makeDatabase();
   const written = await makeDatabase({ migrated: false });
   try {

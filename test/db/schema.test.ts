@@ -1,4 +1,4 @@
-// What the database derives by itself of the rows that it is given.
+// The columns that the database derives of the rows it gets.
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, anOffer, DAI, registerMarkets, WETH, write } from "../factories.ts";
 
@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 describe("a trade", () => {
-  it("has its symbols, market, act and price from its tokens and amounts", async () => {
+  it("gets symbols, market, act and price from its tokens and amounts", async () => {
     await registerMarkets(database.writer);
     await write(database.writer, {
       trades: [
@@ -46,7 +46,7 @@ describe("a trade", () => {
     ]);
   });
 
-  it("has its block, its time and an ordinal in the block where it is given none of them", async () => {
+  it("gets block, time and an ordinal in the block if it has none", async () => {
     const rows = [aTrade(), aTrade()].map((trade) => {
       const { block: _block, time: _time, idx: _idx, ...row } = trade;
       return row;
@@ -66,7 +66,7 @@ describe("a trade", () => {
   });
 });
 
-it("a trade and an offer are labelled when their tokens and pair are registered later", async () => {
+it("a later registration of tokens and pair labels earlier trades and offers", async () => {
   await write(database.writer, { trades: [aTrade()], offers: [anOffer()] });
   const labels = async (): Promise<unknown[]> => {
     const { rows } = await database.reader.query(
@@ -90,7 +90,7 @@ it("a trade and an offer are labelled when their tokens and pair are registered 
   expect(await labels()).toEqual([labelled, labelled]);
 });
 
-it("reproduces the documented price of an offer to the last digit", async () => {
+it("an offer has the documented price to the last digit", async () => {
   await registerMarkets(database.writer);
   const offer = anOffer({
     side: "buy",

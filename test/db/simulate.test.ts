@@ -1,4 +1,4 @@
-// The simulated exchange: what it promises of a history, in files and in a database, and live.
+// The simulated exchange: the properties of its histories in files, in a database and live.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -68,7 +68,7 @@ describe("a history in files", () => {
     fromDecimal(row.lot_amt, decimals.get(row.lot_gem)!);
   const bid = (row: OfferRow | TradeRow): bigint =>
     fromDecimal(row.bid_amt, decimals.get(row.bid_gem)!);
-  /** BASE/QUOTE of each direction's pair hash. */
+  /** BASE/QUOTE by the pair hash of each direction. */
   const marketOf = new Map<string, string>();
 
   /** Quote per base in 10^-18, rounded down. */
@@ -96,7 +96,7 @@ describe("a history in files", () => {
     }
   });
 
-  it("has exactly the trades asked for, within the days asked for, up to the end", () => {
+  it("has the requested number of trades within the requested days up to the end", () => {
     expect(files.trades).toHaveLength(20_000);
     const times = files.trades.map(({ time }) => Date.parse(time));
     expect(Math.min(...times)).toBeGreaterThan(END.getTime() - 30 * DAY);
@@ -110,7 +110,7 @@ describe("a history in files", () => {
     expect(files.tokens.map(({ symbol }) => symbol)).toContain("wstETH");
   });
 
-  it("writes addresses with their checksum, and the pair's hash by lot and bid", () => {
+  it("writes checksummed addresses and the pair hash of lot and bid", () => {
     const wrong: unknown[] = [];
     for (const row of [...files.offers, ...files.trades]) {
       const addresses = [row.maker, row.lot_gem, row.bid_gem];
@@ -120,16 +120,16 @@ describe("a history in files", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("never writes an amount of more digits than its token has, nor one of nothing", () => {
+  it("never writes an amount of 0 or with more digits than its token has", () => {
     const wrong: unknown[] = [];
     for (const row of [...files.offers, ...files.trades]) {
-      // fromDecimal throws for digits beyond the token's.
+      // fromDecimal throws on too many digits.
       if (lot(row) <= 0n || bid(row) <= 0n) wrong.push(row);
     }
     expect(wrong).toEqual([]);
   });
 
-  it("trades a dozen active pairs all the time, in both directions", () => {
+  it("trades a dozen active pairs continuously, in both directions", () => {
     const lastDay = files.trades.filter(({ time }) => Date.parse(time) > END.getTime() - DAY);
     const directions = new Set(lastDay.map(({ pair }) => pair));
     const both = files.pairs.filter(
@@ -141,13 +141,13 @@ describe("a history in files", () => {
     expect(both.length).toBeGreaterThanOrEqual(12);
   });
 
-  it("has an inactive pair with a past, one never traded, and one quiet for two days", () => {
+  it("has an inactive pair with trades, one without trades, and one quiet for two days", () => {
     const lastTrade = new Map<string, number>();
     for (const { pair, time } of files.trades) {
       lastTrade.set(marketOf.get(pair!)!, Date.parse(time));
     }
     expect(files.pairs.filter(({ active }) => !active).map(({ base }) => base)).toEqual(["REP"]);
-    // Delisted halfway, with nothing left on its book.
+    // Delisted halfway, with an empty book.
     expect(lastTrade.get("REP/DAI")).toBeLessThanOrEqual(END.getTime() - 15 * DAY);
     const taken = (id: number): bigint =>
       (tradesOf.get(id) ?? []).reduce((sum, trade) => sum + lot(trade), 0n);
@@ -166,14 +166,14 @@ describe("a history in files", () => {
     const prices = files.trades.map(price);
     const lowest = prices.reduce((one, other) => (one < other ? one : other));
     const highest = prices.reduce((one, other) => (one > other ? one : other));
-    // 1e-9 is 10^9 of 10^-18, 1e5 is 10^23.
+    // In units of 10^-18, 1e-9 is 10^9 and 1e5 is 10^23.
     expect(lowest).toBeGreaterThanOrEqual(10n ** 9n);
     expect(lowest).toBeLessThan(2n * 10n ** 9n);
     expect(highest).toBeLessThanOrEqual(10n ** 23n);
     expect(highest).toBeGreaterThan(7n * 10n ** 22n);
   });
 
-  it("fills offers in parts by several takers, at the offer's price, and never beyond the lot", () => {
+  it("fills offers in parts by several takers, at the offer's price and never beyond the lot", () => {
     const offers = new Map(files.offers.map((offer) => [offer.id, offer]));
     expect(offers.size).toBe(files.offers.length);
     const wrong: unknown[] = [];
@@ -197,7 +197,7 @@ describe("a history in files", () => {
         }
         taken += lot(trade);
         paid += bid(trade);
-        // Less than one smallest unit off the offer's price: |paid - lot × asked ÷ total| < 1.
+        // Off the offer's price by less than the smallest unit: |paid - lot × asked ÷ total| < 1.
         const off = bid(trade) * total - lot(trade) * asked;
         if (off <= -total || off >= total) wrong.push(trade);
       }
@@ -214,7 +214,7 @@ describe("a history in files", () => {
     expect(files.offers.filter(({ killed }) => killed > 0).length).toBeGreaterThan(100);
   });
 
-  it("has several trades in a block and in a transaction, each with its own log index", () => {
+  it("has several trades in a block and in a transaction, with different log indexes", () => {
     const blocks = new Map<number, TradeRow[]>();
     for (const trade of files.trades) {
       blocks.set(trade.block, [...(blocks.get(trade.block) ?? []), trade]);
@@ -228,7 +228,7 @@ describe("a history in files", () => {
     }
     expect(blocks.size).toBeLessThan(15_000);
     expect(shared).toBeGreaterThan(500);
-    // A transaction is of one block and one taker.
+    // A transaction has one block and one taker.
     const senders = new Map<string, string>();
     for (const { tx, block, taker } of files.trades) {
       const sender = `${block} ${taker}`;
@@ -238,7 +238,7 @@ describe("a history in files", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("gives blocks in order, twelve seconds apart, each with one time", () => {
+  it("has blocks in order, twelve seconds apart, each with one time", () => {
     const wrong: unknown[] = [];
     let last = { block: 0, time: 0 };
     for (const trade of files.trades) {
@@ -250,7 +250,7 @@ describe("a history in files", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("never lets a book cross, and keeps bids and asks on every live market", () => {
+  it("never has a crossed book, and has bids and asks on every live market", () => {
     const made = Map.groupBy(files.offers, ({ block }) => block);
     const killed = Map.groupBy(
       files.offers.filter((offer) => offer.killed > 0),
@@ -300,7 +300,7 @@ describe("a history in files", () => {
     );
   });
 
-  it("is the same, byte for byte, for the same seed, days, trades and end; another for another", async () => {
+  it("is the same bytes for the same seed, days, trades and end, and differs for others", async () => {
     const all = async (folder: string): Promise<string[]> =>
       Promise.all(
         ["tokens", "pairs", "offers", "trades"].map((name) =>
@@ -314,7 +314,7 @@ describe("a history in files", () => {
     expect(other[3]).not.toBe(one[3]);
   });
 
-  it("is as small as one trade", async () => {
+  it("can have only one trade", async () => {
     const { trades, offers } = await readFiles(await writeFiles({ days: 1, trades: 1 }));
     expect(trades.map(({ time }) => time)).toEqual(["2026-03-01T00:00:00Z"]);
     expect(offers.length).toBeGreaterThan(100);
@@ -368,7 +368,7 @@ describe("a history in a database", () => {
     return offers;
   };
 
-  it("gives every live market its figures, and the head the last block", async () => {
+  it("has figures for every live market, and the last block as head", async () => {
     const progress: number[] = [];
     const report = await simulateHistory(database.url, {
       seed: 1,
@@ -409,7 +409,7 @@ describe("a history in a database", () => {
     }
   });
 
-  it("is what the loader makes of the same history in files", async () => {
+  it("equals the same history loaded from files", async () => {
     const options = { seed: 7, days: 3, trades: 7000, until: END };
     await simulateHistory(database.url, options);
     const tables = async () => ({
@@ -427,7 +427,7 @@ describe("a history in a database", () => {
     expect(await tables()).toEqual(simulated);
   });
 
-  it("continues after its head, with new ids, from the books it left", async () => {
+  it("continues after its head, with new ids and the existing books", async () => {
     const seed = 3;
     await simulateHistory(database.url, { seed, days: 3, trades: 2000, until: END });
     const before = await counts();
@@ -444,7 +444,7 @@ describe("a history in a database", () => {
       trades: 1500,
       until: daysLater(5),
     });
-    // Two days after the head, not up to the end that would be allowed.
+    // Two days after the head, although a later end would be allowed.
     expect(report.to).toBe("2026-03-03T00:00:00Z");
     const after = await counts();
     expect(after).toMatchObject({ trades: 3500, ids: 3500, first: before.first });
@@ -462,7 +462,7 @@ describe("a history in a database", () => {
     );
     expect(continued).toMatchObject({ trades: 1500, markets: 13 });
     expect(continued.first_block).toBeGreaterThan(block);
-    // What stood open was taken further, and nothing beyond its lot.
+    // Open offers were taken further, none beyond its lot.
     const { rows: taken } = await database.reader.query(
       "select distinct offer_id from dex_trade where id > $1 and offer_id = any ($2)",
       [before.last, left],
@@ -474,7 +474,7 @@ describe("a history in a database", () => {
     }
   });
 
-  it("does not trade what a hand has made inactive, nor make it active again", async () => {
+  it("neither trades nor reactivates a pair that was deactivated by hand", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 300, until: END });
     await database.writer.query(
       "select ingest.register_pair(base_gem, quote_gem, false) from dex_pair where base = 'MKR'",
@@ -493,7 +493,7 @@ describe("a history in a database", () => {
     });
   });
 
-  it("squeezes many trades into little time, without blocks that go back or ahead", async () => {
+  it("fits many trades into little time with blocks in order", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
     const until = new Date(END.getTime() + 2000);
     await simulateHistory(database.url, { seed: 1, days: 30, trades: 400, until });
@@ -512,7 +512,7 @@ describe("a history in a database", () => {
     expect(backwards).toBe(0);
   });
 
-  it("refuses an end before the head or in the future, and leaves the database as it is", async () => {
+  it("rejects an end before the head or in the future, and leaves the database unchanged", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
     const options = { seed: 1, days: 1, trades: 100 };
     await expect(
@@ -525,7 +525,7 @@ describe("a history in a database", () => {
     expect(await counts()).toMatchObject({ trades: 100 });
   });
 
-  it("does not mix with data that is not simulated", async () => {
+  it("rejects a database with data that is not simulated", async () => {
     expect(await holdingsOf(database.url)).toBe("empty");
     await registerMarkets(database.writer);
     await write(database.writer, { trades: [aTrade()] });
@@ -537,12 +537,12 @@ describe("a history in a database", () => {
     expect(await counts()).toMatchObject({ trades: 1 });
   });
 
-  it("catches up as densely as it was traded, and no further than it is told", async () => {
+  it("catches up at the same density, up to the given end", async () => {
     expect(await catchUp(database.url, { seed: 1, until: END })).toBeNull();
     await simulateHistory(database.url, { seed: 1, days: 2, trades: 1000, until: END });
     expect(await catchUp(database.url, { seed: 1, until: END })).toBeNull();
 
-    // 500 trades a day; the first of them is a little later than the first block.
+    // 500 trades a day; the first is a little later than the first block.
     const report = await catchUp(database.url, { seed: 1, until: daysLater(3) });
     expect(report?.to).toBe("2026-03-04T00:00:00Z");
     expect(report?.trades).toBeGreaterThanOrEqual(1500);
@@ -552,7 +552,7 @@ describe("a history in a database", () => {
     expect(bounded).toMatchObject({ trades: 700, to: "2026-04-30T00:00:00Z" });
   });
 
-  it("lets two runs at once take turns", async () => {
+  it("runs two concurrent runs one after the other", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
     const run = (seed: number) =>
       simulateHistory(database.url, { seed, days: 9, trades: 6000, until: daysLater(1) });
@@ -584,7 +584,7 @@ describe("a history in a database", () => {
   const tradesIn = (blocks: LiveBlock[]): number =>
     blocks.reduce((sum, { trades }) => sum + trades, 0);
 
-  it("opens an empty exchange live, and moves the head with each block, traded in or not", async () => {
+  it("starts live on an empty database, and moves the head with each block, with or without trades", async () => {
     const started = Math.floor(Date.now() / 1000) * 1000;
     const blocks = await tradeLive(
       { seed: 1, rate: 20 },
@@ -602,7 +602,7 @@ describe("a history in a database", () => {
     expect(sides).toHaveLength(13);
   });
 
-  it("goes on live where a history ended, with new ids", async () => {
+  it("continues live after a history, with new ids", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 200, until: END });
     const before = await counts();
     const { block } = await one("select block from dex_head");
@@ -614,7 +614,7 @@ describe("a history in a database", () => {
     expect(after.last).toBeGreaterThan(before.last);
   });
 
-  it("waits while the head lies in the future", async () => {
+  it("waits while the head is in the future", async () => {
     await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
     await database.writer.query(
       "select ingest.write_block(block + 1, now() + interval '1 hour') from dex_head",
@@ -631,7 +631,7 @@ describe("a history in a database", () => {
     expect(await counts()).toMatchObject({ trades: 100 });
   });
 
-  it("goes on live after the database dropped its connection", async () => {
+  it("continues live after the database dropped its connection", async () => {
     await database.owner.query(
       `create table written (block integer);
       create function note_head() returns trigger language plpgsql security definer as $$
@@ -664,7 +664,7 @@ describe("a history in a database", () => {
     await database.owner.query("drop function note_head cascade; drop table written");
     const written = rows.map(({ block }) => block);
     expect(written).toEqual(written.map((_block, place) => written[0]! + place));
-    // One for each failure at most is not told of: it is written, and the connection then gone.
+    // For each failure at most one block is not reported: it was written before the connection was lost.
     const told = blocks.map(({ block }) => block);
     expect(told).toEqual(written.filter((block) => told.includes(block)));
     expect(written.length - told.length).toBeLessThanOrEqual(errors.length);
@@ -689,7 +689,7 @@ describe("the command", () => {
   });
   afterAll(() => database.drop());
 
-  /** Runs it as npm does; `afterStart` may stop it by a signal. */
+  /** Runs the command as npm does; `afterStart` may send a signal. */
   async function simulate(
     line: string,
     afterStart?: (stop: () => boolean) => Promise<void>,
@@ -710,7 +710,7 @@ describe("the command", () => {
   const trades = async (): Promise<number> =>
     (await database.reader.query("select count(*)::int as count from dex_trade")).rows[0].count;
 
-  it("writes a history into the database, and says where it ended", async () => {
+  it("writes a history to the database, and prints its end", async () => {
     const until = "--until 2026-03-01T00:00:00Z";
     expect(await simulate(`--days 2 --trades 300 ${until}`)).toEqual({
       code: 0,
@@ -723,7 +723,7 @@ describe("the command", () => {
     expect(await trades()).toBe(400);
   });
 
-  it("trades live until it is told to stop", async () => {
+  it("trades live until a signal", async () => {
     const before = await trades();
     const ended = await simulate("--rate 50", async (stop) => {
       while ((await trades()) === before) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -737,7 +737,7 @@ describe("the command", () => {
 
   const blocksOf = ({ stdout }: { stdout: string }): string => / in (\d+) /.exec(stdout)?.[1] ?? "";
 
-  it("writes files, and no database", async () => {
+  it("writes files without a database", async () => {
     const before = await trades();
     const folder = await mkdtemp(join(tmpdir(), "dex-simulate-"));
     folders.push(folder);
@@ -751,7 +751,7 @@ describe("the command", () => {
     expect(await trades()).toBe(before);
   });
 
-  it("says what is wrong in one line", async () => {
+  it("reports an error in one line", async () => {
     expect(await simulate("--days none")).toEqual({
       code: 2,
       stdout: "",
@@ -764,7 +764,7 @@ describe("the command line", () => {
   const NOW = new Date("2026-03-01T00:00:00Z");
   const read = (line: string) => readOptions(line.split(" ").filter(Boolean), NOW);
 
-  it("is 30 days with 20,000 trades unless told otherwise", () => {
+  it("defaults to 30 days with 20,000 trades", () => {
     expect(read("")).toEqual({
       mode: "history",
       seed: 1,
@@ -783,7 +783,7 @@ describe("the command line", () => {
     });
   });
 
-  it("trades live by --rate, for ever unless told otherwise", () => {
+  it("trades live with --rate, by default for ever", () => {
     expect(read("--rate 0.5")).toEqual({ mode: "live", seed: 1, rate: 0.5, seconds: undefined });
     expect(read("--rate 3 --for 10")).toMatchObject({ rate: 3, seconds: 10 });
     expect(read("--help --days x")).toEqual({ mode: "help" });
@@ -808,14 +808,14 @@ describe("the command line", () => {
     ["--dais 3", "Unknown option '--dais'; `npm run simulate -- --help` lists the options"],
     ["--days", "Option '--days <value>' argument missing"],
     ["3", "Unexpected argument '3'"],
-  ])("refuses %s in one line", (line, message) => {
+  ])("rejects %s in one line", (line, message) => {
     expect(() => read(line)).toThrow(message);
     expect(() => read(line)).toThrow(/^[^\n]+$/);
   });
 });
 
-describe("what it is made of", () => {
-  it("writes amounts as decimals and reads them again", () => {
+describe("its parts", () => {
+  it("formats amounts as decimals and parses them again", () => {
     expect(toDecimal(1n, 18)).toBe("0.000000000000000001");
     expect(toDecimal(1234567n, 6)).toBe("1.234567");
     expect(toDecimal(42n, 0)).toBe("42");
@@ -825,7 +825,7 @@ describe("what it is made of", () => {
     expect(() => fromDecimal("1e3", 6)).toThrow(RangeError);
   });
 
-  it("draws evenly, and otherwise for each seed and block", () => {
+  it("draws random numbers evenly, and differently for each seed and block", () => {
     const counts = Array.from({ length: 10 }, () => 0);
     const firsts = new Set<number>();
     for (let block = 0; block < 10_000; block += 1) {
@@ -833,7 +833,7 @@ describe("what it is made of", () => {
       firsts.add(random.below(2 ** 32));
       counts[random.below(10)]! += 1;
     }
-    // 1000 expected of each, with a standard deviation of 30.
+    // 1000 expected for each, with a standard deviation of 30.
     for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
     expect(firsts.size).toBeGreaterThan(9990);
     expect(makeRandom(2 ** 32 - 1).below(1000)).toBe(makeRandom(2 ** 32 - 1).below(1000));

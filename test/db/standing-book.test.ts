@@ -1,4 +1,4 @@
-// The standing book: the offers that can be taken, and the best of them on each side of each market.
+// The table of open offers, and the best of them on each side of each market.
 import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -32,8 +32,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The best offers as kept: market, side, price, and the block in which the offer was made. */
-async function kept(): Promise<string[]> {
+/** The best offers: market, side, price, and the block of the offer. */
+async function bestOffers(): Promise<string[]> {
   const { rows } = await owner.query<{ line: string }>(
     `select
       concat_ws(' ', pair.market, side.act, trim_scale(side.price), offer.block) as line
@@ -59,7 +59,7 @@ const best = (act: string, price: string, hour: number, market = "WETHDAI"): str
 const offerAt = (quote: string, columns: Parameters<typeof anOffer>[0] = {}) =>
   anOffer({ hour: 1, base: "1", quote, ...columns });
 
-/** Writes a block of so many hours after genesis that only cancels. */
+/** Writes a block with only cancellations at this hour after genesis. */
 const kill = async (hour: number, ...ids: number[]): Promise<void> => {
   await database.writer.query("select ingest.write_block($1, $2, killed => $3)", [
     blockAt(hour),
@@ -71,7 +71,7 @@ const takeBack = async (hour: number): Promise<void> => {
   await database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
 };
 
-it("is headed by the highest bid and the lowest ask of each market, whichever is made when", async () => {
+it("has the highest bid and the lowest ask of each market, made in any order", async () => {
   const { writer } = database;
   await write(writer, {
     offers: [
@@ -83,19 +83,19 @@ it("is headed by the highest bid and the lowest ask of each market, whichever is
     ],
   });
   const first = [best("sell", "7", 1, "MKRWETH"), best("buy", "99", 3), best("sell", "101", 2)];
-  expect(await kept()).toEqual(first);
+  expect(await bestOffers()).toEqual(first);
 
-  // No better.
+  // Neither offer is better.
   await write(writer, {
     offers: [offerAt("103", { hour: 3.5 }), offerAt("97", { side: "buy", hour: 3.5 })],
   });
-  expect(await kept()).toEqual(first);
+  expect(await bestOffers()).toEqual(first);
 
   await write(writer, { offers: [offerAt("100.5", { hour: 4 })] });
-  expect(await kept()).toEqual([...first.slice(0, 2), best("sell", "100.5", 4)]);
+  expect(await bestOffers()).toEqual([...first.slice(0, 2), best("sell", "100.5", 4)]);
 });
 
-it("never has one that is cancelled, filled or without a price", async () => {
+it("excludes cancelled and filled offers and offers without a price", async () => {
   await write(database.writer, {
     offers: [
       offerAt("90", { killed: blockAt(2) }),
@@ -105,28 +105,28 @@ it("never has one that is cancelled, filled or without a price", async () => {
       offerAt("93"),
     ],
   });
-  expect(await kept()).toEqual([best("sell", "93", 1)]);
+  expect(await bestOffers()).toEqual([best("sell", "93", 1)]);
   const { rows } = await owner.query("select from dex_private.standing_offer");
   expect(rows).toHaveLength(1);
 });
 
-it("has the next where the best is cancelled or taken, and none where no other stands", async () => {
+it("has the next best after the best is cancelled or taken, or none", async () => {
   const { writer } = database;
   await write(writer, { offers: [1, 2, 3].map((id) => offerAt(String(100 + id), { id })) });
-  expect(await kept()).toEqual([best("sell", "101", 1)]);
+  expect(await bestOffers()).toEqual([best("sell", "101", 1)]);
   await kill(2, 1);
-  expect(await kept()).toEqual([best("sell", "102", 1)]);
-  // Half of it, and the other half.
+  expect(await bestOffers()).toEqual([best("sell", "102", 1)]);
+  // First one half of the offer, then the other.
   for (const [after, expected] of ["102", "103"].entries()) {
     const trade = aTrade({ offer_id: 2, hour: 3 + after, base: "0.5", quote: "51" });
     await write(writer, { trades: [trade] });
-    expect(await kept()).toEqual([best("sell", expected, 1)]);
+    expect(await bestOffers()).toEqual([best("sell", expected, 1)]);
   }
   await kill(5, 3);
-  expect(await kept()).toEqual([]);
+  expect(await bestOffers()).toEqual([]);
 });
 
-it("has an offer again where a reorganisation takes its end back, and loses one that it unmakes", async () => {
+it("restores an offer when a reorganisation removes its end, and drops one that it removes", async () => {
   const { writer } = database;
   await write(writer, {
     offers: [
@@ -137,38 +137,38 @@ it("has an offer again where a reorganisation takes its end back, and loses one 
     ],
   });
   await kill(4, 1);
-  // The whole lot of 2.
+  // The whole lot of offer 2.
   await write(writer, { trades: [aTrade({ offer_id: 2, hour: 5, base: "1", quote: "101" })] });
-  expect(await kept()).toEqual([best("sell", "99", 3)]);
+  expect(await bestOffers()).toEqual([best("sell", "99", 3)]);
   await kill(6, 4);
-  expect(await kept()).toEqual([best("sell", "102", 1)]);
+  expect(await bestOffers()).toEqual([best("sell", "102", 1)]);
 
   await takeBack(5);
-  expect(await kept()).toEqual([best("sell", "99", 3)]);
+  expect(await bestOffers()).toEqual([best("sell", "99", 3)]);
   await takeBack(2);
-  expect(await kept()).toEqual([best("sell", "100", 1)]);
+  expect(await bestOffers()).toEqual([best("sell", "100", 1)]);
   await takeBack(0);
-  expect(await kept()).toEqual([]);
+  expect(await bestOffers()).toEqual([]);
 });
 
-it("does not have an offer again that its source has closed", async () => {
+it("does not restore an offer that its source has closed", async () => {
   await write(database.writer, {
     offers: [offerAt("100", { id: 1, filled: true })],
     trades: [aTrade({ offer_id: 1, hour: 2, base: "1" })],
   });
   await takeBack(1);
-  expect(await kept()).toEqual([]);
+  expect(await bestOffers()).toEqual([]);
 });
 
 it("follows the registry", async () => {
   await write(database.writer, { offers: [offerAt("100", { baseGem: MKR, quoteGem: WETH })] });
-  expect(await kept()).toEqual([best("sell", "100", 1, "MKRWETH")]);
-  // The maker sold 1 MKR for 100 WETH, so buys WETH: 1 ÷ 100 MKR for one.
+  expect(await bestOffers()).toEqual([best("sell", "100", 1, "MKRWETH")]);
+  // The maker sold 1 MKR for 100 WETH, which is buying WETH at 1 ÷ 100 MKR.
   await registerPair(database.writer, WETH, MKR);
-  expect(await kept()).toEqual([best("buy", "0.01", 1, "WETHMKR")]);
+  expect(await bestOffers()).toEqual([best("buy", "0.01", 1, "WETHMKR")]);
 });
 
-it("is bid and ask as of each block", async () => {
+it("gives bid and ask as of each block", async () => {
   const { writer, reader } = database;
   await write(writer, { head: 0 });
   const blocks = [

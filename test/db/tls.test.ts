@@ -1,4 +1,4 @@
-// TLS to a real PostgreSQL that has a certificate of a CA of our own.
+// TLS to a PostgreSQL with a certificate of a test CA.
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ async function makeAuthority(name: string): Promise<Authority> {
   return { key: made.private, cert: made.cert };
 }
 
-/** The server is `localhost` by its certificate, and nothing else: not 127.0.0.1. */
+/** The server's certificate names only `localhost`, not 127.0.0.1. */
 async function makeServerCertificate(ca: Authority): Promise<Authority> {
   const made = await generate([{ name: "commonName", value: "localhost" }], {
     ...KEYS,
@@ -88,7 +88,7 @@ function url(host: string, parameters: Record<string, string> = {}): string {
 
 const file = (name: string): string => join(folder, name);
 
-/** Whether the server has this connection encrypted, or why there is none. */
+/** Whether the connection is encrypted, or the error. */
 async function encrypted(databaseUrl: string): Promise<boolean | string> {
   try {
     const client = await connect(databaseUrl);
@@ -107,18 +107,18 @@ const UNKNOWN_CA =
 const WRONG_NAME = "ERR_TLS_CERT_ALTNAME_INVALID";
 
 describe.each(["verify-full", "verify-ca", "require", "prefer"])("sslmode=%s", (sslmode) => {
-  it("encrypts to a server of the given CA and of the URL's name", async () => {
+  it("connects with TLS to a server with the given CA and the URL's host name", async () => {
     const sslrootcert = file("ca.pem");
     expect(await encrypted(url("localhost", { sslmode, sslrootcert }))).toBe(true);
   });
 
-  it("refuses a server of another CA, or of one that nobody knows", async () => {
+  it("rejects a server of another or an unknown CA", async () => {
     const sslrootcert = file("other-ca.pem");
     expect(await encrypted(url("localhost", { sslmode, sslrootcert }))).toMatch(UNKNOWN_CA);
     expect(await encrypted(url("localhost", { sslmode }))).toMatch(UNKNOWN_CA);
   });
 
-  it("refuses a server of another name", async () => {
+  it("rejects a server with another host name", async () => {
     const sslrootcert = file("ca.pem");
     expect(await encrypted(url("127.0.0.1", { sslmode, sslrootcert }))).toBe(WRONG_NAME);
   });
@@ -130,12 +130,12 @@ describe.each([
   ["sslmode=no-verify", { sslmode: "no-verify" }, true],
   ["libpq's require", { sslmode: "require", uselibpqcompat: "true" }, true],
 ] as const)("%s", (_, parameters, isEncrypted) => {
-  it(`is ${isEncrypted ? "encrypted" : "plain"}, whoever the server is`, async () => {
+  it(`is ${isEncrypted ? "encrypted" : "plain"} for any server`, async () => {
     expect(await encrypted(url("127.0.0.1", parameters))).toBe(isEncrypted);
   });
 });
 
-it("libpq's verify-ca looks at the CA and not at the name", async () => {
+it("libpq's verify-ca checks the CA and not the host name", async () => {
   const asked = { sslmode: "verify-ca", uselibpqcompat: "true" };
   expect(await encrypted(url("127.0.0.1", { ...asked, sslrootcert: file("ca.pem") }))).toBe(true);
   expect(
@@ -143,16 +143,16 @@ it("libpq's verify-ca looks at the CA and not at the name", async () => {
   ).toMatch(UNKNOWN_CA);
 });
 
-it("does not fall back to a plain connection where the server has no TLS", async () => {
+it("does not fall back to a plain connection if the server has no TLS", async () => {
   const plain = new URL(process.env["TEST_CLUSTER_URL"] ?? "");
   plain.searchParams.set("sslmode", "prefer");
-  // The run's own server has none; another may.
+  // The test run's own server has no TLS; a server of TEST_POSTGRES_URL may have it.
   if (process.env["TEST_POSTGRES_URL"] !== undefined) return;
   expect(await encrypted(plain.href)).toBe("The server does not support SSL connections");
 });
 
 describe("the service", () => {
-  it("serves through TLS, by PostgreSQL's own variables", async () => {
+  it("connects with TLS by PostgreSQL's own environment variables", async () => {
     const service = startService({
       DATABASE_URL: url("localhost"),
       PGSSLMODE: "verify-full",
@@ -173,14 +173,14 @@ describe("the service", () => {
 
     expect(ready.status).toBe(200);
     expect(rows).toEqual([{ ssl: true }]);
-    // Nor does the driver warn of anything.
+    // The driver prints no warning.
     expect((await service.ended).stderr).toBe("");
   });
 
   it.each([
-    ["another CA's server", "localhost", "other-ca.pem", "certificate"],
-    ["a server of another name", "127.0.0.1", "ca.pem", "altnames"],
-  ])("answers 503 before %s, and tells the log alone why", async (_, host, ca, why) => {
+    ["a server of another CA", "localhost", "other-ca.pem", "certificate"],
+    ["a server with another host name", "127.0.0.1", "ca.pem", "altnames"],
+  ])("answers 503 with %s, and logs the reason", async (_, host, ca, why) => {
     const pool = makePool(url(host, { sslmode: "verify-full", sslrootcert: file(ca) }), {
       role: "dex_reader",
     });
@@ -204,7 +204,7 @@ describe("the service", () => {
   });
 });
 
-it("asks GraphQL's schema through TLS too", async () => {
+it("reads the GraphQL schema with TLS too", async () => {
   const pool = makePool(url("localhost", { sslmode: "verify-full", sslrootcert: file("ca.pem") }), {
     role: "dex_reader",
   });

@@ -1,4 +1,4 @@
-// Each kind of damage to what is kept is told by its row, and mended by making it anew.
+// db:verify reports the row of each kind of damage to derived tables, and ingest.rebuild() repairs it.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -30,11 +30,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-it("finds nothing in what was written through the door", async () => {
+it("finds nothing in data written by the write functions", async () => {
   expect(await verify(owner)).toEqual([]);
 });
 
-/** A row that stands, with other keys. */
+/** Inserts a copy of an existing row with other keys. */
 const added = (table: string, columns: string): string =>
   `insert into dex_private.${table} select ${columns} from dex_private.${table} limit 1`;
 
@@ -112,7 +112,7 @@ const DAMAGE: [damage: string, row: RegExp][] = [
   ["delete from dex_block where number = 3600", /^dex_block 3600$/],
 ];
 
-it.each(DAMAGE)("tells what was changed by: %s", async (damage, row) => {
+it.each(DAMAGE)("reports the row after: %s", async (damage, row) => {
   const admin = await connect(database.url);
   try {
     await admin.query("begin");
@@ -139,7 +139,7 @@ describe("the command", () => {
     return { code: 0, ...ran };
   };
 
-  it("exits 0 where nothing differs, and 1 with the row where something does", async () => {
+  it("exits 0 without differences, and 1 with the row of a difference", async () => {
     expect(await run()).toMatchObject({
       code: 0,
       stderr: "",
@@ -149,13 +149,13 @@ describe("the command", () => {
     const { code, stdout } = await run();
     expect(code).toBe(1);
     expect(stdout).toContain("\ndex_private.offer_left 3\n  it is {");
-    const told = JSON.parse((await run("--json")).stdout) as { differences: unknown[] };
-    expect(told.differences).toHaveLength(1);
+    const report = JSON.parse((await run("--json")).stdout) as { differences: unknown[] };
+    expect(report.differences).toHaveLength(1);
     await database.owner.query("select ingest.rebuild()");
     expect(await run()).toMatchObject({ code: 0 });
   });
 
-  it("says how it is used", async () => {
+  it("prints its usage", async () => {
     const { code, stdout } = await run("--help");
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -163,7 +163,7 @@ describe("the command", () => {
     });
   });
 
-  it("exits 2 where it could not look, and says why", async () => {
+  it("exits 2 and names the reason if it cannot verify", async () => {
     const nowhere = new URL(database.url);
     nowhere.pathname = "/dex_nowhere";
     const ran = await promisify(execFile)("node_modules/.bin/node", ["db/commands/verify.ts"], {
@@ -176,7 +176,7 @@ describe("the command", () => {
     });
   });
 
-  it("exits 2 for what it does not know", async () => {
+  it("exits 2 for an unknown option", async () => {
     expect(await run("--all")).toMatchObject({ code: 2, stdout: "" });
   });
 });

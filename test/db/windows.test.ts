@@ -1,4 +1,4 @@
-// Windows and last prices as the head moves, forward and back. Everything kept is verified after each step.
+// Windows and last prices as the head moves forward and back. Each step verifies all derived tables.
 import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -40,7 +40,7 @@ const takeBack = async (hour: number): Promise<void> => {
   await database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
 };
 
-/** The volumes of WETH/DAI over the windows of 24, 12, 6 and 1 hours, as kept. */
+/** The stored volumes of WETH/DAI over 24, 12, 6 and 1 hours. */
 async function volumes(): Promise<string[]> {
   const { rows } = await owner.query<Record<string, string>>(
     `select
@@ -55,7 +55,7 @@ async function volumes(): Promise<string[]> {
   return ["24", "12", "6", "1"].map((window) => rows[0]![window]!);
 }
 
-/** Which transaction has written what is kept of each market. */
+/** The transaction that wrote each market's figures. */
 async function written(): Promise<Record<string, string>> {
   const { rows } = await owner.query<{ market: string; xmin: string }>(
     `select
@@ -69,14 +69,14 @@ async function written(): Promise<Record<string, string>> {
 
 describe("a block", () => {
   const NONE = ["0", "0", "0", "0"];
-  // One trade 100 hours after genesis; nothing else happens when the head passes it, or a window does.
+  // The only trade is 100 hours after genesis.
   const trade = (): Promise<void> =>
     write(database.writer, { trades: [aTrade({ hour: 100, base: "3" })] });
   beforeEach(async () => {
     await setHead(database.writer, 50);
   });
 
-  it("leaves a market without trades at nothing", async () => {
+  it("leaves a market without trades empty", async () => {
     expect(await volumes()).toEqual(NONE);
   });
 
@@ -86,7 +86,7 @@ describe("a block", () => {
     [12, ["3", "0", "0", "0"], ["3", "3", "0", "0"]],
     [24, NONE, ["3", "0", "0", "0"]],
   ])(
-    "past the edge %d hours after a trade is felt, and so is taking it back",
+    "past the edge %d hours after a trade changes the window, and so does removing it",
     async (hour, at, before) => {
       await trade();
       await setHead(database.writer, 100 + hour - SECOND);
@@ -101,7 +101,7 @@ describe("a block", () => {
     },
   );
 
-  it("with a trade is felt in every window, and so is taking it back", async () => {
+  it("with a trade changes every window, and so does removing it", async () => {
     await setHead(database.writer, 100 - SECOND);
     await trade();
     expect(await volumes()).toEqual(["3", "3", "3", "3"]);
@@ -109,7 +109,7 @@ describe("a block", () => {
     expect(await volumes()).toEqual(NONE);
   });
 
-  it("past the edges of all windows at once leaves nothing in them", async () => {
+  it("past the edges of all windows empties them", async () => {
     await trade();
     await setHead(database.writer, 200);
     expect(await volumes()).toEqual(NONE);
@@ -117,7 +117,7 @@ describe("a block", () => {
     expect(await volumes()).toEqual(["3", "3", "3", "3"]);
   });
 
-  it("of the same moment as the one before adds to it, and windows leave both together", async () => {
+  it("with the time of the previous block adds to it, and both leave the windows together", async () => {
     await trade();
     const later = { block: blockAt(100) + 1, time: hours(100), base: "2" };
     await write(database.writer, { trades: [aTrade(later)] });
@@ -129,7 +129,7 @@ describe("a block", () => {
     expect(await volumes()).toEqual(["3", "3", "3", "3"]);
   });
 
-  it("leaves the figures of a market alone in which it passes no trade", async () => {
+  it("does not write the figures of a market in which it passes no trade", async () => {
     await setHead(database.writer, 100 - SECOND);
     const before = await written();
     await trade();
@@ -140,7 +140,7 @@ describe("a block", () => {
     expect(await written()).toEqual(after);
   });
 
-  it("finds a market with figures that was registered since the one before", async () => {
+  it("computes the figures of a market registered since the previous block", async () => {
     await registerPair(database.writer, MKR, DAI);
     expect(Object.keys(await written()).sort()).toEqual(["MKRDAI", "MKRWETH", "WETHDAI"]);
     await write(database.writer, { trades: [aTrade({ hour: 51, baseGem: MKR, quoteGem: DAI })] });
@@ -150,7 +150,7 @@ describe("a block", () => {
     expect(rows).toEqual([{ last: "100.000000000000000000", vol: "1.000000000000000000" }]);
   });
 
-  it("that is taken back with all others leaves no head, and nothing in any window", async () => {
+  it("removed with all others leaves no head and empty windows", async () => {
     await trade();
     await takeBack(0);
     expect(await volumes()).toEqual(NONE);
@@ -168,7 +168,7 @@ describe("the lowest and the highest price of a day", () => {
     return rows[0];
   };
 
-  it("are the next where the trade that had one leaves the day, or is taken back", async () => {
+  it("are the next ones when their trade leaves the day or is removed", async () => {
     await write(database.writer, {
       trades: [
         aTrade({ hour: 1, quote: "100" }),
@@ -188,7 +188,7 @@ describe("the lowest and the highest price of a day", () => {
     expect(await lowAndHigh()).toEqual({ low: "50", high: "200" });
     await takeBack(27);
     expect(await lowAndHigh()).toEqual({ low: "200", high: "200" });
-    // Nothing is there between, as blocks without rows are thinned out: the head is back at hour 4.
+    // The empty blocks between are deleted: the head is back at hour 4.
     await takeBack(26);
     expect(await lowAndHigh()).toEqual({ low: "100", high: "300" });
     await takeBack(1);
@@ -199,7 +199,7 @@ describe("the lowest and the highest price of a day", () => {
 });
 
 describe("the newest trade", () => {
-  /** The last price by market, where there is one. */
+  /** The last price of each market that has one. */
   async function last(): Promise<Record<string, string>> {
     const { rows } = await database.reader.query<{ market: string; price: string }>(
       `select
@@ -211,7 +211,7 @@ describe("the newest trade", () => {
     return Object.fromEntries(rows.map(({ market, price }) => [market, price]));
   }
 
-  it("is that of the last block, of the highest index in it, however they are listed", async () => {
+  it("is the one with the highest index of the last block, in any input order", async () => {
     await write(database.writer, {
       trades: [
         aTrade({ hour: 2, idx: 7, quote: "107" }),
@@ -229,7 +229,7 @@ describe("the newest trade", () => {
     expect(await last()).toEqual({ WETHDAI: "110", MKRWETH: "100" });
   });
 
-  it("is never one without a price", async () => {
+  it("always has a price", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2, base: "0" })] });
     expect(await last()).toEqual({ WETHDAI: "100" });
     await write(database.writer, {
@@ -241,7 +241,7 @@ describe("the newest trade", () => {
     expect(await last()).toEqual({ WETHDAI: "103" });
   });
 
-  it("is the one before where the newest is taken back, and none where all are", async () => {
+  it("is the previous one after the newest is removed, and none after all are", async () => {
     await write(database.writer, {
       trades: [1, 2, 3].map((hour) => aTrade({ hour, quote: String(100 + hour) })),
     });
@@ -257,12 +257,12 @@ describe("the newest trade", () => {
   it("follows the registry", async () => {
     await write(database.writer, { trades: [aTrade({ baseGem: MKR, quoteGem: WETH })] });
     expect(await last()).toEqual({ MKRWETH: "100" });
-    // The maker sold 1 MKR for 100 WETH: 1 ÷ 100 MKR per WETH.
+    // The maker sold 1 MKR for 100 WETH, at 1 ÷ 100 MKR per WETH.
     await registerPair(database.writer, WETH, MKR);
     expect(await last()).toEqual({ WETHMKR: "0.01" });
   });
 
-  it("is last as soon as it is written, and stays it however far the head moves", async () => {
+  it("is last as soon as it is written, and stays last as the head moves", async () => {
     const moves: [number, string | undefined, string | undefined][] = [
       [0, undefined, undefined],
       [1, "101", "101"],
@@ -297,8 +297,8 @@ describe("a list of all markets", () => {
     });
   });
 
-  /** How often this session has begun to look at trades and at offers, as far as is not reported yet. */
-  async function begun(): Promise<{ trades: number; offers: number }> {
+  /** The session's scans of trades and offers that are not yet reported to the statistics. */
+  async function scans(): Promise<{ trades: number; offers: number }> {
     const { rows } = await owner.query<{ trades: number; offers: number }>(
       `select
         coalesce(sum(seq_scan + idx_scan) filter (where relname = 'dex_trade'), 0)::integer as trades,
@@ -310,14 +310,14 @@ describe("a list of all markets", () => {
   }
 
   it.each(["dex_price", "dex_market", "dex_volume", "dex_summary"])(
-    "looks at no trade and no offer: %s",
+    "reads no trade and no offer: %s",
     async (view) => {
       await owner.query("begin");
       await owner.query("set local enable_seqscan = off");
-      const before = await begun();
+      const before = await scans();
       const { rows } = await owner.query(`select * from ${view}`);
       expect(rows).toHaveLength(MARKETS);
-      const after = await begun();
+      const after = await scans();
       await owner.query("rollback");
       expect(after).toEqual(before);
     },

@@ -1,4 +1,4 @@
-// Several writers at once: they take turns, and none writes on what it has not seen.
+// Concurrent writers write one after the other, and no writer writes on a state that it has not seen.
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
@@ -19,7 +19,7 @@ import {
 
 let database: TestDatabase;
 let owner: Client;
-/** Two writers, each with a session of its own. */
+/** Two writers with separate sessions. */
 let one: Client;
 let other: Client;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeEach(async () => {
   await registerMarkets(database.writer);
   one = await connect(database.url, { role: "dex_writer" });
   other = await connect(database.url, { role: "dex_writer" });
-  // One may be ended by its server.
+  // The server may have ended a session.
   one.on("error", () => undefined);
 });
 afterEach(async () => {
@@ -60,7 +60,7 @@ const head = async (): Promise<number | undefined> => {
   return rows[0]?.block;
 };
 
-/** What ends once it is known that a writer waits for another to end. */
+/** Resolves once a writer waits for another one. */
 async function isWaiting(writing: Promise<unknown>): Promise<void> {
   let ended = false as boolean;
   const end = (): void => {
@@ -77,12 +77,12 @@ async function isWaiting(writing: Promise<unknown>): Promise<void> {
     return rowCount !== 0;
   };
   while (!(await waits())) {
-    if (ended) throw new Error("it did not wait");
+    if (ended) throw new Error("the writer did not wait");
     await sleep(5);
   }
 }
 
-/** What became of something: nothing, or the refusal. */
+/** The error of a write; undefined without an error. */
 const outcome = (
   writing: Promise<unknown>,
 ): Promise<{ message: string; code: string } | undefined> =>
@@ -92,7 +92,7 @@ const outcome = (
   );
 
 describe("the second of two writers waits for the first", () => {
-  it("and then writes behind it, seeing its trades", async () => {
+  it("and then writes after it, with its trades", async () => {
     await one.query("begin");
     await write(one, { trades: [aTrade({ hour: 1, quote: "101" })] });
     const second = outcome(write(other, { trades: [aTrade({ hour: 2, quote: "102" })] }));
@@ -107,7 +107,7 @@ describe("the second of two writers waits for the first", () => {
     ]);
   });
 
-  it("and is then refused where it writes the same block", async () => {
+  it("and is then rejected if it writes the same block", async () => {
     const trades = [aTrade({ hour: 1 })];
     await one.query("begin");
     await write(one, { trades });
@@ -120,7 +120,7 @@ describe("the second of two writers waits for the first", () => {
     });
   });
 
-  it("and goes on as if there had been none where the first gives up", async () => {
+  it("and writes on the old state if the first rolls back", async () => {
     await one.query("begin");
     await write(one, { trades: [aTrade({ hour: 5 })] });
     const second = outcome(write(other, { trades: [aTrade({ hour: 1, quote: "101" })] }));
@@ -133,10 +133,10 @@ describe("the second of two writers waits for the first", () => {
 
   it.each([
     ["loads", "select ingest.write_blocks()"],
-    ["takes back", "select ingest.take_back(0)"],
+    ["removes blocks", "select ingest.take_back(0)"],
     ["registers a token", `select ingest.register_token('${DAI}', 'SAI', 18)`],
     ["registers a pair", `select ingest.register_pair('${MKR}', '${DAI}')`],
-  ])("where it %s", async (_name, statement) => {
+  ])("if it %s", async (_name, statement) => {
     await one.query("begin");
     await write(one, { trades: [aTrade({ hour: 1 })] });
     const second = outcome(other.query(statement));
@@ -146,7 +146,7 @@ describe("the second of two writers waits for the first", () => {
   });
 });
 
-it("twenty writers of the same chain have written it once, in its order", async () => {
+it("twenty writers of the same chain write it once and in order", async () => {
   const clients = await Promise.all(
     Array.from({ length: 20 }, () => connect(database.url, { role: "dex_writer" })),
   );
@@ -171,7 +171,7 @@ it("twenty writers of the same chain have written it once, in its order", async 
 });
 
 describe.each(["repeatable read", "serializable"])("a writer at %s", (level) => {
-  it("writes where nobody has written since it began to see", async () => {
+  it("writes if no other has written since its snapshot", async () => {
     await one.query(`begin isolation level ${level}`);
     await one.query("select from dex_trade");
     await write(one, { trades: [aTrade({ hour: 1 })] });
@@ -185,25 +185,22 @@ describe.each(["repeatable read", "serializable"])("a writer at %s", (level) => 
     ["a token", (db) => registerTokens(db, { address: DAI, symbol: "SAI" })],
     ["a pair", (db) => registerPair(db, MKR, DAI)],
     ["less", (db) => takeBack(db, 0)],
-  ])(
-    "is refused where another has written %s since, and writes nothing",
-    async (_name, written) => {
-      await setHead(database.writer, 0.5);
-      await one.query(`begin isolation level ${level}`);
-      // From here on it sees what is there now.
-      await one.query("select from dex_trade");
-      await written(other);
-      const before = await contentsOf(owner);
-      expect(await outcome(write(one, { trades: [aTrade({ hour: 2 })] }))).toMatchObject({
-        code: "40001",
-      });
-      await one.query("rollback");
-      expect(await contentsOf(owner)).toEqual(before);
-    },
-  );
+  ])("is rejected if another has written %s since, and writes nothing", async (_name, written) => {
+    await setHead(database.writer, 0.5);
+    await one.query(`begin isolation level ${level}`);
+    // Takes the snapshot.
+    await one.query("select from dex_trade");
+    await written(other);
+    const before = await contentsOf(owner);
+    expect(await outcome(write(one, { trades: [aTrade({ hour: 2 })] }))).toMatchObject({
+      code: "40001",
+    });
+    await one.query("rollback");
+    expect(await contentsOf(owner)).toEqual(before);
+  });
 });
 
-describe("taking back beside a writer", () => {
+describe("removing blocks beside a writer", () => {
   beforeEach(async () => {
     await write(database.writer, {
       offers: [anOffer({ id: 1, hour: 1, base: "1", quote: "120" })],
@@ -211,7 +208,7 @@ describe("taking back beside a writer", () => {
     });
   });
 
-  it("leaves nothing of the block that was being written as it began", async () => {
+  it("also removes the block that was being written", async () => {
     await one.query("begin");
     await write(one, {
       offers: [anOffer({ id: 2, hour: 2, base: "1", quote: "110" })],
@@ -228,7 +225,7 @@ describe("taking back beside a writer", () => {
     expect((await owner.query("select from dex_trade")).rowCount).toBe(1);
   });
 
-  it("has a writer follow on what stands", async () => {
+  it("makes a writer continue on the remaining blocks", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 3, quote: "103" })] });
     await one.query("begin");
     await takeBack(one, 1);
@@ -238,24 +235,24 @@ describe("taking back beside a writer", () => {
     expect(await second).toBeUndefined();
     expect(await lastPrice()).toBe("102");
     const { rows } = await owner.query("select id from dex_trade order by id");
-    // 2 was given to the trade that was taken back.
+    // The removed trade had id 2.
     expect(rows).toEqual([{ id: "1" }, { id: "3" }]);
   });
 });
 
-describe("a writer that is killed in the middle", () => {
+describe("a writer that is killed", () => {
   it.each<[string, () => Promise<unknown>]>([
     [
-      "of a block",
+      "during a block",
       () =>
         write(one, {
           offers: [anOffer({ hour: 2 })],
           trades: [aTrade({ hour: 2, quote: "102" })],
         }),
     ],
-    ["of taking back", () => takeBack(one, 0)],
-    ["of a registration", () => registerTokens(one, { address: DAI, symbol: "SAI" })],
-  ])("%s leaves nothing, and nobody waits for it", async (_name, writing) => {
+    ["during a removal", () => takeBack(one, 0)],
+    ["during a registration", () => registerTokens(one, { address: DAI, symbol: "SAI" })],
+  ])("%s leaves nothing and blocks nobody", async (_name, writing) => {
     await write(database.writer, { trades: [aTrade({ hour: 1, quote: "101" })] });
     const before = await contentsOf(owner);
     const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -271,7 +268,7 @@ describe("a writer that is killed in the middle", () => {
     expect((await owner.query("select max(id) as id from dex_trade")).rows).toEqual([{ id: "2" }]);
   });
 
-  it("of a statement leaves nothing", async () => {
+  it("during a statement leaves nothing", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1, quote: "101" })] });
     const before = await contentsOf(owner);
     const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
@@ -292,7 +289,7 @@ describe("a writer that is killed in the middle", () => {
   });
 });
 
-describe("registering beside writing", () => {
+describe("a registration beside a writer", () => {
   it("labels the trade that was being written", async () => {
     await one.query("begin");
     await write(one, { trades: [aTrade({ hour: 1, baseGem: MKR, quoteGem: DAI })] });
@@ -304,7 +301,7 @@ describe("registering beside writing", () => {
     expect(rows).toEqual([{ market: "MKRDAI", act: "sell" }]);
   });
 
-  it("has a trade that waited for it labelled by it", async () => {
+  it("labels a trade that waited for it", async () => {
     await one.query("begin");
     await registerPair(one, MKR, DAI);
     const writing = outcome(
@@ -317,7 +314,7 @@ describe("registering beside writing", () => {
     expect(rows).toEqual([{ market: "MKRDAI" }]);
   });
 
-  it("of the same pair by two is registered once", async () => {
+  it("of the same pair by two writers is registered once", async () => {
     await one.query("begin");
     await registerPair(one, MKR, DAI);
     const second = outcome(registerPair(other, DAI, MKR));
@@ -331,7 +328,7 @@ describe("registering beside writing", () => {
   });
 });
 
-it("readers see a block whole or not at all", async () => {
+it("readers see a whole block or nothing of it", async () => {
   await setHead(database.writer, 1);
   await one.query("begin");
   await write(one, {

@@ -1,12 +1,12 @@
-// Each write looks at pages in proportion to its block, whatever the history: in a session that began when
-// the tables were empty and keeps the plans of then, never analyzed and analyzed.
+// The pages that a write reads do not grow with the history: in a session with plans from empty tables, and
+// with tables that are not analyzed and analyzed.
 import { connect, type Client } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aHash, anOffer, aTrade, DAI, registerMarkets, WETH, type TradeRow } from "../factories.ts";
 
 const FEW = 5_000;
 const MANY = 200_000;
-/** Trades to a block of a minute, so that the shorter history is longer than a day; an offer for four. */
+/** Trades of a one-minute block, so that the shorter history is longer than a day; four trades an offer. */
 const A_BLOCK = 2;
 
 let database: TestDatabase;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   client = await connect(database.url, { role: "dex_writer" });
-  // Its plans are made while the tables are empty.
+  // The session plans its statements while the tables are empty.
   await writeBlock(1, "2025-12-31T00:00:00Z", 1, 1);
 });
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The pages looked at by a statement and by all that it calls. */
+/** The pages read by a statement and by the functions it calls. */
 async function pagesOf(text: string, values: unknown[]): Promise<number> {
   const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json) ${text}`,
@@ -35,7 +35,7 @@ async function pagesOf(text: string, values: unknown[]): Promise<number> {
 
 let made = 1_000_000;
 
-/** Writes a block with trades of earlier offers, offers, and cancellations of those before; its pages. */
+/** Writes a block with trades and cancellations of earlier offers, and new offers; returns the pages read. */
 async function writeBlock(
   block: number,
   time: string,
@@ -61,7 +61,7 @@ async function writeBlock(
   ]);
 }
 
-/** Writes so many trades from one id on, three in four of them in the market, and their offers. */
+/** Writes trades `from` to `to`, three quarters of them in the market, and their offers. */
 async function fill(from: number, to: number): Promise<void> {
   await client.query("begin");
   await client.query(
@@ -115,12 +115,12 @@ interface Pages {
   registered: number;
 }
 
-/** What the writes behind this history look at; all of it is taken back. */
+/** The pages read by writes after this history; the writes are removed again. */
 async function measure(): Promise<Pages> {
   const { rows } = await client.query<{ block: number; time: Date }>("select * from dex_head");
   const { block, time } = rows[0]!;
   const at = (blocks: number): string => new Date(time.getTime() + blocks * 60_000).toISOString();
-  // Warm: the first write finds pages that the load has left to be pruned.
+  // A warm-up: the first write prunes pages that the load left.
   await writeBlock(block + 1, at(1), 20, 15);
   const pages = {
     block: await writeBlock(block + 2, at(2), 20, 15, [made - 1, made - 2, made - 3, made - 4]),
@@ -134,26 +134,26 @@ async function measure(): Promise<Pages> {
   return pages;
 }
 
-/** A level more of each index, for a history 40 times as long: a whole table would be thousands of pages. */
-function expectAlike(few: Pages, many: Pages): void {
+/** Allows another level of each index for a history 40 times as long; a whole table has thousands of pages. */
+function expectSimilar(few: Pages, many: Pages): void {
   for (const [write, pages] of Object.entries(many)) {
     const most = 2 * few[write as keyof Pages] + 20;
     expect({ write, pages, isWithin: pages <= most }).toEqual({ write, pages, isWithin: true });
   }
 }
 
-it("a write looks at no more pages behind 200,000 trades than behind 5,000", async () => {
+it("a write reads no more pages after 200,000 trades than after 5,000", async () => {
   await fill(4, FEW);
   const few = await measure();
   await fill(FEW + 2 * A_BLOCK, MANY);
   const neverAnalyzed = await measure();
-  expectAlike(few, neverAnalyzed);
+  expectSimilar(few, neverAnalyzed);
 
   await database.owner.query("analyze");
-  expectAlike(few, await measure());
+  expectSimilar(few, await measure());
 
-  // A session that begins now plans anew.
+  // A new session makes new plans.
   await client.end();
   client = await connect(database.url, { role: "dex_writer" });
-  expectAlike(few, await measure());
+  expectSimilar(few, await measure());
 });

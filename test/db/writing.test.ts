@@ -1,4 +1,4 @@
-// What writing leaves in the rows: amounts, offers that trades end, blocks taken back.
+// The rows after writes: amounts, offers filled by trades, removed blocks.
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anOffer,
@@ -53,14 +53,14 @@ describe("an amount", () => {
   });
 });
 
-it("two trades of one transaction are told apart by their log index", async () => {
+it("two trades of one transaction differ by their log index", async () => {
   const trade = aTrade();
   await write(database.writer, { trades: [trade, { ...trade, idx: 1 }] });
   const { rows } = await database.reader.query("select idx from dex_trade order by id");
   expect(rows).toEqual([{ idx: 0 }, { idx: 1 }]);
 });
 
-describe("an offer is filled by the trade that reaches the whole lot", () => {
+describe("an offer is filled", () => {
   const isFilled = async (): Promise<boolean | undefined> => {
     const { rows } = await database.reader.query<{ filled: boolean }>(
       "select filled from dex_offer",
@@ -68,50 +68,53 @@ describe("an offer is filled by the trade that reaches the whole lot", () => {
     return rows[0]?.filled;
   };
 
-  // The trades of an offer of 10 WETH: how much each took, an hour after the one before, from hour 2.
+  // The amounts of an offer's trades, one each hour from hour 2. The lot is 10 WETH.
   it.each([
     { taken: ["10"], spentAt: 2 },
     // 4 + 6 = 10.
     { taken: ["4", "6"], spentAt: 3 },
-    // 10 is reached at hour 3; what comes after takes nothing.
+    // The lot is reached at hour 3; the later trade takes nothing.
     { taken: ["4", "6", "0"], spentAt: 3 },
     // 4 + 7 = 11 > 10, and so is 4 + 7 + 1.
     { taken: ["4", "7", "1"], spentAt: 3 },
     { taken: ["4", "5.999999999999999999"], spentAt: undefined },
     { taken: ["0"], spentAt: undefined },
     { taken: [], spentAt: undefined },
-  ])("$taken of 10: at hour $spentAt", async ({ taken, spentAt = Infinity }) => {
-    const trades = taken.map((base, at) => aTrade({ offer_id: 1, hour: 2 + at, base }));
-    const offer = anOffer({ id: 1, hour: 1, base: "10", quote: "1000" });
-    const hourOf = (at: number): number => 2 + at;
+  ])(
+    "by the trade that reaches the lot: $taken of 10 at hour $spentAt",
+    async ({ taken, spentAt = Infinity }) => {
+      const trades = taken.map((base, at) => aTrade({ offer_id: 1, hour: 2 + at, base }));
+      const offer = anOffer({ id: 1, hour: 1, base: "10", quote: "1000" });
+      const hourOf = (at: number): number => 2 + at;
 
-    await write(database.writer, { offers: [offer] });
-    expect(await isFilled()).toBe(false);
-    for (const [at, trade] of trades.entries()) {
-      await write(database.writer, { trades: [trade] });
-      expect([at, await isFilled()]).toEqual([at, hourOf(at) >= spentAt]);
-    }
-    // And back: as each is taken back, what it took is there again.
-    for (const at of trades.keys().toArray().reverse()) {
-      expect(await takeBack(trades[at]!.block - 1)).toBe("1");
-      expect([at, await isFilled()]).toEqual([at, hourOf(at - 1) >= spentAt]);
-    }
-    expect(await takeBack(0)).toBe("0");
+      await write(database.writer, { offers: [offer] });
+      expect(await isFilled()).toBe(false);
+      for (const [at, trade] of trades.entries()) {
+        await write(database.writer, { trades: [trade] });
+        expect([at, await isFilled()]).toEqual([at, hourOf(at) >= spentAt]);
+      }
+      // Removing each trade restores its amount.
+      for (const at of trades.keys().toArray().reverse()) {
+        expect(await takeBack(trades[at]!.block - 1)).toBe("1");
+        expect([at, await isFilled()]).toEqual([at, hourOf(at - 1) >= spentAt]);
+      }
+      expect(await takeBack(0)).toBe("0");
 
-    // The same where its trades are recorded before it.
-    await write(database.writer, {
-      trades,
-      offers: [{ ...offer, block: 99_999, time: hours(99) }],
-    });
-    expect(await isFilled()).toBe(spentAt !== Infinity);
-  });
+      // The same if the trades are recorded before the offer.
+      await write(database.writer, {
+        trades,
+        offers: [{ ...offer, block: 99_999, time: hours(99) }],
+      });
+      expect(await isFilled()).toBe(spentAt !== Infinity);
+    },
+  );
 
-  it("and one of nothing as it is made", async () => {
+  it("when it is made with an empty lot", async () => {
     await write(database.writer, { offers: [anOffer({ id: 1, hour: 1, base: "0" })] });
     expect(await isFilled()).toBe(true);
   });
 
-  it("and one that is closed as it is made, which no trade taken back opens", async () => {
+  it("when it is made closed, and stays filled after its trades are removed", async () => {
     await write(database.writer, {
       offers: [anOffer({ id: 1, hour: 1, filled: true })],
       trades: [aTrade({ offer_id: 1, hour: 2, base: "3" })],
@@ -122,7 +125,7 @@ describe("an offer is filled by the trade that reaches the whole lot", () => {
   });
 });
 
-describe("taking blocks back", () => {
+describe("removing blocks", () => {
   const bookAndLast = async (): Promise<unknown> =>
     (
       await database.reader.query(
@@ -130,7 +133,7 @@ describe("taking blocks back", () => {
       )
     ).rows[0];
 
-  it("leaves the exchange as it was at the block that stands", async () => {
+  it("restores the state at the remaining block", async () => {
     await write(database.writer, {
       offers: [
         anOffer({ id: 1, hour: 1, base: "10", quote: "1000" }),
@@ -147,8 +150,8 @@ describe("taking blocks back", () => {
       ask: "100.000000000000000000",
     });
 
-    // Offer 1 is taken whole, 2 is cancelled, 3 is made; a quarter of an hour later, which is less than
-    // the 1,000 blocks after which a block without rows goes.
+    // Offer 1 is wholly taken, 2 is cancelled, 3 is made, a quarter of an hour later: fewer than the 1,000
+    // blocks after which an empty block is deleted.
     const later = 3.25;
     const { killed: _, ...made } = anOffer({ id: 3, hour: later, base: "1", quote: "50" });
     await database.writer.query(
@@ -181,7 +184,7 @@ describe("taking blocks back", () => {
     ]);
   });
 
-  it("gives the replacing trades new, higher ids, and has the head on the last block there is", async () => {
+  it("gives replacing trades new, higher ids, and leaves the head on the last block", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
     await takeBack(blockAt(1.5));
     const head = await database.reader.query("select block from dex_head");
@@ -192,7 +195,7 @@ describe("taking blocks back", () => {
     expect(rows).toEqual([{ id: "1" }, { id: "3" }]);
   });
 
-  it("writes the same trade again, of the block that replaces its own", async () => {
+  it("allows the same trade again in a replacing block", async () => {
     const trade: TradeRow = aTrade({ hour: 2 });
     await setHead(database.writer, 1);
     await write(database.writer, { trades: [trade] });

@@ -1,5 +1,5 @@
-// npm run db:lint: a migration that would lock out readers, take something away from them or show them
-// something undescribed is refused, with the safe way; one that takes it is not.
+// npm run db:lint rejects a migration that would block readers, remove something they use or expose something
+// without a description, and names the safe alternative, which it accepts.
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,18 +38,18 @@ const lintAsItIs = (text: string, ...more: string[]): Promise<LintResult> =>
 
 const PATIENT = "set local lock_timeout = '200ms';";
 
-/** The same, where no lock is waited for without end. */
+/** The same SQL after `set local lock_timeout`. */
 const lint = (text: string, ...more: string[]): Promise<LintResult> =>
   lintAsItIs(text.startsWith("--! no-transaction") ? text : `${PATIENT} ${text}`, ...more);
 
-/** What is found of each statement, all of them linted as one migration. */
+/** The findings of each statement; all statements are linted as one migration. */
 const lintEach = async (statements: string[]): Promise<LintFinding[][]> => {
-  // Each on a line of its own.
+  // One statement on each line.
   const { findings } = await lint(statements.map((sql) => `${sql};`).join("\n"));
   return statements.map((_, index) => findings.filter(({ line }) => line === index + 1));
 };
 
-/** The rules that refuse it, in the order of its statements. */
+/** The rules that reject the SQL, in the order of its statements. */
 const rulesOf = async (text: string): Promise<string[]> =>
   (await lint(text)).findings.map(({ rule }) => rule);
 
@@ -119,20 +119,20 @@ describe("locks and rewriting", () => {
   });
 
   it.each(REFUSED.map(([sql, rule], index) => [sql, rule, index] as const))(
-    "refuses %s",
+    "rejects %s",
     (_, rule, index) => {
       expect(found[index]!.map((finding) => finding.rule)).toEqual([rule]);
       expect(found[index]![0]!.instead).toMatch(/^[^]{30,}\.$/);
     },
   );
 
-  it("refuses a constraint that is validated while the lock of its making is held", async () => {
+  it("rejects validating a constraint in the migration that creates it", async () => {
     const sql = `alter table dex_trade add constraint c check (block > 0) not valid;
       alter table dex_trade validate constraint c;`;
     expect(await rulesOf(sql)).toEqual(["constraint-missing-not-valid"]);
   });
 
-  it("accepts not null on what an earlier migration has validated, and only then", async () => {
+  it("accepts not null only after an earlier migration has validated a check", async () => {
     const setNotNull = "alter table dex_trade alter column market set not null;";
     const steps = [
       "alter table dex_trade add constraint c check (market is not null) not valid;",
@@ -148,7 +148,7 @@ describe("locks and rewriting", () => {
     expect(rules).toEqual([[], ["set-not-null"], [], []]);
   });
 
-  it("accepts an index that is made concurrently, alone and without a transaction", async () => {
+  it("accepts an index created concurrently, alone and without a transaction", async () => {
     const sql = "--! no-transaction\ncreate index concurrently if not exists i on dex_trade (tx);";
     expect(await rulesOf(sql)).toEqual([]);
     expect(await rulesOf(`${sql}\ncomment on index i is 'Serves one.';`)).toEqual([
@@ -159,13 +159,13 @@ describe("locks and rewriting", () => {
   it.each([
     "create index concurrently i on dex_trade (tx);",
     "drop index concurrently dex_trade_taker_id_idx;",
-  ])("refuses, without a transaction, what cannot be run again: %s", async (sql) => {
+  ])("rejects, without a transaction, a statement that cannot run twice: %s", async (sql) => {
     expect(await rulesOf(`--! no-transaction\n${sql}`)).toEqual(["prefer-robust-stmts"]);
   });
 
   it.each([
     [
-      "an index, a key and rows of a table that it makes itself",
+      "an index, a key and rows of a table that it creates itself",
       `${TABLE}
       create index dex_note_note_idx on dex_note (note);
       insert into dex_note (id, note) values (1, 'one');
@@ -173,7 +173,7 @@ describe("locks and rewriting", () => {
       alter table dex_note add constraint dex_note_key unique (note);`,
     ],
     [
-      "an index and a key of what it makes by a query",
+      "an index and a key of a table that it creates with a query",
       `create table dex_private.note as select 1 as id;
       alter table dex_private.note add constraint note_pkey primary key (id);
       create materialized view dex_private.noted as select 1 as id;
@@ -204,7 +204,7 @@ describe("locks and rewriting", () => {
   });
 });
 
-describe("a lock that may have to be waited for", () => {
+describe("a statement that may wait for a lock", () => {
   const LOCKING = [
     "alter table dex_block add column note text",
     "alter table dex_trade add constraint c foreign key (offer_id) references dex_offer (id) not valid",
@@ -238,7 +238,7 @@ describe("a lock that may have to be waited for", () => {
       .map(({ line, what }) => `${line} ${what}`);
   const RULE = /without limit, and later readers and writers wait behind it$/;
 
-  it("is refused, and is not after `set local lock_timeout`", async () => {
+  it("is accepted only after `set local lock_timeout`", async () => {
     const text = LOCKING.map((sql) => `${sql};\n`).join("");
     const waits = await waitsOf(text);
     expect(waits.map((wait) => Number.parseInt(wait, 10))).toEqual(
@@ -252,7 +252,7 @@ describe("a lock that may have to be waited for", () => {
   });
 
   it.each(["10min", "5001", "6s", "600000ms", "1h", "0.1d"])(
-    "is refused after a lock_timeout of %s, for which all would wait",
+    "is rejected after a lock_timeout of %s, for which all would wait",
     async (timeout) => {
       const waits = await waitsOf(`set local lock_timeout = '${timeout}'; ${LOCKING[0]!};`);
       expect(waits).toHaveLength(1);
@@ -260,11 +260,11 @@ describe("a lock that may have to be waited for", () => {
     },
   );
 
-  it("is not refused where nobody is kept out", async () => {
+  it("is accepted if its lock blocks nobody", async () => {
     expect(await waitsOf(GENTLE.map((sql) => `${sql};\n`).join(""))).toEqual([]);
   });
 
-  it("is not refused on what the migration makes itself", async () => {
+  it("is accepted on objects that the migration creates itself", async () => {
     const sql = `${TABLE} alter table dex_note add column more text; drop table dex_note;`;
     expect(await waitsOf(sql)).toEqual([]);
   });
@@ -276,18 +276,18 @@ describe("a lock that may have to be waited for", () => {
     "set local lock_timeout = '200ms'; reset lock_timeout",
     "set local lock_timeout = '200ms'; reset all",
     "set local statement_timeout = '200ms'",
-  ])("is refused after %s", async (sql) => {
+  ])("is rejected after %s", async (sql) => {
     expect(await waitsOf(`${sql}; ${LOCKING[0]!};`)).toHaveLength(1);
   });
 
-  it("is allowed for a reason", async () => {
+  it("is accepted with a reason", async () => {
     const allow = "-- db:lint allow lock-timeout: the service is told to wait.\n";
     const sql = "alter table dex_token alter column name set default '';";
     expect(await lintAsItIs(`${allow}${sql}`)).toEqual({ findings: [], overruled: 1 });
   });
 });
 
-describe("what the pages of db show", () => {
+describe("the SQL in the pages of db", () => {
   const lintInTurn = async (texts: string[]): Promise<LintFinding[][]> => {
     const stands = standing.copy();
     const found: LintFinding[][] = [];
@@ -298,7 +298,7 @@ describe("what the pages of db show", () => {
     return found;
   };
 
-  it("is accepted where a large table is changed step by step", async () => {
+  it("is accepted in the page about changing a large table", async () => {
     const folder = join(REPOSITORY, "db/examples/day");
     const steps = (await readdir(folder))
       .filter((name) => name.endsWith(".sql") && !name.includes("backfill"))
@@ -307,7 +307,7 @@ describe("what the pages of db show", () => {
     expect(await lintInTurn(texts)).toEqual(texts.map(() => []));
   });
 
-  it("waits for no lock without end in the tutorial", async () => {
+  it("never waits for a lock without a limit in the tutorial", async () => {
     const tutorial = await readFile(join(REPOSITORY, "db/tutorial.md"), "utf8");
     const texts: string[] = [];
     let current = "";
@@ -324,7 +324,7 @@ describe("what the pages of db show", () => {
   });
 });
 
-describe("what is read", () => {
+describe("objects that clients read", () => {
   const TAKEN_AWAY = [
     [
       "alter table dex_trade drop column price",
@@ -363,7 +363,7 @@ describe("what is read", () => {
   });
 
   it.each(TAKEN_AWAY.map(([sql, what], index) => [sql, what, index] as const))(
-    "refuses %s",
+    "rejects %s",
     (_, what, index) => {
       expect(found[index]!.map(({ rule }) => rule)).toEqual(["published"]);
       expect(found[index]![0]!.what).toContain(what);
@@ -371,23 +371,23 @@ describe("what is read", () => {
   );
 
   it.each(RENAMED.map(([sql, what], index) => [sql, what, TAKEN_AWAY.length + index] as const))(
-    "refuses %s, by which names change",
+    "rejects %s, which changes names",
     (_, what, index) => {
       expect(new Set(found[index]!.map(({ rule }) => rule))).toEqual(new Set(["tags"]));
       expect(found[index]![0]!.what).toContain(what);
     },
   );
 
-  it("refuses what goes along with something else", async () => {
+  it("rejects a drop by cascade", async () => {
     expect(await rulesOf("drop table dex_private.hour_figure cascade;")).toEqual(["cascade"]);
   });
 
   it.each([
-    ["a function that nothing but the database uses", "drop function dex_private.is_hash(text);"],
+    ["a function that only the database uses", "drop function dex_private.is_hash(text);"],
     ["a check", "alter table dex_trade drop constraint dex_trade_idx_check;"],
-    ["other words in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
+    ["another text in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
     [
-      "a field that is to go",
+      "a deprecated field",
       "comment on column dex_trade.price is E'@deprecated Ask cost.\\nIts price.';",
     ],
   ])("accepts %s", async (_, sql) => {
@@ -395,7 +395,7 @@ describe("what is read", () => {
   });
 });
 
-describe("rights, and what keeps the data right", () => {
+describe("grants, and the protection of the data", () => {
   const DEFINER = "create function dex_private.f() returns integer language sql security definer";
   const REFUSED = [
     ["alter table dex_trade enable row level security", "row-security"],
@@ -445,7 +445,7 @@ describe("rights, and what keeps the data right", () => {
   });
 
   it.each(REFUSED.map(([sql, rule], index) => [sql, rule, index] as const))(
-    "refuses %s",
+    "rejects %s",
     (_, rule, index) => {
       expect(found[index]!.map((finding) => finding.rule)).toEqual([rule]);
       expect(found[index]![0]!.instead).toMatch(/^[^]{30,}\.$/);
@@ -469,12 +469,12 @@ describe("rights, and what keeps the data right", () => {
   });
 });
 
-describe("what is new to clients", () => {
+describe("an object that is new to clients", () => {
   it("is accepted with its comments and its grant", async () => {
     expect(await rulesOf(TABLE)).toEqual([]);
   });
 
-  it("is refused with each comment and the grant that it lacks", async () => {
+  it("is rejected with the missing comments and the missing grant", async () => {
     const { findings } = await lint(`create table dex_note (id integer primary key, note text);
       comment on column dex_note.id is 'Its number.';
       alter table dex_token add column website text;
@@ -493,22 +493,22 @@ describe("what is new to clients", () => {
     ]);
   });
 
-  it("is refused where it does not name its columns", async () => {
+  it("is rejected if it does not name its columns", async () => {
     const sql = `create view dex_all as select * from dex_trade;
       comment on view dex_all is 'All.';
       grant select on dex_all to dex_reader;`;
     expect(await rulesOf(sql)).toEqual(["star"]);
   });
 
-  it("is none of it in dex_private", async () => {
+  it("needs neither in dex_private", async () => {
     expect(await rulesOf("create table dex_private.note (id integer primary key);")).toEqual([]);
   });
 });
 
-describe("a comment that overrules", () => {
+describe("a comment that allows a rule", () => {
   const index = "create index dex_head_block_idx on dex_head (block);";
 
-  it("lets one statement pass one rule, for a reason", async () => {
+  it("allows one rule for one statement, with a reason", async () => {
     const allow = "-- db:lint allow require-concurrent-index-creation: it has one row.\n";
     expect(await lint(`${allow}${index}`)).toEqual({ findings: [], overruled: 1 });
     expect(await rulesOf(`${allow}${index}\n${index.replace("block_idx", "other_idx")}`)).toEqual([
@@ -524,16 +524,16 @@ describe("a comment that overrules", () => {
     ["-- db:lint allow indexes: it has one row", "there is no rule indexes"],
     ["-- db:lint off", "it names no rule to allow"],
     ["-- squawk-ignore require-concurrent-index-creation", "squawk's own comments have no reason"],
-  ])("is refused as %s", async (comment, what) => {
+  ])("is rejected as %s", async (comment, problem) => {
     const { findings } = await lint(`${comment}\n${index}`);
     expect(findings.map(({ rule }) => rule)).toEqual([
       "require-concurrent-index-creation",
       "overrule",
     ]);
-    expect(findings[1]).toMatchObject({ file: "1.sql", line: 1, what });
+    expect(findings[1]).toMatchObject({ file: "1.sql", line: 1, what: problem });
   });
 
-  it("is refused where there is nothing to overrule", async () => {
+  it("is rejected if the statement does not need it", async () => {
     const { findings } = await lint(`-- db:lint allow cascade: it has no use.\n${TABLE}`);
     expect(findings.map(({ what }) => what)).toEqual([
       "it allows cascade, which the statement below does not need",
@@ -541,14 +541,14 @@ describe("a comment that overrules", () => {
   });
 });
 
-it("takes the files of current/ as one migration, and names the file", async () => {
+it("lints the files of current/ as one migration, and names the file", async () => {
   const [table, ...described] = TABLE.split("\n");
   expect((await lint(table!, described.join("\n"))).findings).toEqual([]);
   const { findings } = await lint(TABLE, "select 1;\nlock table dex_trade;");
   expect(findings).toMatchObject([{ file: "2.sql", line: 2, rule: "lock-table" }]);
 });
 
-it("says where the SQL is none", async () => {
+it("names the line of a syntax error", async () => {
   const { findings } = await lint("select 1;\n\nselec :DATABASE_OWNER;");
   expect(findings).toMatchObject([
     { line: 3, rule: "syntax", what: 'syntax error at or near "selec"' },
@@ -572,7 +572,7 @@ describe("the command", () => {
   const run = (args: string[] = []): Promise<Ended> =>
     runFile("db/commands/lint.ts", {}, args, copy).ended;
 
-  it("lints the current migration and those since the baseline, and tells machines", async () => {
+  it("lints the current migration and those since the baseline, also with --json", async () => {
     const current = "db/migrations/current/1-current.sql";
     expect(await run()).toMatchObject({ code: 0, stderr: "" });
 
@@ -604,7 +604,7 @@ describe("the command", () => {
     expect(later.linted).toEqual([current]);
   });
 
-  it("lints the files that it is given, a committed one on those before it", async () => {
+  it("lints given files, a committed one after the migrations before it", async () => {
     const file = join(copy, "db/migrations/committed/000002-times.sql");
     await writeFile(
       file,
@@ -621,7 +621,7 @@ describe("the command", () => {
     );
   });
 
-  it("exits 2 where it cannot look, and says what it takes", async () => {
+  it("exits 2 and names the accepted arguments if it cannot lint", async () => {
     expect(await run(["--after", "12"])).toEqual({
       code: 2,
       stdout: "",

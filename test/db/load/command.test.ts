@@ -1,4 +1,4 @@
-// `npm run load` as a program: what it prints, and how it exits.
+// The command `npm run load`: its output and exit codes.
 import { execFile, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ async function writeFiles(tradeAmount = "1.5"): Promise<void> {
   }
 }
 
-it("loads a folder and says what came of it", async () => {
+it("loads a folder, and prints a summary", async () => {
   await writeFiles();
 
   expect(await load([folder])).toEqual({
@@ -75,7 +75,7 @@ it("loads a folder and says what came of it", async () => {
   expect(rows).toEqual([{ market: "WETHDAI", price: "200.000000000000000000" }]);
 });
 
-it("says that nothing is new where it loads the same folder again", async () => {
+it("prints that nothing is new if it loads the same folder again", async () => {
   await writeFiles();
   await load([folder]);
 
@@ -90,7 +90,7 @@ it("says that nothing is new where it loads the same folder again", async () => 
   });
 });
 
-it("leaves nothing behind where it is killed while it writes", async () => {
+it("leaves nothing behind if it is killed while it writes", async () => {
   await writeFiles();
   const admin = await connect(database.url);
   const isThere = async (query: string): Promise<boolean> =>
@@ -98,7 +98,7 @@ it("leaves nothing behind where it is killed while it writes", async () => {
   const until = async (condition: () => Promise<boolean>): Promise<void> => {
     while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
   };
-  // What is written last has to wait.
+  // The last write waits for this lock.
   await admin.query("begin");
   await admin.query("lock table dex_private.market_figure in share mode");
   await load([folder], {}, (child) => {
@@ -121,7 +121,7 @@ it("leaves nothing behind where it is killed while it writes", async () => {
   expect(await load([folder])).toMatchObject({ exitCode: 0 });
 });
 
-it("stops at a bad row with one line, and leaves the database as it was", async () => {
+it("stops at a bad row with one line, and leaves the database unchanged", async () => {
   await writeFiles("1e5");
 
   expect(await load([folder])).toEqual({
@@ -146,9 +146,9 @@ it("shows its usage with --help", async () => {
 it.each([
   ["no folder", [], "One folder is loaded at a time, and 0 are given."],
   ["two folders", ["a", "b"], "One folder is loaded at a time, and 2 are given."],
-  ["an option not known", ["--nohead", "a"], "Unknown option '--nohead'"],
+  ["an unknown option", ["--nohead", "a"], "Unknown option '--nohead'"],
   ["--no-head", ["--no-head", "a"], "the head is the last block that is written"],
-])("refuses %s as wrong usage", async (_name, args, message) => {
+])("rejects %s as wrong usage", async (_name, args, message) => {
   expect(await load(args)).toMatchObject({
     exitCode: 2,
     stdout: "",
@@ -156,7 +156,7 @@ it.each([
   });
 });
 
-it("says in one line that a database lacks its tables", async () => {
+it("reports in one line that a database lacks its tables", async () => {
   const bare = await makeDatabase({ migrated: false });
   try {
     await writeFiles();
@@ -173,7 +173,7 @@ it("says in one line that a database lacks its tables", async () => {
   }
 });
 
-it("says in one line that no server answers", async () => {
+it("reports in one line that no server answers", async () => {
   await writeFiles();
 
   // Port 1 is reserved, and nothing listens there.

@@ -1,4 +1,4 @@
-// What a load shows of its progress.
+// The progress line of a load.
 import { loadProgressLine } from "../../../db/load/progress.ts";
 import type { LoadProgress } from "../../../db/load/write.ts";
 import { progressBar, type Terminal } from "../../../db/progress-line.ts";
@@ -42,7 +42,7 @@ it("counts the rows that are read, with their rate, and the seconds of writing, 
   ]);
 });
 
-it("writes nothing where there is no terminal", () => {
+it("writes nothing without a terminal", () => {
   const { written, terminal: file } = terminal(false);
   const line = loadProgressLine(file);
 

@@ -1,4 +1,4 @@
-// What the loader reads from a CSV file, and what it refuses.
+// The loader reads valid CSV files, and rejects others.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ const OFFER: Record<string, string> = { ...TRADE, id: "834", killed: "0" };
 delete OFFER["offer_id"];
 delete OFFER["taker"];
 
-/** A file of one row, with these columns besides or instead. */
+/** A file of one row, with these columns added or replaced. */
 const csvOf = (row: Record<string, string>): string =>
   `${Object.keys(row).join(",")}\n${Object.values(row).join(",")}\n`;
 const readTrade = (columns: Record<string, string>) =>
@@ -53,7 +53,7 @@ const readOffer = (columns: Record<string, string>) =>
   read("offers", csvOf({ ...OFFER, ...columns }));
 
 describe("a file", () => {
-  it("gives each row with its line, whatever its line ends, quotes and empty lines", async () => {
+  it("returns each row with its line number, for all line ends, quotes and empty lines", async () => {
     const content =
       "\ufeffaddress,symbol,decimals,name\r\n" +
       `${WETH},WETH,18,"Wrapped, ""Ether"""\r\n` +
@@ -88,7 +88,7 @@ describe("a file", () => {
     expect(await read("pairs", "base,quote")).toEqual([]);
   });
 
-  it("of many rows keeps the count of lines", async () => {
+  it("of many rows has correct line numbers", async () => {
     const rows = Array.from({ length: 5000 }, (_, at) => `A${at},"B\r\n${at}"\n`);
 
     const found = await read("pairs", `base,quote\n${rows.join("")}`);
@@ -104,26 +104,30 @@ describe("a file", () => {
       "pairs.csv is empty; its first line must name the columns base, quote; optional:",
     ],
     [
-      "without a column that is needed",
+      "without a required column",
       "base,active\n",
       'pairs.csv line 1: column "quote" is missing. Its columns are base, quote; optional: base_gem, quote_gem, active',
     ],
-    ["with a column not known", "base,quote,acitve\n", 'column "acitve" is unknown'],
-    ["with a column named as a thing of JavaScript", "base,quote,constructor\n", "is unknown"],
-    ["with a column twice", "base,quote,base\n", 'column "base" appears twice'],
+    ["with an unknown column", "base,quote,acitve\n", 'column "acitve" is unknown'],
+    [
+      "with a column named as a member of Object.prototype",
+      "base,quote,constructor\n",
+      "is unknown",
+    ],
+    ["with a duplicate column", "base,quote,base\n", 'column "base" appears twice'],
     [
       "with a column that the database derives",
       "base,quote,market\n",
       'column "market" is not accepted, because the database derives it',
     ],
     [
-      "with a row too long",
+      "with too long a row",
       "base,quote\n\nA,B,C\n",
       "pairs.csv line 3: the row has 3 values, but the header names 2 columns",
     ],
-    ["with a row too short", "base,quote\nA\n", "pairs.csv line 2: the row has 1 values"],
+    ["with too short a row", "base,quote\nA\n", "pairs.csv line 2: the row has 1 values"],
     [
-      "with a quote within a value",
+      "with a quote inside a value",
       'base,quote\nA,B\nA,B"C\n',
       "pairs.csv line 3: a quote is inside a value",
     ],
@@ -133,21 +137,21 @@ describe("a file", () => {
       "pairs.csv line 2: a quote is inside a value",
     ],
     [
-      "with a quote left open",
+      "with an unclosed quote",
       'base,quote\nA,B\nA,"B\n',
       "pairs.csv line 3: the row has an unclosed quote",
     ],
     [
-      "with a quote left open before a long rest",
+      "with an unclosed quote before a long rest",
       `base,quote\nA,"B\n${"A,B\n".repeat(50_000)}`,
       "pairs.csv line 2: the row has an unclosed quote, or more than 100000 characters",
     ],
     ["without a symbol", "base,quote\nA,\n", 'pairs.csv line 2, column quote: "" is not accepted'],
-  ])("%s is refused", async (_name, content, message) => {
+  ])("%s is rejected", async (_name, content, message) => {
     await expect(read("pairs", content)).rejects.toThrow(message);
   });
 
-  it("in another encoding is refused", async () => {
+  it("in another encoding is rejected", async () => {
     const latin = Buffer.concat([
       Buffer.from("base,quote\nA"),
       Buffer.from([0xe9]),
@@ -159,20 +163,20 @@ describe("a file", () => {
 });
 
 describe("a folder", () => {
-  it("gives the files that it has", async () => {
+  it("returns its files", async () => {
     await writeFile(join(folder, "trades.csv"), "");
     await writeFile(join(folder, "README.md"), "");
 
     expect(Object.keys(await readFolder(folder))).toEqual(["trades"]);
   });
 
-  it("with none of the four is refused", async () => {
+  it("with none of the four files is rejected", async () => {
     await expect(readFolder(folder)).rejects.toThrow(
       "it has none of tokens.csv, pairs.csv, offers.csv, trades.csv",
     );
   });
 
-  it("that is none, or is not there, is refused", async () => {
+  it("that is a file or does not exist is rejected", async () => {
     await writeFile(join(folder, "file"), "");
 
     await expect(readFolder(join(folder, "file"))).rejects.toThrow("is not a folder");
@@ -194,7 +198,7 @@ describe("a trade", () => {
     ]);
   });
 
-  it("has what is left out, or empty, as none", async () => {
+  it("has a missing or empty value as undefined", async () => {
     const [row] = await readTrade({ id: "", idx: "", pair: "" });
 
     expect(row).not.toHaveProperty("id");
@@ -202,7 +206,7 @@ describe("a trade", () => {
     expect(row).not.toHaveProperty("pair");
   });
 
-  it("gets the checksum of an address in one case", async () => {
+  it("gets the checksum of an address without mixed case", async () => {
     const upper = `0x${WETH.slice(2).toUpperCase()}`;
 
     expect(await readTrade({ lot_gem: upper, bid_gem: DAI })).toMatchObject([
@@ -222,12 +226,12 @@ describe("a trade", () => {
     "2018-06-08T12:01:28.123456+05:30",
     "2018-06-08 12:01:28-0330",
     "2020-02-29T23:59:59Z",
-  ])("takes the time %s", async (time) => {
+  ])("accepts the time %s", async (time) => {
     expect(await readTrade({ time })).toMatchObject([{ time }]);
   });
 
   it.each(["0", "007.50", "1", "0.000000000000000001", `${"9".repeat(78)}.${"9".repeat(18)}`])(
-    "takes the amount %s",
+    "accepts the amount %s",
     async (lot_amt) => {
       expect(await readTrade({ lot_amt })).toMatchObject([{ lot_amt }]);
     },
@@ -266,7 +270,7 @@ describe("a trade", () => {
     ],
   ];
   it.each(bad.flatMap(([column, values]) => values.map((value) => [column, value])))(
-    "is refused with %s %j, which is named with file and line",
+    "is rejected with %s %j, and file and line are named",
     async (column, value) => {
       await expect(readTrade({ [column]: value })).rejects.toThrow(
         `trades.csv line 2, column ${column}: ${JSON.stringify(value)} is not accepted; expected `,
@@ -274,7 +278,7 @@ describe("a trade", () => {
     },
   );
 
-  it("is refused with an address whose checksum is wrong, and the right one is named", async () => {
+  it("is rejected with a wrong address checksum, and the right one is named", async () => {
     const right = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
 
     await expect(readTrade({ lot_gem: right.replace("aaA", "Aaa"), pair: "" })).rejects.toThrow(
@@ -282,7 +286,7 @@ describe("a trade", () => {
     );
   });
 
-  it("is refused with the hash of another pair, and the right one is named", async () => {
+  it("is rejected with the hash of another pair, and the right one is named", async () => {
     await expect(readTrade({ pair: pairHash(DAI, WETH) })).rejects.toThrow(
       `trades.csv line 2, column pair: "${pairHash(DAI, WETH)}" is not accepted; expected ` +
         `the hash of this row's lot_gem and bid_gem, ${pairHash(WETH, DAI)}, or an empty value`,
@@ -290,7 +294,7 @@ describe("a trade", () => {
   });
 
   it.each(["lot_tkn", "bid_tkn", "market", "act", "price"])(
-    "is refused with %s, which the database derives",
+    "is rejected with %s, which the database derives",
     async (column) => {
       await expect(readTrade({ [column]: "x" })).rejects.toThrow("the database derives it");
     },
@@ -304,14 +308,14 @@ describe("an offer", () => {
     ]);
   });
 
-  it("is refused with a cancellation before its making", async () => {
+  it("is rejected with a cancellation before its own block", async () => {
     await expect(readOffer({ killed: "7610972" })).rejects.toThrow(
       'offers.csv line 2, column killed: "7610972" is not accepted; expected 0, or at least ' +
         "7610973, the block of the offer",
     );
   });
 
-  it("is refused with filled that is neither true nor false", async () => {
+  it("is rejected with filled neither true nor false", async () => {
     await expect(readOffer({ filled: "1" })).rejects.toThrow("expected true or false");
   });
 });

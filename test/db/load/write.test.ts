@@ -1,4 +1,4 @@
-// Taking checked rows over into the database.
+// Writing checked rows to the database.
 import { connect, type Client } from "../../../db/connect.ts";
 import { checksumAddress } from "../../../db/load/checksum.ts";
 import {
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A trade so many hours after genesis, in which the maker sells 1 WETH for 100 DAI. */
+/** A trade at this hour after genesis: the maker sells 1 WETH for 100 DAI. */
 function trade(hour: number, columns: Partial<TradeRow> = {}): TradeRow {
   return {
     offer_id: 1,
@@ -58,7 +58,7 @@ function offer(id: number, columns: Partial<OfferRow> = {}): OfferRow {
 
 const load = (source: LoadSource) => loadRows(client, source);
 
-/** Columns of a row so many hours after genesis. */
+/** Block and time at this hour after genesis. */
 const at = (hour: number) => ({ block: blockAt(hour), time: hours(hour) });
 
 async function all(sql: string, values: unknown[] = []): Promise<unknown[]> {
@@ -81,7 +81,7 @@ async function everyRow(): Promise<Record<string, unknown>> {
   return found;
 }
 
-/** Waits until somebody waits for a lock. */
+/** Resolves once a session waits for a lock. */
 async function waits(): Promise<void> {
   for (;;) {
     const { rowCount } = await database.owner.query("select from pg_locks where not granted");
@@ -90,7 +90,7 @@ async function waits(): Promise<void> {
   }
 }
 
-it("loads tokens, pairs, offers and trades, and the head is the last block", async () => {
+it("loads tokens, pairs, offers and trades, and sets the head to the last block", async () => {
   const summary = await load({
     tokens: TOKENS,
     pairs: PAIRS,
@@ -129,7 +129,7 @@ it("changes nothing the second time", async () => {
   });
 });
 
-it("adds the new blocks of a source that has grown, with the cancellations in them", async () => {
+it("adds the new blocks of a longer source, with their cancellations", async () => {
   await load({ tokens: TOKENS, pairs: PAIRS, offers: [offer(1), offer(2)], trades: [trade(1)] });
 
   const { offers, trades, head } = await load({
@@ -153,7 +153,7 @@ it("adds the new blocks of a source that has grown, with the cancellations in th
   ]);
 });
 
-it("takes its turn: two loads of the same rows at once are one", async () => {
+it("writes once if two loads of the same rows run at the same time", async () => {
   const other = await connect(database.url, { role: "dex_writer" });
   const source = (): LoadSource => ({
     tokens: TOKENS,
@@ -169,7 +169,7 @@ it("takes its turn: two loads of the same rows at once are one", async () => {
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
-it("waits for a writer, and then refuses what that one has made older", async () => {
+it("waits for a writer, and then rejects blocks that are no longer after the head", async () => {
   const other = await connect(database.url, { role: "dex_writer" });
   await other.query("begin");
   await other.query("select ingest.write_block($1, $2)", [blockAt(5), hours(5)]);
@@ -186,7 +186,7 @@ it("waits for a writer, and then refuses what that one has made older", async ()
   await other.end();
 });
 
-it("holds up nobody who reads, and is held up by nobody", async () => {
+it("neither blocks readers nor waits for them", async () => {
   await load({ trades: [trade(1)] });
   const reader = await connect(database.url, { role: "dex_reader" });
   await reader.query("begin isolation level repeatable read");
@@ -201,14 +201,14 @@ it("holds up nobody who reads, and is held up by nobody", async () => {
     trades: [trade(1), trade(2)],
   });
 
-  // It still sees what was there when it began.
+  // The reader still sees its own snapshot.
   expect(await count()).toBe("1");
   await reader.query("commit");
   expect(await count()).toBe("2");
   await reader.end();
 });
 
-it("loads nothing of what somebody copied and never had written", async () => {
+it("loads no staged rows that another session left", async () => {
   await client.query("insert into ingest.staged_cancellation (block, offer_id) values (5, 5)");
   await client.query(
     "insert into ingest.staged_block (number, time) values (99999, '2030-01-01T00:00:00Z')",
@@ -219,7 +219,7 @@ it("loads nothing of what somebody copied and never had written", async () => {
   expect(await all("select number from dex_block")).toEqual([[3600]]);
 });
 
-it("leaves nothing behind when a source fails half way", async () => {
+it("leaves nothing behind if a source fails halfway", async () => {
   function* failing(): Generator<TradeRow> {
     yield trade(1);
     throw new Error("the source broke off");
@@ -231,12 +231,12 @@ it("leaves nothing behind when a source fails half way", async () => {
 
   expect(await all("select address from dex_token")).toEqual([]);
   expect(await all("select id from dex_offer")).toEqual([]);
-  // The connection is as good as before.
+  // The connection still works.
   await load({ trades: [trade(1)] });
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
-it("hears of a row that PostgreSQL refuses, and goes on with the next load", async () => {
+it("reports a row that PostgreSQL rejects, and can load again", async () => {
   function* many(): Generator<TradeRow> {
     for (let at = 0; at < 5000; at += 1) yield trade(at, at === 10 ? { lot_amt: "much" } : {});
   }
@@ -247,7 +247,7 @@ it("hears of a row that PostgreSQL refuses, and goes on with the next load", asy
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
-it("takes text with tabs, line ends and backslashes as it is", async () => {
+it("keeps tabs, line ends and backslashes in text", async () => {
   const name = "a\tb\nc\r\\d \\N";
   await load({ tokens: [{ address: WETH, symbol: "\\N", decimals: 18, name }] });
 
@@ -255,7 +255,7 @@ it("takes text with tabs, line ends and backslashes as it is", async () => {
 });
 
 describe("tokens", () => {
-  it("take what a row gives, and keep what it leaves out", async () => {
+  it("take a row's values, and keep the values that it leaves out", async () => {
     await load({ tokens: [{ address: WETH, symbol: "OLD", decimals: 8, name: "A name" }] });
 
     const { tokens } = await load({ tokens: [{ address: WETH, symbol: "NEW", decimals: 8 }] });
@@ -266,7 +266,7 @@ describe("tokens", () => {
     ]);
   });
 
-  it("are refused when the same one is given twice with other values", async () => {
+  it("are rejected if one is given twice with different values", async () => {
     const twice = [
       { line: 2, address: WETH, symbol: "WETH", decimals: 18 },
       { line: 5, address: WETH, symbol: "WETH", decimals: 8 },
@@ -278,7 +278,7 @@ describe("tokens", () => {
     );
   });
 
-  it("are refused when the database has one without its checksum", async () => {
+  it("are rejected if the database has one without its checksum", async () => {
     await registerTokens(database.writer, { address: WETH.toLowerCase(), symbol: "WETH" });
 
     await expect(load({ tokens: TOKENS })).rejects.toThrow(
@@ -292,7 +292,7 @@ describe("pairs", () => {
     await load({ tokens: TOKENS });
   });
 
-  it("switch active, and only when the row says so", async () => {
+  it("change active only if the row has it", async () => {
     await load({ pairs: PAIRS });
     await load({ pairs: [{ base: "WETH", quote: "DAI", active: false }] });
     await load({ pairs: [{ base: "WETH", quote: "DAI" }] });
@@ -301,7 +301,7 @@ describe("pairs", () => {
   });
 
   const another = checksumAddress(anAddress("another DAI"));
-  it("name the row whose symbol names two tokens, and are told apart by addresses", async () => {
+  it("are rejected with a symbol of two tokens, and accepted with addresses", async () => {
     await load({ tokens: [{ address: another, symbol: "DAI", decimals: 18 }] });
 
     await expect(load({ pairs: [{ line: 2, base: "WETH", quote: "dai" }] })).rejects.toThrow(
@@ -312,7 +312,7 @@ describe("pairs", () => {
     expect(await all("select quote, quote_gem from dex_pair")).toEqual([["DAI", another]]);
   });
 
-  it("stay what they are when another token takes a symbol of theirs", async () => {
+  it("keep their tokens if another token gets the same symbol", async () => {
     await load({ pairs: PAIRS });
     await load({ tokens: [{ address: another, symbol: "DAI", decimals: 18 }] });
 
@@ -337,7 +337,7 @@ describe("pairs", () => {
       { base: "WETH", quote: "DAI", base_gem: another },
       `has base_gem ${another} here, but base_gem ${WETH} in the database`,
     ],
-  ])("are refused with %s", async (_name, pair, message) => {
+  ])("are rejected with %s", async (_name, pair, message) => {
     await load({ pairs: PAIRS });
 
     await expect(load({ pairs: [{ line: 3, ...pair }] })).rejects.toThrow(message);
@@ -345,7 +345,7 @@ describe("pairs", () => {
 
   it.each([
     [
-      "active and not",
+      "active and inactive",
       { base: "weth", quote: "dai", active: false },
       "pairs.csv line 4: pair weth/dai has active false here, but active true in pairs.csv line 2",
     ],
@@ -355,11 +355,11 @@ describe("pairs", () => {
       "pairs.csv line 4: pair DAI/WETH conflicts with pair WETH/DAI in pairs.csv line 2",
     ],
     [
-      "of one name",
+      "of the same name",
       { base: "WETHD", quote: "AI" },
       "pairs.csv line 4: pair WETHD/AI conflicts with pair WETH/DAI in pairs.csv line 2",
     ],
-  ])("are refused when two of them are %s, and both are named", async (_name, pair, message) => {
+  ])("are rejected if two of them are %s, and both are named", async (_name, pair, message) => {
     await load({
       tokens: [
         { address: another, symbol: "WETHD", decimals: 18 },
@@ -376,7 +376,7 @@ describe("pairs", () => {
 });
 
 describe("offers", () => {
-  it("take a cancellation, which an older file does not take back", async () => {
+  it("take a cancellation, which an older file does not remove", async () => {
     await load({ offers: [offer(1)], trades: [trade(1)] });
 
     const { offers, head } = await load({ offers: [offer(1, { killed: 7200 })] });
@@ -384,11 +384,11 @@ describe("offers", () => {
 
     expect(offers).toMatchObject({ added: 0, changed: 1 });
     expect(await all("select id, killed from dex_offer")).toEqual([[1, 7200]]);
-    // Nothing tells the time of that block: it has the time of the one before it.
+    // No row has the time of that block: it gets the time of the previous block.
     expect(head).toEqual({ block: 7200, time: new Date(hours(1)) });
   });
 
-  it("give a block that only cancels the time of the block before it", async () => {
+  it("give a block with only cancellations the time of the previous block", async () => {
     await load({
       offers: [offer(1, { killed: 5000 }), offer(2, { killed: 9000 })],
       trades: [trade(1), trade(2)],
@@ -403,7 +403,7 @@ describe("offers", () => {
     ]);
   });
 
-  it("are filled by their trades, or when they are made", async () => {
+  it("are filled by their trades, or from the start", async () => {
     await load({
       offers: [offer(1), offer(2), offer(3, { filled: true })],
       trades: [trade(1, { lot_amt: "10" }), trade(2, { offer_id: 2 })],
@@ -416,7 +416,7 @@ describe("offers", () => {
     ]);
   });
 
-  it("may be said to be filled later by a file whose new trades fill them", async () => {
+  it("may have filled in a later file with the trades that fill them", async () => {
     await load({ offers: [offer(1)], trades: [trade(1, { lot_amt: "4" })] });
 
     const { offers } = await load({
@@ -428,10 +428,10 @@ describe("offers", () => {
     expect(await all("select filled from dex_offer")).toEqual([[true]]);
   });
 
-  it("are refused as filled when something is left of them in the database", async () => {
+  it("are rejected with filled if the database has a rest of the lot", async () => {
     await load({ offers: [offer(1)], trades: [trade(1, { lot_amt: "4" })] });
 
-    // Of the lot of 10, 4 were taken before, and 1.5 are taken now.
+    // Of the lot of 10, 4 were taken before, and 1.5 are taken in this load.
     await expect(
       load({
         offers: [offer(1, { filled: true, line: 2 })],
@@ -442,7 +442,7 @@ describe("offers", () => {
     );
   });
 
-  it("may be given at their making and at their end", async () => {
+  it("may have one row when made and another when ended", async () => {
     const { offers } = await load({
       offers: [offer(1, { killed: 700 }), offer(1), offer(2), offer(2, { filled: true })],
     });
@@ -454,7 +454,7 @@ describe("offers", () => {
     ]);
   });
 
-  it("are refused with other facts than the database has, and both are named", async () => {
+  it("are rejected with other values than in the database, and both are named", async () => {
     await load({ offers: [offer(1)] });
 
     await expect(load({ offers: [offer(1, { line: 4, lot_amt: "11" })] })).rejects.toThrow(
@@ -463,7 +463,7 @@ describe("offers", () => {
     expect(await all("select lot_amt from dex_offer")).toEqual([["10.000000000000000000"]]);
   });
 
-  it("are refused when the same one is given twice with other facts", async () => {
+  it("are rejected if one is given twice with different values", async () => {
     const twice = [offer(1, { line: 2 }), offer(1, { line: 3, bid_amt: "1" })];
 
     await expect(load({ offers: twice })).rejects.toThrow(
@@ -471,7 +471,7 @@ describe("offers", () => {
     );
   });
 
-  it("are refused when they are cancelled in two blocks", async () => {
+  it("are rejected with cancellations in two blocks", async () => {
     const twice = [offer(1, { line: 2, killed: 700 }), offer(1, { line: 3, killed: 701 })];
 
     await expect(load({ offers: twice })).rejects.toThrow(
@@ -483,7 +483,7 @@ describe("offers", () => {
     );
   });
 
-  it("are refused when they are cancelled in a block that the database has without that", async () => {
+  it("are rejected with a cancellation that an existing block does not have", async () => {
     await load({ offers: [offer(1)], trades: [trade(1)] });
 
     await expect(load({ offers: [offer(1, { line: 2, killed: 700 })] })).rejects.toThrow(
@@ -491,7 +491,7 @@ describe("offers", () => {
     );
   });
 
-  it("older than the head are refused", async () => {
+  it("before the head are rejected", async () => {
     await load({ trades: [trade(1)] });
 
     await expect(load({ offers: [offer(7, { line: 2 })] })).rejects.toThrow(
@@ -505,7 +505,7 @@ describe("trades", () => {
   const tx = aHash("one transaction");
   const ids = () => all("select id, block, idx from dex_trade order by id");
 
-  it("get ids in the order of block and idx, whatever the order of the rows", async () => {
+  it("get ids in the order of block and idx, in any order of the rows", async () => {
     await load({
       trades: [trade(2, { idx: 10 }), trade(2, { idx: 9, tx }), trade(1, { idx: 70 })],
     });
@@ -517,7 +517,7 @@ describe("trades", () => {
     ]);
   });
 
-  it("without idx have the ordinal among the rows of their block", async () => {
+  it("without idx get their ordinal in the block", async () => {
     const none = { idx: undefined };
     await load({
       trades: [
@@ -536,7 +536,7 @@ describe("trades", () => {
     ]);
   });
 
-  it("without idx are refused for a block that the database has other trades of", async () => {
+  it("without idx are rejected for a block with other trades in the database", async () => {
     const none = { idx: undefined };
     await load({ trades: [trade(1, none)] });
 
@@ -549,7 +549,7 @@ describe("trades", () => {
     });
   });
 
-  it("are refused when one is there with other values, and both are named", async () => {
+  it("are rejected if the database has one with other values, and both are named", async () => {
     await load({ trades: [trade(1, { tx })] });
 
     await expect(
@@ -561,7 +561,7 @@ describe("trades", () => {
     expect(await ids()).toHaveLength(1);
   });
 
-  it("are one when the same is given twice alike, and refused when not", async () => {
+  it("may be given twice with the same values, but not with different ones", async () => {
     const { trades } = await load({ trades: [trade(1), trade(1, { lot_amt: "1.00" })] });
     expect(trades).toMatchObject({ rows: 2, added: 1, unchanged: 1 });
 
@@ -573,7 +573,7 @@ describe("trades", () => {
     );
   });
 
-  it("older than the head are refused, also with ids", async () => {
+  it("before the head are rejected, also with ids", async () => {
     await load({ trades: [trade(2)] });
 
     await expect(load({ trades: [trade(1, { line: 2, id: 77 })] })).rejects.toThrow(
@@ -582,7 +582,7 @@ describe("trades", () => {
     );
   });
 
-  it("continue the series after ids that were given", async () => {
+  it("continue after the given ids", async () => {
     await load({ trades: [trade(1, { id: 9_000_000_000 })] });
     await load({ trades: [trade(2)] });
 
@@ -592,7 +592,7 @@ describe("trades", () => {
     ]);
   });
 
-  it("are refused with ids that do not grow with block and idx, and both are named", async () => {
+  it("are rejected with ids that do not increase with block and idx, and both are named", async () => {
     await expect(
       load({
         trades: [trade(2, { id: 6, line: 2 }), trade(3, { id: 6, line: 4 })],
@@ -605,7 +605,7 @@ describe("trades", () => {
     ).rejects.toThrow("trades.csv line 2: id 6 here is not greater than 7 in trades.csv line 3");
   });
 
-  it("are refused with an id that was given before, also to a trade that was taken back", async () => {
+  it("are rejected with an id that was used before, also by a removed trade", async () => {
     await load({ trades: [trade(1, { id: 5, tx }), trade(2, { id: 8 })] });
     await client.query("select ingest.take_back(3600)");
 
@@ -618,7 +618,7 @@ describe("trades", () => {
   });
 
   it.each(["id", "idx"] as const)(
-    "are refused when only some of them have an %s",
+    "are rejected if only some of them have an %s",
     async (column) => {
       await expect(
         load({
@@ -633,7 +633,7 @@ describe("trades", () => {
     },
   );
 
-  it("tell how many are read, and then that they are written", async () => {
+  it("report the number of rows read, and then the writing", async () => {
     const heard: LoadProgress[] = [];
 
     await loadRows(
@@ -651,7 +651,7 @@ describe("trades", () => {
 });
 
 describe("a block", () => {
-  it("has one time in the rows of a load, and both places are named", async () => {
+  it("is rejected with two times in one load, and both places are named", async () => {
     await expect(
       load({ offers: [offer(1, { line: 40 })], trades: [trade(1, { block: 0, line: 812 })] }),
     ).rejects.toThrow(
@@ -660,7 +660,7 @@ describe("a block", () => {
     );
   });
 
-  it("has the time that the database gives it", async () => {
+  it("is rejected with another time than in the database", async () => {
     await load({ trades: [trade(1)] });
 
     await expect(
@@ -671,7 +671,7 @@ describe("a block", () => {
     );
   });
 
-  it("has no time before an earlier block's, of the load or of the database", async () => {
+  it("is rejected with a time before that of an earlier block", async () => {
     await expect(
       load({ trades: [trade(3, { line: 2 }), trade(2, { block: blockAt(4), line: 3 })] }),
     ).rejects.toThrow(
@@ -694,7 +694,7 @@ describe("a block", () => {
 describe("the head", () => {
   const head = () => all("select block, time from dex_head");
 
-  it("stays where it is where a load has no new block", async () => {
+  it("stays unchanged if a load has no new block", async () => {
     await load({ trades: [trade(1), trade(5)] });
 
     expect((await load({ tokens: TOKENS, trades: [trade(1)] })).head).toBeUndefined();
