@@ -25,6 +25,7 @@ import {
 } from "./graphql/limits/operations-in-flight.ts";
 import { countRefusals, shedLoad } from "./graphql/limits/shed-load.ts";
 import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
+import { indexRouter } from "./http/index-page.ts";
 import { healthRouter } from "./http/health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
 import { asCurrentRequest, currentRequest } from "./http/observe/current-request.ts";
@@ -153,6 +154,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
+  app.use(indexRouter());
   app.use(referenceRouter());
 
   app.use("/graphql", queryFromAnyOrigin);

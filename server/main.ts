@@ -123,6 +123,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     ),
   );
   const url = await listen(app.server, config.host, config.port);
+  log.info(`Index     ${url}/`);
   log.info(`REST      ${url}/v1/markets/`);
   log.info(`REST docs ${url}/docs`);
   log.info(`GraphQL   ${url}/graphql`);

@@ -37,7 +37,7 @@ const UNDOCUMENTED = new Set([
 const OF_A_PREFLIGHT = /^(vary|access-control-(allow-methods|allow-headers|max-age))$/;
 
 /** Paths outside REST, which the document leaves out. */
-const NOT_REST = /^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs)(?![^/?])/;
+const NOT_REST = /^\/$|^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs)(?![^/?])/;
 
 class Documented {
   readonly #document = openapiDocument({}) as Document;

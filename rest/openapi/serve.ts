@@ -25,12 +25,26 @@ const PAGE = `<!doctype html>
     <div id="reference"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script>
+      // The page fills a parameter in with its example, and no exchange but that of the examples has
+      // trades there. A parameter without a default is left out unless the reader gives it.
+      function withoutExamples() {
+        const updateJsonSpec = (update) => (spec) => {
+          for (const { get } of Object.values(spec.paths ?? {})) {
+            for (const parameter of get.parameters ?? []) {
+              if (!parameter.required && !("default" in parameter.schema)) delete parameter.example;
+            }
+          }
+          return update(spec);
+        };
+        return { statePlugins: { spec: { wrapActions: { updateJsonSpec } } } };
+      }
       SwaggerUIBundle({
         url: "/openapi.json",
         dom_id: "#reference",
         deepLinking: true,
         displayRequestDuration: true,
         validatorUrl: null,
+        plugins: [withoutExamples],
       });
     </script>
   </body>

@@ -1,9 +1,12 @@
-// The queries that GraphiQL opens with, one for each main use of the service.
-export const EXAMPLE_QUERIES = /* GraphQL */ `
-  # Run one of these by the button, or with Ctrl-Enter where the cursor is in it.
-  # The documentation (the book on the left) says what each field is, its unit, and when it is null.
+// The queries that GraphiQL opens with, one for each main use of the service. Not tagged as GraphQL: Prettier
+// would join lines beyond the width of the editor.
+export const EXAMPLE_QUERIES = `
+  # Run one of these by the button, or press
+  # Ctrl-Enter with the cursor in it. The book on
+  # the left documents each field.
 
-  # Prices, volume and the best offers of every market, as of the head.
+  # Prices, volume and the best offers of every
+  # market, as of the head.
   query Markets {
     dexHead {
       block
@@ -22,9 +25,13 @@ export const EXAMPLE_QUERIES = /* GraphQL */ `
     }
   }
 
-  # The newest trades of one market, and how many it has.
+  # The newest trades of one market, and their count.
   query NewestTrades {
-    allDexTrades(first: 10, orderBy: BLOCK_DESC, condition: { market: "WETHDAI" }) {
+    allDexTrades(
+      first: 10
+      orderBy: BLOCK_DESC
+      condition: { market: "WETHDAI" }
+    ) {
       totalCount
       nodes {
         time
@@ -39,9 +46,14 @@ export const EXAMPLE_QUERIES = /* GraphQL */ `
     }
   }
 
-  # All trades by pages: give endCursor as $after for the page that follows.
+  # All trades, page by page: give endCursor as
+  # $after to get the next page.
   query TradesByPages($after: Cursor) {
-    allDexTrades(first: 100, after: $after, orderBy: [TIME_DESC, IDX_DESC]) {
+    allDexTrades(
+      first: 100
+      after: $after
+      orderBy: [TIME_DESC, IDX_DESC]
+    ) {
       nodes {
         id
         market
@@ -55,15 +67,15 @@ export const EXAMPLE_QUERIES = /* GraphQL */ `
     }
   }
 
-  # Trades that a filter finds, each with the offer that it matched.
+  # Trades by a filter, each with its offer.
   query LargeTrades {
     allDexTrades(
       first: 10
       orderBy: TIME_DESC
       filter: {
         lotTkn: { equalToInsensitive: "weth" }
-        lotAmt: { greaterThanOrEqualTo: "0.5" }
-        time: { greaterThanOrEqualTo: "2020-01-01T00:00:00Z" }
+        lotAmt: { greaterThan: "0.5" }
+        time: { greaterThan: "2020-01-01T00:00:00Z" }
       }
     ) {
       nodes {
@@ -79,7 +91,8 @@ export const EXAMPLE_QUERIES = /* GraphQL */ `
     }
   }
 
-  # One pair, with its tokens and its volume weighted prices.
+  # One pair, with its tokens and volume weighted
+  # prices.
   query OnePair {
     dexPair(base: "WETH", quote: "DAI") {
       basePrecision

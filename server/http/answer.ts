@@ -62,6 +62,8 @@ export interface Content {
   plain: string | Buffer;
   /** Instead of `STANDING_HEADERS`. */
   standing?: readonly string[];
+  /** Which headers of the request choose the answer; Accept-Encoding unless given. */
+  vary?: string;
 }
 
 /**
@@ -69,7 +71,7 @@ export interface Content {
  * from the plain bytes.
  */
 export async function etagAnswer(
-  { type, cacheControl, plain, standing = STANDING_HEADERS }: Content,
+  { type, cacheControl, plain, standing = STANDING_HEADERS, vary = "Accept-Encoding" }: Content,
   wanted: Encoding,
 ): Promise<Answer> {
   const bytes = typeof plain === "string" ? Buffer.from(plain) : plain;
@@ -79,7 +81,7 @@ export async function etagAnswer(
   const etag = encoding === "identity" ? `"${tag}"` : `"${tag}-${encoding}"`;
   const headers = [
     ...standing,
-    ...["Vary", "Accept-Encoding", "Cache-Control", cacheControl, "ETag", etag],
+    ...["Vary", vary, "Cache-Control", cacheControl, "ETag", etag],
     ...["Content-Type", type],
     ...(encoding === "identity" ? [] : ["Content-Encoding", encoding]),
     ...["Content-Length", body.length],

@@ -85,7 +85,12 @@ async function stopPooler(): Promise<void> {
 }
 
 function start(url: URL, env: Record<string, string>): Service {
-  const service = startService({ DATABASE_URL: url.href, CACHE: "off", ...env });
+  const service = startService({
+    DATABASE_URL: url.href,
+    CACHE: "off",
+    MAX_CONCURRENT: "0",
+    ...env,
+  });
   running.push(service);
   return service;
 }

@@ -128,7 +128,6 @@ describe.each(PATHS)("%s", (path) => {
 
 describe("an unknown path", () => {
   it.each([
-    "/",
     "/v1",
     "/v1/",
     "/v2",

@@ -30,12 +30,12 @@ describeInChromium("/docs in Chromium", () => {
     await page.click("#operations-v2-v2Trades .opblock-summary-control");
     await page.click("#operations-v2-v2Trades .try-out__btn");
     await page.click("#operations-v2-v2Trades .execute");
-    // The example of `limit` and of `fromId` stand in the form: 40, and the next older.
+    // The example of `limit` stands in the form, and none of `fromId`: the newest trades.
     const answer = page.locator(
       "#operations-v2-v2Trades .live-responses-table .response-col_description",
     );
     await answer.locator(":text('2026-01-01T19:00:00.000Z')").first().waitFor();
-    expect(asked.at(-1)).toBe(`${app.url}/v2/trades/weth/dai?limit=2&fromId=40`);
+    expect(asked.at(-1)).toBe(`${app.url}/v2/trades/weth/dai?limit=2`);
 
     expect(complaints).toEqual([]);
     expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));

@@ -69,6 +69,25 @@ describe("GraphiQL's page", () => {
       if (shot !== undefined) await page.screenshot({ path: shot });
     });
 
+    it("shows the example queries whole on a screen of 1280 pixels", async () => {
+      const { page } = await browser.open(`${app.url}/graphiql`);
+      await page.setViewportSize({ width: 1280, height: 2400 });
+      await page.waitForSelector(".graphiql-query-editor :text('Prices, volume')");
+
+      // The right edges of the widest line and of the editor. Only lines on the screen are in the page.
+      const rights = (selector: string): Promise<number[]> =>
+        page
+          .locator(`.graphiql-query-editor ${selector}`)
+          .all()
+          .then((found) => Promise.all(found.map((one) => one.boundingBox())))
+          .then((boxes) => boxes.map((box) => (box === null ? 0 : box.x + box.width)));
+      const widest = Math.max(...(await rights(".view-line > span")));
+      const [shown = 0] = await rights(".monaco-scrollable-element.editor-scrollable");
+      expect(widest).toBeLessThanOrEqual(shown);
+      const shot = process.env["SCREENSHOT"];
+      if (shot !== undefined) await page.screenshot({ path: shot });
+    });
+
     it("opens with example queries, of which one is chosen and run", async () => {
       const { page, complaints } = await browser.open(`${app.url}/graphiql`);
 
