@@ -63,6 +63,8 @@ export interface AppOptions {
   warn?: (line: string) => void;
   /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
   maxHeadAge?: number;
+  /** How long /ready waits for the database, in milliseconds; without it, 2000. */
+  readyWithinMs?: number;
   /** Counts what it does, for Prometheus; without it, nothing is counted. */
   metrics?: MetricsOptions | undefined;
   /** Answers repeated requests from memory; without it, each asks the database. */
@@ -152,7 +154,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use(readFromAnyOrigin);
   app.use(refuseBrokenPath);
 
-  app.use(healthRouter(new Readiness({ db: pool, gate, maxHeadAge, log })));
+  app.use(
+    healthRouter(
+      new Readiness({ db: pool, gate, maxHeadAge, withinMs: options.readyWithinMs, log }),
+    ),
+  );
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
   app.use(indexRouter());
   app.use(referenceRouter());

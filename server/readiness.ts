@@ -14,11 +14,13 @@ export interface ReadinessOptions {
   gate: DatabaseGate;
   /** How old the head may be, in seconds; 0 for any age, and for no head. */
   maxHeadAge: number;
+  /** How long a probe waits for the database, in milliseconds; default 2000. */
+  withinMs?: number | undefined;
   log: (error: unknown) => void;
 }
 
-/** Whoever asks is told within so many milliseconds, whatever the database does. */
-const PATIENCE_MS = 2000;
+/** Default of `withinMs`, in milliseconds. */
+const READY_WITHIN_MS = 2000;
 
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -33,8 +35,9 @@ export class Readiness {
     // Asked however often, it asks the database one thing at a time.
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     const given = new AbortController();
-    const silence = sleep(PATIENCE_MS, undefined, { signal: given.signal }).then(() => [
-      `The database has not answered within ${PATIENCE_MS / 1000} seconds`,
+    const { withinMs = READY_WITHIN_MS } = this.#options;
+    const silence = sleep(withinMs, undefined, { signal: given.signal }).then(() => [
+      `The database has not answered within ${withinMs / 1000} seconds`,
     ]);
     // It ends by being given up.
     silence.catch(() => undefined);

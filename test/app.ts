@@ -47,6 +47,8 @@ export async function makeTestApp(
     },
     onOver: (observation) => over.push(observation),
     cache: cache === "off" ? undefined : cache,
+    // A slow machine is not a database that does not answer.
+    readyWithinMs: 60_000,
     ...options,
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -183,7 +183,7 @@ describe("/ready with MAX_HEAD_AGE", () => {
   it("tells within seconds that the database hangs, and asks it once for all who ask", async () => {
     const hung = aPool(database.url, { role: "dex_reader", poolSize: 5 });
     const asked = recordStatements(hung);
-    const waiting = await anApp(hung, { cache: "off" });
+    const waiting = await anApp(hung, { cache: "off", readyWithinMs: 2000 });
     const locking = await connect(database.url);
     opened.push(() => locking.end());
     await locking.query("begin");
