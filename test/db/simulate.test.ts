@@ -731,7 +731,8 @@ describe("the command", () => {
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toBe(
-      `${(await trades()) - before} trades in ${blocksOf(ended)} blocks.\n`,
+      "Trading at 50 trades a second; Ctrl-C ends it.\n" +
+        `${(await trades()) - before} trades in ${blocksOf(ended)} blocks.\n`,
     );
   });
 
