@@ -76,14 +76,14 @@ export function versionRouter(
   const router = Router({ caseSensitive: true });
   for (const declared of endpoints) {
     readOnlyRoute(router, declared.path, async (req, res) => {
-      const answer = await share(req, async () => {
+      const make = async (): Promise<Answer> => {
         const { rows, time } = await seen(head, req, ask(declared, db, head, req));
         const plain = JSON.stringify(envelope.success(declared.shape(rows), time));
         const type = "application/json; charset=utf-8";
         const content = { type, cacheControl: CACHE_CONTROL, plain };
         return etagAnswer(content, encodingFor(req, "gzip"));
-      });
-      if (answer !== undefined) sendAnswer(req, res, answer);
+      };
+      sendAnswer(req, res, (await share(req, make)) ?? (await make()));
     });
   }
   return router;

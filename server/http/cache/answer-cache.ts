@@ -154,16 +154,22 @@ export class AnswerCache {
     if (key === undefined) return make();
     const observation = observationOf(req);
     if (observation !== undefined) observation.cache = "miss";
-    const answer = await this.#kept.fetch(key, {
-      context: async () => {
-        const made = await make();
-        return made && { ...made, madeFor: observation };
-      },
+    const context: Make = async () => {
+      const made = await make();
+      return made && { ...made, madeFor: observation };
+    };
+    const answer = await this.#kept.fetch(key, { context }).catch((error: unknown) => {
+      if (isCleared(error)) return undefined;
+      throw error;
     });
     if (answer !== undefined && answer.madeFor !== observation) noteAnswer(req, "shared", answer);
     return answer;
   }
 }
+
+/** lru-cache rejects so a fetch without an answer, if the cache is cleared meanwhile. */
+const isCleared = (error: unknown): boolean =>
+  error instanceof Error && error.message === "deleted";
 
 // Two bytes a character at most.
 const sizeOf = ({ headers, body }: Answer, key: string): number =>

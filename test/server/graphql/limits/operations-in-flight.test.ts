@@ -285,7 +285,7 @@ describe("the service", () => {
 
   it("sheds load before it reads the body, and answers REST meanwhile", async () => {
     await start({ inFlight: { perClient: 0, waiting: 1, waitMs: 60_000 } });
-    await whileLocked(async () => {
+    const inFlight = await whileLocked(async () => {
       // 4 run, twice as many as there are connections; 1 waits.
       const taken = Array.from({ length: 5 }, (_, n) => ask(app, query(n)));
       for (;;) {
@@ -301,8 +301,9 @@ describe("the service", () => {
       }
       const rest = await app.request.get("/v2/candles/weth/dai");
       expect(rest.status).toBe(400);
-      void Promise.all(taken);
+      return taken;
     });
+    await Promise.all(inFlight);
     expect((await ask(app, query(9))).errors).toBeUndefined();
     expect(app.logged).toEqual([]);
     expect(app.over.filter(({ status }) => status === 503)).toEqual([]);

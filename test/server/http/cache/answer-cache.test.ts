@@ -1,8 +1,9 @@
 // Answers from memory: the same to the byte, asked for once, never older than they may be.
-import { createConnection } from "node:net";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { createConnection, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { connect, makePool, type Database, type Pool } from "../../../../db/connect.ts";
-import type { CacheOptions } from "../../../../server/http/cache/answer-cache.ts";
+import { AnswerCache, type CacheOptions } from "../../../../server/http/cache/answer-cache.ts";
 import { makeTestApp, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import { exchange, graphql, type Asked, type Received } from "../../../exchange-http.ts";
@@ -556,4 +557,27 @@ describe("an answer is never older than it may be", () => {
     ]);
     expect(shown.size).toBeGreaterThan(10);
   });
+});
+
+it("a clear leaves a request without an answer to share alone", async () => {
+  const cache = new AnswerCache({
+    bytes: 1_000_000,
+    bodyBytes: 1000,
+    checkMs: 60_000,
+    versionFrom: database.reader,
+    log: () => undefined,
+  });
+  const handedOn = (): Promise<IncomingMessage> =>
+    new Promise((resolve) => {
+      const req = new IncomingMessage(new Socket());
+      Object.assign(req, { method: "GET", url: "/v2/pairs" });
+      cache.answering(resolve)(req, new ServerResponse(req));
+    });
+  const [first, second] = [await handedOn(), await handedOn()];
+  const made = Promise.withResolvers<undefined>();
+  const own = cache.share(first, () => made.promise);
+  const joined = cache.share(second, () => Promise.reject(new Error("not asked")));
+  cache.clear();
+  made.resolve(undefined);
+  expect(await Promise.all([own, joined])).toEqual([undefined, undefined]);
 });
