@@ -1,0 +1,102 @@
+// The forms of a node's answers that the indexer reads. What has another form counts as no answer.
+import { z } from "zod";
+import type { ChainLog } from "./facts.ts";
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,16}$/)
+  .transform(Number);
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.toLowerCase());
+
+const header = z.object({
+  number: quantity,
+  hash,
+  parentHash: hash,
+  timestamp: quantity,
+  logsBloom: z.string().regex(/^0x[0-9a-fA-F]{512}$/),
+});
+
+/** What is read of a block. */
+export interface Header {
+  number: number;
+  hash: string;
+  parent: string;
+  /** Seconds since 1970. */
+  time: number;
+  logsBloom: string;
+}
+
+/** A header; undefined where the node does not have the block. */
+export function readHeader(result: unknown): Header | undefined {
+  if (result === null || result === undefined) return undefined;
+  const { parentHash, timestamp, ...rest } = form(header, result);
+  return { ...rest, parent: parentHash, time: timestamp };
+}
+
+export const readQuantity = (result: unknown): number => form(quantity, result);
+
+const address = /^0x[0-9a-fA-F]{40}$/;
+const data = /^0x([0-9a-fA-F]{2})*$/;
+
+/** Logs in the order of the chain. By hand: zod takes longer for a log than all the rest of it. */
+export function readLogs(result: unknown): ChainLog[] {
+  if (!Array.isArray(result)) throw new Error("the answer is no list of logs");
+  return result.map(readLog).sort((one, other) => one.block - other.block || one.idx - other.idx);
+}
+
+function readLog(given: unknown): ChainLog {
+  const log = given as Record<string, unknown>;
+  if (log["removed"] === true) throw new Error("a log is marked as removed");
+  const topics = log["topics"];
+  const bytes = log["data"];
+  const contract = log["address"];
+  if (
+    !Array.isArray(topics) ||
+    !topics.every((topic) => typeof topic === "string" && topic.length === 66) ||
+    typeof bytes !== "string" ||
+    !data.test(bytes) ||
+    typeof contract !== "string" ||
+    !address.test(contract)
+  ) {
+    throw new Error("a log lacks its address, topics or data");
+  }
+  const time = log["blockTimestamp"];
+  return {
+    address: contract.toLowerCase(),
+    topics: topics as ChainLog["topics"],
+    data: bytes as ChainLog["data"],
+    block: readNumber(log["blockNumber"]),
+    hash: readHash(log["blockHash"]),
+    time: time === undefined || time === null ? undefined : readNumber(time),
+    tx: readHash(log["transactionHash"]),
+    idx: readNumber(log["logIndex"]),
+  };
+}
+
+const HASH = /^0x[0-9a-f]{64}$/;
+
+function readHash(given: unknown): string {
+  if (typeof given === "string") {
+    const hash = given.toLowerCase();
+    if (HASH.test(hash)) return hash;
+  }
+  throw new Error(`${JSON.stringify(given)} is no hash`);
+}
+
+function readNumber(given: unknown): number {
+  const number = typeof given === "string" && given.startsWith("0x") ? Number(given) : Number.NaN;
+  if (Number.isSafeInteger(number)) return number;
+  throw new Error(`${JSON.stringify(given)} is no number in hex`);
+}
+
+function form<T>(schema: z.ZodType<T>, result: unknown): T {
+  const { data: read, error } = schema.safeParse(result);
+  if (error === undefined) return read;
+  const [issue] = error.issues;
+  throw new Error(
+    `the answer has not the form of one: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`,
+  );
+}

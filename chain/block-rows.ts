@@ -1,0 +1,57 @@
+// Turns facts into the rows that the database takes: amounts in whole tokens, exactly.
+import type { OfferRow, TradeRow } from "../db/load/rows.ts";
+import type { Fact } from "./facts.ts";
+
+export interface BlockRows {
+  offers: OfferRow[];
+  trades: (TradeRow & { idx: number })[];
+  cancellations: { block: number; time: string; offerId: number }[];
+  /** How many facts are left out, since a token's amounts are not exact. */
+  leftOut: number;
+}
+
+/** `decimalsOf` gives a token's decimals, or undefined where its rows are left out. */
+export function rowsOf(
+  facts: readonly Fact[],
+  decimalsOf: (token: string) => number | undefined,
+): BlockRows {
+  const rows: BlockRows = { offers: [], trades: [], cancellations: [], leftOut: 0 };
+  for (const fact of facts) {
+    if (fact.kind === "market") continue;
+    const lotDecimals = decimalsOf(fact.lotGem);
+    const bidDecimals = decimalsOf(fact.bidGem);
+    if (lotDecimals === undefined || bidDecimals === undefined) {
+      rows.leftOut += 1;
+      continue;
+    }
+    const { block, tx } = fact;
+    const time = isoTime(fact.time);
+    if (fact.kind === "cancellation") {
+      rows.cancellations.push({ block, time, offerId: fact.offerId });
+      continue;
+    }
+    const row = {
+      maker: fact.maker,
+      lot_gem: fact.lotGem,
+      lot_amt: decimal(fact.lotAmt, lotDecimals),
+      bid_gem: fact.bidGem,
+      bid_amt: decimal(fact.bidAmt, bidDecimals),
+      block,
+      time,
+      tx,
+    };
+    if (fact.kind === "offer") rows.offers.push({ id: fact.id, ...row });
+    else rows.trades.push({ offer_id: fact.offerId, taker: fact.taker, idx: fact.idx, ...row });
+  }
+  return rows;
+}
+
+/** An amount of the smallest unit as a decimal number of whole tokens: 1500000 with 6 decimals is 1.5. */
+export function decimal(amount: bigint, decimals: number): string {
+  const digits = String(amount).padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}
+
+export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();

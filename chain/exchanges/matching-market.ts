@@ -1,0 +1,184 @@
+// Reads the events of MatchingMarket (OasisDEX): logs in, facts out.
+import { decodeEventLog, keccak256, concatHex, parseAbi, toEventSelector, type Hex } from "viem";
+import { Halt } from "../halt.ts";
+import { IncompleteLogs, type ChainLog, type Decoder, type Fact, type Place } from "../facts.ts";
+
+const OFFER_EVENT =
+  "bytes32 indexed id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, uint128 pay_amt, uint128 buy_amt, uint64 timestamp";
+
+const EVENTS = [
+  `event LogMake(${OFFER_EVENT})`,
+  `event LogKill(${OFFER_EVENT})`,
+  "event LogTake(bytes32 id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, address indexed taker, uint128 take_amt, uint128 give_amt, uint64 timestamp)",
+  "event LogTrade(uint256 pay_amt, address indexed pay_gem, uint256 buy_amt, address indexed buy_gem)",
+  "event LogItemUpdate(uint256 id)",
+  "event AddTokenPairWhitelist(address baseToken, address quoteToken)",
+  "event RemTokenPairWhitelist(address baseToken, address quoteToken)",
+] as const;
+
+const abi = parseAbi(EVENTS);
+const topics = EVENTS.map((event) => toEventSelector(event));
+
+/** The largest id of an offer that the schema has room for. */
+const MOST = 2n ** 31n - 1n;
+
+export const matchingMarket: Decoder = {
+  topics,
+  marketTopics: topics.slice(-2),
+
+  decode(logs) {
+    const facts: Fact[] = [];
+    const balances = new Balances();
+    let made: { id: number; block: number } | undefined;
+    for (const log of logs) {
+      const { eventName, args } = readEvent(log);
+      switch (eventName) {
+        case "LogMake": {
+          const id = offerId(args.id, log);
+          // The contract counts its offers.
+          if (made !== undefined && id !== made.id + 1) {
+            throw new IncompleteLogs(
+              `offer ${id} of block ${log.block} follows offer ${made.id} of block ${made.block}: the log of an offer between them is missing`,
+            );
+          }
+          made = { id, block: log.block };
+          balances.add(log, `update of ${id}`, -1);
+          facts.push({
+            ...placeOf(log),
+            time: timeOf(log, args.timestamp),
+            kind: "offer",
+            id,
+            maker: args.maker,
+            lotGem: args.pay_gem,
+            lotAmt: args.pay_amt,
+            bidGem: args.buy_gem,
+            bidAmt: args.buy_amt,
+          });
+          checkPair(log, args);
+          break;
+        }
+        case "LogTake": {
+          const id = offerId(args.id, log);
+          balances.add(log, `update of ${id}`, -1);
+          balances.add(log, tradeKey(args.take_amt, args.pay_gem, args.give_amt, args.buy_gem), 1);
+          facts.push({
+            ...placeOf(log),
+            time: timeOf(log, args.timestamp),
+            kind: "trade",
+            offerId: id,
+            maker: args.maker,
+            taker: args.taker,
+            lotGem: args.pay_gem,
+            lotAmt: args.take_amt,
+            bidGem: args.buy_gem,
+            bidAmt: args.give_amt,
+          });
+          checkPair(log, args);
+          break;
+        }
+        case "LogKill": {
+          const id = offerId(args.id, log);
+          balances.add(log, `update of ${id}`, -1);
+          facts.push({
+            ...placeOf(log),
+            time: timeOf(log, args.timestamp),
+            kind: "cancellation",
+            offerId: id,
+            lotGem: args.pay_gem,
+            bidGem: args.buy_gem,
+          });
+          checkPair(log, args);
+          break;
+        }
+        case "LogTrade":
+          balances.add(log, tradeKey(args.pay_amt, args.pay_gem, args.buy_amt, args.buy_gem), -1);
+          break;
+        case "LogItemUpdate":
+          balances.add(log, `update of ${args.id}`, 1);
+          break;
+        case "AddTokenPairWhitelist":
+        case "RemTokenPairWhitelist":
+          facts.push({
+            ...placeOf(log),
+            kind: "market",
+            base: args.baseToken,
+            quote: args.quoteToken,
+            active: eventName === "AddTokenPairWhitelist",
+          });
+      }
+    }
+    balances.check();
+    return facts;
+  },
+};
+
+function readEvent(log: ChainLog) {
+  try {
+    return decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data });
+  } catch (error) {
+    throw new Halt(
+      `The log ${log.idx} of block ${log.block} is no event of MatchingMarket: ${(error as Error).message.split("\n")[0]}`,
+    );
+  }
+}
+
+const placeOf = ({ block, hash, tx, idx }: ChainLog): Place => ({ block, hash, tx, idx });
+
+/** The contract's events carry the time of their block, except LogBump, which is not read. */
+function timeOf(log: ChainLog, timestamp: bigint): number {
+  const time = Number(timestamp);
+  if (log.time === undefined || log.time === time) return time;
+  throw new Halt(
+    `The log ${log.idx} of block ${log.block} has the timestamp ${time}, its block ${log.time}: the exchange is not a MatchingMarket`,
+  );
+}
+
+function offerId(id: bigint | Hex, log: ChainLog): number {
+  const given = BigInt(id);
+  if (given <= MOST) return Number(given);
+  throw new Halt(
+    `The log ${log.idx} of block ${log.block} is of offer ${given}: the schema takes ids up to ${MOST}`,
+  );
+}
+
+const hashes = new Map<string, string>();
+
+/** Refuses an event whose pair is not the hash of its two tokens. */
+function checkPair(log: ChainLog, { pair, pay_gem, buy_gem }: Record<string, unknown>): void {
+  const [lot, bid] = [pay_gem as Hex, buy_gem as Hex];
+  const key = lot + bid;
+  const hash = hashes.get(key) ?? keccak256(concatHex([lot, bid]));
+  if (hashes.size > 10_000) hashes.clear();
+  hashes.set(key, hash);
+  if (pair !== hash) {
+    throw new Halt(
+      `The log ${log.idx} of block ${log.block} has the pair ${String(pair)}, which is not the hash of ${lot} and ${bid}: the exchange is not a MatchingMarket`,
+    );
+  }
+}
+
+const tradeKey = (lotAmt: bigint, lotGem: string, bidAmt: bigint, bidGem: string): string =>
+  `trade of ${lotAmt} ${lotGem} for ${bidAmt} ${bidGem}`;
+
+/**
+ * In a transaction every LogTake has its LogTrade of equal amounts, and every make, take and kill its
+ * LogItemUpdate. So a node's answer that lacks one log of a transaction is noticed.
+ */
+class Balances {
+  readonly #open = new Map<string, { count: number; log: ChainLog; what: string }>();
+
+  add(log: ChainLog, what: string, by: 1 | -1): void {
+    const key = `${log.tx} ${what}`;
+    const count = (this.#open.get(key)?.count ?? 0) + by;
+    if (count === 0) this.#open.delete(key);
+    else this.#open.set(key, { count, log, what });
+  }
+
+  check(): void {
+    const [first] = this.#open.values();
+    if (first === undefined) return;
+    throw new IncompleteLogs(
+      `block ${first.log.block}, transaction ${first.log.tx}: a log of the ${first.what} is missing`,
+    );
+  }
+}

@@ -1,0 +1,384 @@
+// Follows a chain: fills the database with the blocks that are final, then writes each new block, and goes back
+// with the chain where it reorganises.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Header } from "./answers.ts";
+import type { Decoder, Fact, MarketFact } from "./facts.ts";
+import type { GivenMarket } from "./given-markets.ts";
+import { EXIT, Halt } from "./halt.ts";
+import { readRanges } from "./ranges.ts";
+import { marketsOf, Recording, type Recorded } from "./recording.ts";
+import { Registry } from "./registry.ts";
+import { Requests, Unavailable, type Outcome } from "./requests.ts";
+import { withSenders } from "./senders.ts";
+import { ChainSource, RangeRefused, type Block } from "./source.ts";
+
+export interface IndexerOptions {
+  /** The database, by a login that may become dex_writer. */
+  databaseUrl: string;
+  /** URLs of the chain's nodes, tried in turn. */
+  rpcUrls: readonly string[];
+  /** Address of the exchange's contract. */
+  exchange: string;
+  decoder: Decoder;
+  /** The first block of an empty database. */
+  fromBlock: number;
+  /** Blocks that the chain may take back; without it, those that it does not call finalized. */
+  finality?: number | undefined;
+  /** Whose trade it is: the event's taker, or the sender of its transaction. */
+  taker?: "event" | "sender" | undefined;
+  /** Markets to register at the start, beside those that the exchange lists. */
+  markets?: readonly GivenMarket[] | undefined;
+  /** The most requests a second to the nodes. */
+  requestsPerSecond?: number | undefined;
+  /** How long one request may take, in milliseconds. */
+  requestTimeoutMs?: number | undefined;
+  /** Waits of retries, in milliseconds, for tests. */
+  backoffMs?: number | undefined;
+  signal: AbortSignal;
+  onEvent?: ((event: IndexerEvent) => void) | undefined;
+}
+
+export type IndexerEvent =
+  /** Another indexer of this exchange runs. */
+  | { event: "waiting" }
+  /** Blocks are written up to `indexed`. */
+  | {
+      event: "written";
+      indexed: number;
+      time: number;
+      known: number;
+      knownTime: number;
+      rows: number;
+      leftOut: number;
+      isBackfill: boolean;
+    }
+  | { event: "reorganisation"; ancestor: number; depth: number }
+  | { event: "known"; known: number; knownTime: number }
+  | { event: "leftOut"; reason: string }
+  /** The node or the database fails; it is tried again. */
+  | { event: "failure"; reason: string }
+  | { event: "recovered" }
+  | { event: "request"; method: string; outcome: Outcome };
+
+const REQUESTS_PER_SECOND = 50;
+/** The finality of a chain that names no finalized block. */
+const USUAL_FINALITY = 64;
+/** Up to so many final blocks are read one by one, as at the head. */
+const FEW = 32;
+/**
+ * A market is registered once its block is final, since a registration cannot be taken back; at the latest when it is
+ * so many blocks old. A start reads so many again.
+ */
+const MARKET_DEPTH = 8192;
+const SHORTEST_POLL_MS = 50;
+const LONGEST_POLL_MS = 1000;
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 10_000;
+
+/** Runs until the signal; then it resolves. Throws a `Halt` where it cannot be sure of what is right. */
+export async function runIndexer(options: IndexerOptions): Promise<void> {
+  const { signal, onEvent = () => undefined, backoffMs = FIRST_RETRY_MS } = options;
+  let retryMs = backoffMs;
+  let failed = "";
+  while (!signal.aborted) {
+    const session = new Session(options, () => {
+      retryMs = backoffMs;
+      if (failed !== "") onEvent({ event: "recovered" });
+      failed = "";
+    });
+    try {
+      await session.run();
+    } catch (error) {
+      if (options.signal.aborted) return;
+      if (error instanceof Halt || !isTransient(error)) throw error;
+      const reason = (error as Error).message;
+      if (reason !== failed) onEvent({ event: "failure", reason });
+      failed = reason;
+      await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    } finally {
+      await session.close();
+    }
+  }
+}
+
+/** From a connection to the database to its end, or to a failure. */
+class Session {
+  readonly #options: IndexerOptions;
+  readonly #onProgress: () => void;
+  readonly #requests: Requests;
+  readonly #source: ChainSource;
+  readonly #registry: Registry;
+  #recording: Recording | undefined;
+  #last: Recorded | undefined;
+  #latest: Header | undefined;
+  /** The highest block that was ever called final. */
+  #final = -1;
+  /** Market facts of blocks that are not final. */
+  #markets: MarketFact[] = [];
+  #hasWritten = false;
+  #pollMs = LONGEST_POLL_MS / 4;
+
+  constructor(options: IndexerOptions, onProgress: () => void) {
+    const { rpcUrls, exchange, decoder, signal, onEvent = () => undefined } = options;
+    this.#options = options;
+    this.#onProgress = onProgress;
+    this.#requests = new Requests({
+      urls: rpcUrls,
+      perSecond: options.requestsPerSecond ?? REQUESTS_PER_SECOND,
+      timeoutMs: options.requestTimeoutMs,
+      backoffMs: options.backoffMs,
+      signal,
+      onRequest: (method, outcome) => onEvent({ event: "request", method, outcome }),
+    });
+    this.#source = new ChainSource({
+      requests: this.#requests,
+      exchange,
+      decoder,
+      signal,
+      doubtMs: options.backoffMs,
+    });
+    this.#registry = new Registry({
+      requests: this.#requests,
+      onLeftOut: (reason) => onEvent({ event: "leftOut", reason }),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#recording?.close();
+  }
+
+  async run(): Promise<void> {
+    const { databaseUrl, signal } = this.#options;
+    const recording = await Recording.open(databaseUrl, this.#registry);
+    this.#recording = recording;
+    await this.#waitForTurn(recording);
+    this.#last = await recording.head();
+    if (this.#last?.hash === null) {
+      throw new Halt(
+        `The head of the database, block ${this.#last.number}, has no hash: it was not written by an indexer. Index into a new database.`,
+      );
+    }
+    await this.#learnLatest();
+    await this.#checkContract();
+    await this.#registerFirst(recording);
+    while (!signal.aborted) {
+      const isAhead = await this.#step(recording);
+      this.#onProgress();
+      if (!isAhead) await sleep(this.#pollMs, undefined, { signal });
+      await this.#learnLatest();
+    }
+  }
+
+  async #waitForTurn(recording: Recording): Promise<void> {
+    const { exchange, signal, onEvent } = this.#options;
+    for (let isTold = false; !(await recording.isFirst(exchange)); isTold = true) {
+      if (!isTold) onEvent?.({ event: "waiting" });
+      await sleep(LONGEST_POLL_MS, undefined, { signal });
+    }
+  }
+
+  async #checkContract(): Promise<void> {
+    const { exchange } = this.#options;
+    const at = `0x${(this.#latest?.number ?? 0).toString(16)}`;
+    const code = await this.#requests.ask("eth_getCode", [exchange, at], String);
+    if (code !== "0x") return;
+    throw new Halt(
+      `There is no contract at ${exchange} in block ${Number(at)}, the head of the chain.`,
+      EXIT.usage,
+    );
+  }
+
+  /** Asks for the head of the chain, and how much of it is final. */
+  async #learnLatest(): Promise<void> {
+    const { finality, onEvent } = this.#options;
+    const before = this.#latest;
+    const latest = await this.#source.latest();
+    // Of another node, or late: what is known already stays so.
+    if (before !== undefined && latest.number < before.number) return;
+    this.#latest = latest;
+    if (before !== undefined && latest.number > before.number) {
+      const spacing = (latest.time - before.time) / (latest.number - before.number);
+      this.#pollMs = Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_POLL_MS, spacing * 125));
+    }
+    if (before?.hash === latest.hash) return;
+    onEvent?.({ event: "known", known: latest.number, knownTime: latest.time });
+    const finalized = finality === undefined ? await this.#source.finalized() : undefined;
+    const final = finalized?.number ?? latest.number - (finality ?? USUAL_FINALITY);
+    this.#final = Math.max(this.#final, Math.min(final, latest.number));
+  }
+
+  /** The markets that were asked for, and those that were not final when the last indexer ended. */
+  async #registerFirst(recording: Recording): Promise<void> {
+    const { markets = [], fromBlock } = this.#options;
+    const given = markets.map(({ baseGem, quoteGem, active }) =>
+      marketFact(baseGem, quoteGem, active),
+    );
+    await this.#registry.learn(given, this.#latest?.number ?? 0);
+    for (const market of markets) this.#registry.checkSymbols(market);
+    await recording.registerMarkets(given);
+    if (this.#last === undefined) return;
+    const from = Math.max(fromBlock, this.#last.number - MARKET_DEPTH);
+    const to = Math.min(this.#last.number, this.#latest?.number ?? 0);
+    this.#markets = [];
+    for await (const range of readRanges(this.#source, { from, to })) {
+      this.#markets.push(...marketsOf(range.facts));
+    }
+    await this.#registerFinal(recording);
+  }
+
+  async #registerFinal(recording: Recording): Promise<void> {
+    const settled = Math.max(this.#final, (this.#last?.number ?? 0) - MARKET_DEPTH);
+    const due = this.#markets.filter(({ block }) => block <= settled);
+    if (due.length === 0) return;
+    await this.#registry.learn(due, this.#latest?.number ?? 0);
+    await recording.registerMarkets(due);
+    this.#markets = this.#markets.filter(({ block }) => block > settled);
+  }
+
+  /** Writes what there is to write. Resolves to whether there may be more. */
+  async #step(recording: Recording): Promise<boolean> {
+    const latest = this.#latest;
+    const last = this.#last;
+    if (latest === undefined) return false;
+    const next = last === undefined ? this.#options.fromBlock : last.number + 1;
+    // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
+    if (latest.number < next) return false;
+    if (this.#final - next >= FEW && (last === undefined || (await this.#isOn(last)))) {
+      await this.#backfill(recording, next, this.#final);
+      return true;
+    }
+    const header = latest.number === next ? latest : await this.#source.headerAt(next);
+    if (header === undefined) return false;
+    if (last !== undefined && header.parent !== last.hash) return this.#goBack(recording, last);
+    await this.#write(recording, [{ header, facts: await this.#factsOf(header) }]);
+    return true;
+  }
+
+  async #isOn({ number, hash }: Recorded): Promise<boolean> {
+    return (await this.#source.headerAt(number))?.hash === hash;
+  }
+
+  async #backfill(recording: Recording, from: number, to: number): Promise<void> {
+    for await (const range of readRanges(this.#source, { from, to, before: this.#last })) {
+      this.#options.signal.throwIfAborted();
+      const facts = await this.#withTakers(range.facts);
+      await this.#registry.learn(facts, this.#latest?.number ?? range.end.number);
+      const written = await recording.writeRange({ ...range, facts });
+      this.#last = range.end;
+      this.#tell(range.end, written, true);
+    }
+  }
+
+  /** The facts of a block near the head; its tokens are known then. */
+  async #factsOf(header: Header): Promise<Fact[]> {
+    const facts = await this.#withTakers(await this.#source.factsOf(header));
+    await this.#registry.learn(facts, header.number);
+    return facts;
+  }
+
+  async #withTakers(facts: Fact[]): Promise<Fact[]> {
+    return this.#options.taker === "sender" ? withSenders(facts, this.#requests) : facts;
+  }
+
+  async #write(recording: Recording, blocks: readonly Block[], takeBackTo?: number): Promise<void> {
+    const written = await recording.writeBlocks(blocks, takeBackTo);
+    const header = blocks.at(-1)?.header;
+    if (header === undefined) return;
+    this.#last = header;
+    if (takeBackTo !== undefined) {
+      this.#markets = this.#markets.filter(({ block }) => block <= takeBackTo);
+    }
+    this.#markets.push(...marketsOf(blocks.flatMap(({ facts }) => facts)));
+    await this.#registerFinal(recording);
+    this.#tell(header, written, false);
+  }
+
+  /**
+   * Follows the chain to another branch: down to the last block that both have, and up again to a block that is higher
+   * than ours. Only when all of that branch is read is it written, in one transaction.
+   */
+  async #goBack(recording: Recording, last: Recorded): Promise<boolean> {
+    const ancestor = await this.#findAncestor(recording, last);
+    if (ancestor === undefined) return false;
+    const blocks: Block[] = [];
+    let parent = ancestor.hash;
+    for (let number = ancestor.number + 1; number <= last.number + 1; number += 1) {
+      const header = await this.#source.headerAt(number);
+      // The branch is not longer, or the node has turned to another one meanwhile.
+      if (header === undefined) return false;
+      if (header.parent !== parent) return false;
+      parent = header.hash;
+      blocks.push({ header, facts: await this.#factsOf(header) });
+    }
+    const { onEvent } = this.#options;
+    await this.#write(recording, blocks, ancestor.number);
+    onEvent?.({
+      event: "reorganisation",
+      ancestor: ancestor.number,
+      depth: last.number - ancestor.number,
+    });
+    return true;
+  }
+
+  /** The last block that the database and the chain have; undefined where the node does not have the heights. */
+  async #findAncestor(recording: Recording, last: Recorded): Promise<Recorded | undefined> {
+    const final = this.#finalAt(last);
+    for (
+      let ours: Recorded | undefined = last;
+      ours !== undefined && ours.number >= final;
+      ours = await recording.blockUpTo(ours.number - 1)
+    ) {
+      const theirs = await this.#source.headerAt(ours.number);
+      if (theirs === undefined) return undefined;
+      if (theirs.hash === ours.hash) return ours;
+    }
+    throw new Halt(
+      `The chain has another branch below block ${final}, which is final: the database's head is block ${last.number}, ${last.hash ?? ""}. Nothing was taken back. Either the node is of another chain, or the finality is set too low.`,
+      EXIT.deepReorganisation,
+    );
+  }
+
+  /** The block that was final when `last` was written. */
+  #finalAt(last: Recorded): number {
+    if (this.#hasWritten) return this.#final;
+    // An earlier run has written it, and the chain has gone on since.
+    return Math.min(this.#final, last.number - (this.#options.finality ?? USUAL_FINALITY));
+  }
+
+  #tell(
+    header: Header,
+    { rows, leftOut }: { rows: number; leftOut: number },
+    isBackfill: boolean,
+  ): void {
+    const known = this.#latest ?? header;
+    this.#hasWritten = true;
+    this.#onProgress();
+    this.#options.onEvent?.({
+      event: "written",
+      indexed: header.number,
+      time: header.time,
+      known: known.number,
+      knownTime: known.time,
+      rows,
+      leftOut,
+      isBackfill,
+    });
+  }
+}
+
+const marketFact = (base: string, quote: string, active: boolean): MarketFact => ({
+  ...{ kind: "market", base, quote, active },
+  // It is of no block.
+  ...{ block: 0, hash: "", tx: "", idx: 0 },
+});
+
+/** Whether it may pass: a node or a database that is not there, or says that it is busy. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof Unavailable || error instanceof RangeRefused) return true;
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (typeof code === "string") return /^(E[A-Z]+|08...|57P..|53...|40...|55P03|57014)$/.test(code);
+  return /Connection terminated|Client has encountered a connection error|timeout expired/i.test(
+    message ?? "",
+  );
+}

@@ -1,0 +1,80 @@
+// Tells how far the indexer is: on a terminal a line that changes, else a line now and then.
+import { grouped, progressBar, type ProgressLine } from "../db/progress-line.ts";
+import type { IndexerEvent } from "./indexer.ts";
+
+export interface ProgressOptions {
+  line: ProgressLine;
+  isTerminal: boolean;
+  info: (text: string) => void;
+  warn: (text: string) => void;
+  /** Milliseconds. */
+  now?: () => number;
+}
+
+const EVERY_MS = 10_000;
+
+/** Hears the indexer's events and writes them for people. */
+export function indexProgress(options: ProgressOptions): (event: IndexerEvent) => void {
+  const { line, isTerminal, info, warn, now = () => performance.now() } = options;
+  let start: { at: number; block: number } | undefined;
+  let rows = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let isCaughtUp = false;
+  const tell = (write: (text: string) => void, text: string): void => {
+    line.clear();
+    write(text);
+  };
+  return (event) => {
+    switch (event.event) {
+      case "waiting":
+        tell(
+          info,
+          "Another indexer of this exchange writes to the database: waiting for its end …",
+        );
+        break;
+      case "written": {
+        const { indexed, known, isBackfill } = event;
+        start ??= { at: now(), block: indexed };
+        rows += event.rows;
+        const seconds = Math.max(0.001, (now() - start.at) / 1000);
+        const rate = `${grouped(rows / seconds)} events/s`;
+        const left = ((known - indexed) * seconds) / Math.max(1, indexed - start.block);
+        if (isBackfill) {
+          const text = `${progressBar(indexed, known)} blocks, ${rate}, ${duration(left)} left`;
+          line.show(text);
+          if (!isTerminal && now() - toldAt > EVERY_MS) {
+            toldAt = now();
+            info(text);
+          }
+        } else if (indexed === known) {
+          if (!isCaughtUp) tell(info, `The head of the chain, block ${known}, is written.`);
+          isCaughtUp = true;
+          line.show(`Block ${indexed} of ${new Date(event.time * 1000).toISOString()}`);
+        }
+        break;
+      }
+      case "reorganisation":
+        tell(
+          info,
+          `The chain has reorganised: ${event.depth} block(s) above block ${event.ancestor} were replaced.`,
+        );
+        break;
+      case "leftOut":
+        tell(warn, event.reason);
+        break;
+      case "failure":
+        tell(warn, `${event.reason}. Trying again …`);
+        break;
+      case "recovered":
+        tell(info, "It goes on.");
+        break;
+      case "known":
+      case "request":
+    }
+  };
+}
+
+function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}

@@ -1,0 +1,80 @@
+// Reads a long stretch of blocks in ranges that grow and shrink with what the node takes.
+import type { ChainSource, Range } from "./source.ts";
+import { RangeRefused } from "./source.ts";
+
+/** The first range, in blocks. */
+const FIRST = 1000;
+/** The longest, in blocks. */
+const LONGEST = 100_000;
+/** How many facts a range should have: they are one transaction. */
+const FACTS = 20_000;
+
+export interface Stretch {
+  from: number;
+  to: number;
+  /** The block before the stretch, where it is known. */
+  before?: { number: number; hash: string | null } | undefined;
+}
+
+/** The ranges of a stretch in order, each read while the one before it is being used. */
+export async function* readRanges(
+  source: ChainSource,
+  { from, to, before }: Stretch,
+): AsyncGenerator<Range> {
+  const size = new RangeSize();
+  let last = before;
+  let ahead: Promise<Range> | undefined;
+  for (let start = from; start <= to;) {
+    const range = await (ahead ?? readRange(source, start, to, size, last));
+    last = range.end;
+    start = range.end.number + 1;
+    ahead = start > to ? undefined : readRange(source, start, to, size, last);
+    // It is awaited above, or given up.
+    ahead?.catch(() => undefined);
+    yield range;
+  }
+}
+
+/** The longest range from `from` on that the node takes. */
+async function readRange(
+  source: ChainSource,
+  from: number,
+  to: number,
+  size: RangeSize,
+  before: Stretch["before"],
+): Promise<Range> {
+  for (;;) {
+    const end = Math.min(to, from + size.blocks - 1);
+    try {
+      const range = await source.range(from, end, before);
+      size.taken(end - from + 1, range.facts.length);
+      return range;
+    } catch (error) {
+      if (!(error instanceof RangeRefused) || end === from) throw error;
+      size.refused(end - from + 1, error.suggested && error.suggested - from + 1);
+    }
+  }
+}
+
+/** Grows until the node refuses, or a range has as many facts as a transaction should have. */
+export class RangeSize {
+  blocks = FIRST;
+  /** What was refused lately; it grows again, since the blocks ahead may have fewer logs. */
+  #ceiling = LONGEST;
+
+  taken(blocks: number, facts: number): void {
+    this.#ceiling = Math.min(LONGEST, this.#ceiling * 1.05 + 1);
+    const wanted = facts === 0 ? blocks * 2 : (blocks * FACTS) / facts;
+    this.blocks = bounded(Math.min(wanted, blocks * 2), this.#ceiling);
+  }
+
+  refused(blocks: number, suggested?: number): void {
+    const half = Math.floor(blocks / 2);
+    const next = suggested !== undefined && suggested > 0 && suggested < blocks ? suggested : half;
+    this.#ceiling = Math.max(1, next);
+    this.blocks = bounded(next, LONGEST);
+  }
+}
+
+const bounded = (blocks: number, most: number): number =>
+  Math.max(1, Math.floor(Math.min(blocks, most)));

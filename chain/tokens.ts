@@ -1,0 +1,94 @@
+// Asks tokens for symbol, name and decimals. All that a token says is a stranger's text.
+import { decodeAbiParameters, toFunctionSelector, type Hex } from "viem";
+import { Refused, Unavailable, type Requests } from "./requests.ts";
+
+/** What a token says of itself. */
+export interface TokenFacts {
+  /** Null where it has none that can be shown. */
+  symbol: string | null;
+  name: string | null;
+  /** Undefined where it has none: its amounts mean nothing then. */
+  decimals: number | undefined;
+}
+
+const SYMBOL = toFunctionSelector("function symbol()");
+const NAME = toFunctionSelector("function name()");
+const DECIMALS = toFunctionSelector("function decimals()");
+
+/** The lengths that the schema takes. */
+const LONGEST_SYMBOL = 100;
+const LONGEST_NAME = 1000;
+
+/** More gas than any honest token needs. */
+const GAS = "0xf4240";
+
+/** A call that the token itself has failed, as nodes say it. */
+const FAILED =
+  /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|execution timeout|exceeds allowance/i;
+const REVERTED = 3;
+
+/** Asks a token as of a block of which the node has the state. Throws `Unavailable` where it has not. */
+export async function readToken(
+  requests: Requests,
+  address: string,
+  block: number,
+): Promise<TokenFacts> {
+  const at = `0x${block.toString(16)}`;
+  const [symbol, name, decimals] = await Promise.all(
+    [SYMBOL, NAME, DECIMALS].map((data) => call(requests, { to: address, data, gas: GAS }, at)),
+  );
+  return {
+    symbol: shownText(readText(symbol), LONGEST_SYMBOL),
+    name: shownText(readText(name), LONGEST_NAME),
+    decimals: readDecimals(decimals),
+  };
+}
+
+/** The bytes that a call returns; undefined where the token fails. */
+async function call(
+  requests: Requests,
+  request: { to: string; data: string; gas: string },
+  at: string,
+): Promise<Hex | undefined> {
+  try {
+    return await requests.ask("eth_call", [request, at], (result) => {
+      if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) return result as Hex;
+      throw new Error("the answer is not bytes");
+    });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.code === REVERTED || FAILED.test(error.message)) return undefined;
+    throw new Unavailable(`token ${request.to}: ${error.message}`);
+  }
+}
+
+const WORD = 32;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The text of a `string`, or of a `bytes32` as early tokens have it. */
+function readText(data: Hex | undefined): string | undefined {
+  if (data === undefined) return undefined;
+  try {
+    const bytes = Buffer.from(data.slice(2), "hex");
+    if (bytes.length === WORD) return utf8.decode(bytes).replace(/\0+$/, "");
+    const [text] = decodeAbiParameters([{ type: "bytes" }], data);
+    return utf8.decode(Buffer.from(text.slice(2), "hex"));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The text, or null where it could pass for another or not be shown: longer than the schema takes, with spaces
+ * around it, control characters, or marks that turn the direction of writing.
+ */
+export function shownText(text: string | undefined, longest: number): string | null {
+  if (text === undefined || text === "" || Array.from(text).length > longest) return null;
+  return text.trim() === text && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text) ? text : null;
+}
+
+function readDecimals(data: Hex | undefined): number | undefined {
+  if (data?.length !== 2 + 2 * WORD) return undefined;
+  const decimals = BigInt(data);
+  return decimals <= 255n ? Number(decimals) : undefined;
+}
