@@ -17,8 +17,8 @@ const { network } = await createHardhatRuntimeEnvironment(
       chain: {
         type: "edr-simulated",
         chainType: "l1",
-        // Room for hundreds of transactions in one block.
-        blockGasLimit: 500_000_000,
+        // Room for many transactions in one block, and the gas that a call may use up.
+        blockGasLimit: 200_000_000,
         // Transactions of one block stand in the order in which they were sent.
         mining: { auto: true, mempool: { order: "fifo" } },
         allowBlocksWithSameTimestamp: true,
