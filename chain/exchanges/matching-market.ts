@@ -12,8 +12,8 @@ const EVENTS = [
   "event LogTake(bytes32 id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, address indexed taker, uint128 take_amt, uint128 give_amt, uint64 timestamp)",
   "event LogTrade(uint256 pay_amt, address indexed pay_gem, uint256 buy_amt, address indexed buy_gem)",
   "event LogItemUpdate(uint256 id)",
-  "event AddTokenPairWhitelist(address baseToken, address quoteToken)",
-  "event RemTokenPairWhitelist(address baseToken, address quoteToken)",
+  "event LogAddTokenPairWhitelist(address baseToken, address quoteToken)",
+  "event LogRemTokenPairWhitelist(address baseToken, address quoteToken)",
 ] as const;
 
 const abi = parseAbi(EVENTS);
@@ -96,14 +96,14 @@ export const matchingMarket: Decoder = {
         case "LogItemUpdate":
           balances.add(log, `update of ${args.id}`, 1);
           break;
-        case "AddTokenPairWhitelist":
-        case "RemTokenPairWhitelist":
+        case "LogAddTokenPairWhitelist":
+        case "LogRemTokenPairWhitelist":
           facts.push({
             ...placeOf(log),
             kind: "market",
             base: args.baseToken,
             quote: args.quoteToken,
-            active: eventName === "AddTokenPairWhitelist",
+            active: eventName === "LogAddTokenPairWhitelist",
           });
       }
     }
