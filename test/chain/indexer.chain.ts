@@ -1,5 +1,8 @@
 // The indexer beside a real chain: what it writes of each event, and that it goes back with the chain.
 import type { Address, Hash } from "viem";
+import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
+import { verifyRange } from "../../chain/verify.ts";
+import { connect } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange } from "./exchange.ts";
@@ -182,4 +185,249 @@ it("stops at a reorganisation below what is final, and changes nothing", async (
 
   await expect(indexing.ended).rejects.toMatchObject({ name: "Halt", exitCode: 3 });
   expect(await rows("select number, hash from dex_block order by number")).toEqual(before);
+});
+
+describe("tokens", () => {
+  const HUGE = `0x8${"0".repeat(63)}` as const;
+  const name = (text: string) => ({ symbol: text, name: text });
+
+  /** Makes an offer of a token for DAI, and resolves to what is recorded of it. */
+  const offered = async (token: Address): Promise<unknown> => {
+    await exchange.make(1, { pay: token, payAmount: 1_500_000n, buy: dai, buyAmount: ETHER });
+    start();
+    await caughtUp();
+    const [offer] = await rows("select lot_tkn, lot_amt from dex_offer");
+    return offer;
+  };
+
+  it.each([
+    ["a string", "string", { symbol: "USDC", decimals: 6 }, "USDC"],
+    ["a bytes32", "bytes32", { symbol: "MKR", decimals: 6n }, "MKR"],
+    ["letters of another script", "string", { symbol: "د.إ", decimals: 6 }, "د.إ"],
+    ["a symbol that another token has", "string", { symbol: "DAI", decimals: 6 }, "DAI"],
+    ["10 kB", "string", { ...name("x".repeat(10_000)), decimals: 6 }, null],
+    ["control characters", "string", { ...name("A\u0007B"), decimals: 6 }, null],
+    [
+      "a mark that turns the direction of writing",
+      "string",
+      { ...name("\u202eIAD"), decimals: 6 },
+      null,
+    ],
+    ["nothing", "string", { ...name(""), decimals: 6 }, null],
+    ["spaces around it", "string", { ...name(" DAI"), decimals: 6 }, null],
+  ] as const)("has the symbol of a token with %s", async (_, kind, options, symbol) => {
+    const token = await chain.deployToken(kind, options as never);
+
+    expect(await offered(token)).toEqual({ lot_tkn: symbol, lot_amt: "1.500000000000000000" });
+  });
+
+  it.each([
+    ["has 24 decimals", "string", { symbol: "LONG", decimals: 24 }, "(LONG) has 24 decimals"],
+    ["has 2^255 decimals", "raw", { decimals: HUGE }, "does not say how many decimals"],
+    ["answers with 3 bytes", "raw", { decimals: "0x010203" }, "does not say how many decimals"],
+    ["answers nothing", "silent", undefined, "does not say how many decimals"],
+    ["takes all gas", "greedy", undefined, "does not say how many decimals"],
+  ] as const)(
+    "leaves out the rows of a token that %s, and says so",
+    async (_, kind, options, reason) => {
+      const token = await chain.deployToken(kind, options as never);
+
+      expect(await offered(token)).toBeUndefined();
+      expect(indexing.events).toContainEqual({
+        event: "leftOut",
+        reason: expect.stringContaining(`Token ${token} `),
+      });
+      expect(indexing.events).toContainEqual({
+        event: "leftOut",
+        reason: expect.stringContaining(reason),
+      });
+      // What others trade is written.
+      const id = await made(await exchange.make(1, ofWeth(ETHER)));
+      await caughtUp();
+      expect(await rows("select id from dex_offer")).toEqual([{ id: Number(id) }]);
+    },
+  );
+});
+
+it("takes the event's taker, or the sender of the transaction", async () => {
+  const id = await made(await exchange.make(1, ofWeth(3n * ETHER)));
+  const taker = await exchange.deployTaker();
+  await taker.take(4, { id, quantity: ETHER });
+  start();
+  await caughtUp();
+  expect(await rows("select taker from dex_trade")).toEqual([{ taker: taker.address }]);
+
+  await indexing.stop();
+  await database.empty();
+  start({ taker: "sender" });
+  await caughtUp();
+  expect(await rows("select taker from dex_trade")).toEqual([{ taker: chain.accounts[4] }]);
+});
+
+describe("markets", () => {
+  it("are delisted with the exchange", async () => {
+    await exchange.whitelist(0, weth, dai);
+    await exchange.unwhitelist(0, weth, dai);
+    start({ finality: 0 });
+    await caughtUp();
+
+    expect(await rows("select pair, active from dex_market")).toEqual([
+      { pair: "WETH/DAI", active: false },
+    ]);
+  });
+
+  it("are registered once their block is final, also by an indexer that starts later", async () => {
+    await chain.mine(2);
+    start({ finality: 5 });
+    await exchange.whitelist(0, weth, dai);
+    await caughtUp();
+    expect(await rows("select pair from dex_market")).toEqual([]);
+    await indexing.stop();
+
+    await chain.mine(5);
+    start({ finality: 5 });
+    await caughtUp();
+    expect(await rows("select pair from dex_market")).toEqual([{ pair: "WETH/DAI" }]);
+  });
+
+  it("of a file are registered in the file's direction", async () => {
+    await exchange.whitelist(0, weth, dai);
+    start({
+      finality: 0,
+      markets: [{ base: "dai", quote: "WETH", baseGem: dai, quoteGem: weth, active: true }],
+    });
+    await caughtUp();
+
+    expect(await rows("select pair from dex_market")).toEqual([{ pair: "DAI/WETH" }]);
+  });
+
+  it("of a file with another symbol than the token's are refused", async () => {
+    start({
+      markets: [{ base: "MKR", quote: "WETH", baseGem: dai, quoteGem: weth, active: true }],
+    });
+
+    await expect(indexing.ended).rejects.toThrow(`${dai} has the symbol DAI, and not MKR`);
+  });
+});
+
+it("goes on from what was written when it is started again", async () => {
+  await exchange.make(1, ofWeth(ETHER));
+  start();
+  await caughtUp();
+  await indexing.stop();
+  const id = await made(await exchange.make(1, ofWeth(ETHER)));
+  start();
+  await caughtUp();
+
+  expect(await rows("select count(*)::int as offers, max(id) as last from dex_offer")).toEqual([
+    { offers: Number(id), last: Number(id) },
+  ]);
+});
+
+it("goes back to another branch that the chain took while it did not run", async () => {
+  const snapshot = await chain.snapshot();
+  await exchange.make(1, ofWeth(ETHER));
+  await chain.mine(3);
+  start();
+  await caughtUp();
+  await indexing.stop();
+  await chain.revert(snapshot);
+  await exchange.make(2, ofWeth(2n * ETHER));
+  await chain.mine(100);
+  start();
+  await caughtUp();
+
+  expect(await rows("select maker, lot_amt from dex_offer")).toEqual([
+    { maker: chain.accounts[2], lot_amt: "2.000000000000000000" },
+  ]);
+});
+
+it("waits while another indexer of the exchange writes, and takes over from it", async () => {
+  const first = start();
+  await caughtUp();
+  const second = start();
+  await second.heard(({ event }) => event === "waiting");
+  await first.stop();
+  await exchange.make(1, ofWeth(ETHER));
+  await caughtUp();
+
+  expect(await rows("select lot_amt from dex_offer")).toEqual([
+    { lot_amt: "1.000000000000000000" },
+  ]);
+});
+
+it("goes on when its connection to the database was cut", async () => {
+  start();
+  await caughtUp();
+  const admin = await connect(database.url);
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dex-market-data index' and datname = current_database()",
+  );
+  await admin.end();
+  await exchange.make(1, ofWeth(ETHER));
+  await caughtUp();
+
+  expect(await rows("select lot_amt from dex_offer")).toEqual([
+    { lot_amt: "1.000000000000000000" },
+  ]);
+});
+
+it("stops where a take has no trade of equal amounts", async () => {
+  const broken = await chain.deployExchange("other trade");
+  const id = (await broken.madeBy(await broken.make(1, ofWeth(ETHER))))[0]!;
+  await broken.take(2, id, ETHER / 2n);
+  start({ exchange: broken.address });
+
+  await expect(indexing.ended).rejects.toMatchObject({ name: "Halt", exitCode: 4 });
+  await expect(indexing.ended).rejects.toThrow(/trade of .* is missing/);
+  expect(await rows("select id from dex_trade")).toEqual([]);
+});
+
+it("stops where there is no contract", async () => {
+  start({ exchange: "0x00000000000000000000000000000000000000aa" });
+
+  await expect(indexing.ended).rejects.toThrow("There is no contract at 0x");
+});
+
+describe("--verify", () => {
+  const differences = async (): Promise<string[]> => {
+    const lines: string[] = [];
+    const signal = new AbortController().signal;
+    const options = {
+      databaseUrl: database.url,
+      rpcUrls: [chain.url],
+      exchange: exchange.address,
+      decoder: matchingMarket,
+      fromBlock: 0,
+      signal,
+    };
+    for await (const line of verifyRange(options, 0, 1000)) lines.push(line);
+    return lines;
+  };
+
+  it("finds no difference in what was indexed, and each one that is made", async () => {
+    const id = await made(await exchange.make(1, ofWeth(3n * ETHER)));
+    const other = await made(await exchange.make(1, ofWeth(ETHER)));
+    await exchange.take(2, id, ETHER);
+    await exchange.kill(1, other);
+    start();
+    await caughtUp();
+    await indexing.stop();
+    expect(await differences()).toEqual([]);
+
+    await database.owner.query(
+      `update dex_offer set lot_amt = 4.000000000000000000 where id = ${id}`,
+    );
+    await database.owner.query("delete from dex_trade");
+    await database.owner.query("update dex_private.cancellation set offer_id = 77");
+    const found = await differences();
+    expect(found).toEqual([
+      expect.stringMatching(
+        new RegExp(`^offer ${id}, lot_amt: "4" in the database, "3" on the chain`),
+      ),
+      expect.stringMatching(/^trade 0x.*: the database lacks it/),
+      expect.stringMatching(new RegExp(`^cancellation of offer ${other}: the database lacks it`)),
+      expect.stringMatching(/^cancellation of offer 77: the chain does not have it/),
+    ]);
+  });
 });
