@@ -1,6 +1,12 @@
 // JSON-RPC requests to the nodes of one chain: tried in turn, retried with backoff, bounded in number a second.
 import { setTimeout as sleep } from "node:timers/promises";
-import { http, HttpRequestError, RpcRequestError } from "viem";
+import {
+  BaseError,
+  http,
+  HttpRequestError,
+  ResponseBodyTooLargeError,
+  RpcRequestError,
+} from "viem";
 
 export interface RequestsOptions {
   urls: readonly string[];
@@ -42,7 +48,7 @@ const ROUNDS = 4;
 const MAX_ANSWER_BYTES = 100_000_000;
 
 const OVER_LIMIT =
-  /rate.?limit|too many requests|exceeded.*(capacity|compute|quota|throughput)|request count/i;
+  /rate.?limit|request limit|too many requests|exceeded.*(capacity|compute|quota|throughput)|request count/i;
 const TOO_LARGE = /size|too large/i;
 
 /** Reads a result; throws where it has not the form that it must have. */
@@ -107,10 +113,9 @@ export class Requests {
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        const { outcome, reason, retryAfterMs } = explain(error);
+        const { outcome, reason, code, retryAfterMs = 0 } = explain(error);
         onRequest?.(method, outcome);
-        if (outcome === "refused")
-          throw new Refused(method, reason, (error as RpcRequestError).code);
+        if (outcome === "refused") throw new Refused(method, reason, code);
         last = `${method} at ${shownNode(node.url)}: ${reason}`;
         node.isOfChain = false;
         wait = Math.max(wait, retryAfterMs);
@@ -157,29 +162,43 @@ interface Node {
 interface Explained {
   outcome: Outcome;
   reason: string;
-  retryAfterMs: number;
+  /** The code of a JSON-RPC error. */
+  code?: number;
+  retryAfterMs?: number;
 }
 
 function explain(error: unknown): Explained {
-  if (error instanceof RpcRequestError) {
-    const reason = oneLine(error.details);
-    const outcome = OVER_LIMIT.test(reason) || error.code === 429 ? "limited" : "refused";
-    return { outcome, reason, retryAfterMs: 0 };
+  // viem wraps what it gets, by the code of the error.
+  const cause = error instanceof BaseError ? error.walk(isOfNode) : null;
+  if (cause instanceof RpcRequestError) {
+    const { code } = cause;
+    const reason = oneLine(cause.details);
+    return {
+      outcome: code === 429 || OVER_LIMIT.test(reason) ? "limited" : "refused",
+      reason,
+      code,
+    };
   }
-  if (error instanceof HttpRequestError && error.status !== undefined) {
-    const reason = `status ${error.status}, ${oneLine(error.details)}`;
-    if (error.status === 413 || (error.status === 400 && TOO_LARGE.test(reason))) {
-      return { outcome: "refused", reason, retryAfterMs: 0 };
+  if (cause instanceof ResponseBodyTooLargeError) {
+    return { outcome: "refused", reason: "the answer is too large" };
+  }
+  if (cause instanceof HttpRequestError && cause.status !== undefined) {
+    const { status, headers, details } = cause;
+    const reason = `status ${status}, ${oneLine(details)}`;
+    if (status === 413 || (status === 400 && TOO_LARGE.test(reason))) {
+      return { outcome: "refused", reason };
     }
-    const after = Number(error.headers?.get("retry-after") ?? 0);
-    const retryAfterMs = Number.isFinite(after) ? Math.min(after, 60) * 1000 : 0;
-    return { outcome: error.status === 429 ? "limited" : "failed", reason, retryAfterMs };
+    const seconds = Number(headers?.get("retry-after") ?? 0);
+    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : 0;
+    return { outcome: status === 429 ? "limited" : "failed", reason, retryAfterMs };
   }
-  const { name, message, details } = error as Error & { details?: string };
-  if (name === "ResponseBodyTooLargeError") {
-    return { outcome: "refused", reason: "the answer is too large", retryAfterMs: 0 };
-  }
-  return { outcome: "failed", reason: oneLine(details ?? message), retryAfterMs: 0 };
+  const { message, details } = error as Error & { details?: string };
+  return { outcome: "failed", reason: oneLine(details ?? message) };
 }
+
+const isOfNode = (error: unknown): boolean =>
+  error instanceof RpcRequestError ||
+  error instanceof HttpRequestError ||
+  error instanceof ResponseBodyTooLargeError;
 
 const oneLine = (text: string): string => text.split("\n", 1)[0]?.slice(0, 300) ?? "";

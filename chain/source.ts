@@ -242,9 +242,12 @@ function checkBlocks(logs: readonly ChainLog[], hashes: Map<number, string>): vo
   }
 }
 
+const TOO_MUCH = /time(d )?out|took too long|too (large|many)|limit|exceed/i;
+
 /** Whatever a node has against a range of blocks, it may take a smaller one. */
 function refusedRange(error: unknown): unknown {
-  if (!(error instanceof Refused) && !(error instanceof Unavailable)) return error;
+  const isTooMuch = error instanceof Unavailable && TOO_MUCH.test(error.message);
+  if (!(error instanceof Refused) && !isTooMuch) return error;
   const [, , end] = /\[0x([0-9a-f]+),\s*0x([0-9a-f]+)\]/i.exec(error.message) ?? [];
   return new RangeRefused(error.message, end === undefined ? undefined : Number(`0x${end}`));
 }

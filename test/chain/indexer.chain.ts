@@ -216,7 +216,7 @@ describe("tokens", () => {
     ["nothing", "string", { ...name(""), decimals: 6 }, null],
     ["spaces around it", "string", { ...name(" DAI"), decimals: 6 }, null],
   ] as const)("has the symbol of a token with %s", async (_, kind, options, symbol) => {
-    const token = await chain.deployToken(kind, options as never);
+    const token = await chain.deployToken(kind, options);
 
     expect(await offered(token)).toEqual({ lot_tkn: symbol, lot_amt: "1.500000000000000000" });
   });
@@ -230,7 +230,7 @@ describe("tokens", () => {
   ] as const)(
     "leaves out the rows of a token that %s, and says so",
     async (_, kind, options, reason) => {
-      const token = await chain.deployToken(kind, options as never);
+      const token = await chain.deployToken(kind, options);
 
       expect(await offered(token)).toBeUndefined();
       expect(indexing.events).toContainEqual({
