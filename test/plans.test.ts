@@ -318,7 +318,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       "select block + 1 as block, (time + interval '1 hour')::text as time from dex_head",
     );
     const trades = Array.from({ length: NEWER }, (_, idx) =>
-      aTrade({ ...rows[0]!, idx, taker, maker: taker }),
+      aTrade({ ...rows[0]!, offer_id: TRADES, idx, taker, maker: taker }),
     );
     await write(database.writer, { trades });
   }
@@ -397,7 +397,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
         (await explain(database.reader, statement!, table)).rowsRead;
       // Two markets are registered.
       expect(await read("market_figure")).toBeLessThanOrEqual(2);
-      for (const table of ["dex_trade", "minute_figure", "hour_figure"]) {
+      for (const table of ["dex_trade", "period_figure"]) {
         expect(await read(table)).toBe(0);
       }
     }
@@ -423,8 +423,7 @@ describe.each(Object.entries(STATES))("%s", (_state, state) => {
       // Each hour once to find the candles, once for their sums, and once to find the hour that the head
       // divides, of which the minutes are read.
       const each = (candles * seconds) / 3600;
-      expect(read["hour_figure"]).toBeLessThanOrEqual(3 * (each + 24));
-      expect(read["minute_figure"]).toBeLessThanOrEqual(2 * 60);
+      expect(read["period_figure"]).toBeLessThanOrEqual(3 * (each + 24) + 2 * 60);
     },
   );
 });

@@ -72,8 +72,7 @@ const KEPT = [
   "offer_left",
   "cancellation",
   "standing_offer",
-  "minute_figure",
-  "hour_figure",
+  "period_figure",
   "market_figure",
   "write_state",
 ];

@@ -18,16 +18,16 @@
 \ir kept/offer_left.sql
 \ir kept/cancellation.sql
 \ir kept/standing_offer.sql
-\ir kept/minute_figure.sql
+\ir kept/period_figure.sql
 \ir kept/market_figure.sql
 \ir kept/mislabelled.sql
 \ir kept/misplaced.sql
 
 \ir ingest/turn.sql
-\ir ingest/element_problem.sql
+\ir ingest/refuse.sql
+\ir ingest/refuse_rows.sql
 \ir ingest/write_trades.sql
 \ir ingest/write_offers.sql
-\ir ingest/thin_out.sql
 \ir ingest/write_block.sql
 \ir ingest/staging.sql
 \ir ingest/write_blocks.sql

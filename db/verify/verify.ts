@@ -48,7 +48,9 @@ const KEPT: readonly Kept[] = [
     name: "dex_trade",
     key: ["id"],
     kept: `
-      select trade.id, trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price
+      select
+        trade.id, trade.lot_gem, trade.bid_gem, trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn,
+        trade.price
       from dex_trade as trade
       join dex_private.mislabelled_trade as wrong on wrong.id = trade.id`,
     right: "table dex_private.mislabelled_trade",
@@ -58,7 +60,8 @@ const KEPT: readonly Kept[] = [
     key: ["id"],
     kept: `
       select
-        offer.id, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled
+        offer.id, offer.lot_gem, offer.bid_gem, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn,
+        offer.price, offer.filled
       from dex_offer as offer
       join dex_private.mislabelled_offer as wrong on wrong.id = offer.id`,
     right: "table dex_private.mislabelled_offer",
@@ -85,16 +88,10 @@ const KEPT: readonly Kept[] = [
     right: "select offer_id, market_id, act, price from dex_private.derived_standing_offer",
   },
   {
-    name: "dex_private.minute_figure",
-    key: ["market_id", "start"],
-    kept: "table dex_private.minute_figure",
-    right: "select * from dex_private.figures_from(1, '1 minute')",
-  },
-  {
-    name: "dex_private.hour_figure",
-    key: ["market_id", "start"],
-    kept: "table dex_private.hour_figure",
-    right: "select * from dex_private.figures_from(1, '1 hour')",
+    name: "dex_private.period_figure",
+    key: ["market_id", "minutes", "start"],
+    kept: "table dex_private.period_figure",
+    right: "select * from dex_private.figures_from(1)",
   },
   {
     name: "dex_private.market_figure",

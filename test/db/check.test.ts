@@ -140,10 +140,10 @@ const FAULTS: Record<string, Fault> = {
     ],
   },
   "a column that may be null": {
-    sql: "alter table dex_private.hour_figure alter column trades drop not null",
+    sql: "alter table dex_private.period_figure alter column trades drop not null",
     findings: [
       drift(
-        "column dex_private.hour_figure.trades",
+        "column dex_private.period_figure.trades",
         "its nullability is null, but not null in the migrations",
       ),
     ],
@@ -263,11 +263,11 @@ const FAULTS: Record<string, Fault> = {
   },
   "an owner, and rights that were taken away": {
     sql: `alter table dex_private.offer_left owner to current_user;
-      revoke insert on dex_private.hour_figure from dex_owner;
+      revoke insert on dex_private.period_figure from dex_owner;
       revoke select on dex_price from dex_reader`,
     findings: [
       drift("table dex_private.offer_left", "its owner is OWNER, but dex_owner in the migrations"),
-      drift("table dex_private.hour_figure", "its grants lack insert to its owner"),
+      drift("table dex_private.period_figure", "its grants lack insert to its owner"),
       drift("view public.dex_price", "its grants lack select to dex_reader"),
     ],
   },

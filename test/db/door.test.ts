@@ -151,14 +151,27 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
   afterAll(expectVerified);
 
   const HEX64 = "0x and 64 hex digits in lower case";
+  const IN_ORDER =
+    "write blocks in order, take back first what a reorganisation replaces, and load older data whole into a new database";
+  const YEARS = "its time must be a timestamp of the years 1 to 9999";
   it.each<[string, Given, string | RegExp, string?]>([
-    ["an older block", { number: 99 }, "block 99 is not after the head, block 100"],
-    ["the same block", { number: 100 }, "block 100 is not after the head, block 100"],
+    ["an older block", { number: 99 }, `block 99 is not after the head, block 100: ${IN_ORDER}`],
+    ["the same block", { number: 100 }, `block 100 is not after the head, block 100: ${IN_ORDER}`],
     ["a block without a number", { number: null }, "number is null: it must be an integer from 0"],
     ["a block below 0", { number: -1 }, "number is -1: it must be an integer from 0"],
-    ["a block without a time", { at: null }, "at is null: it must be a finite timestamp"],
-    ["a block at infinity", { at: "infinity" }, "at is infinity: it must be a finite timestamp"],
-    ["a block at -infinity", { at: "-infinity" }, "at is -infinity: it must be a finite timestamp"],
+    ["a block without a time", { at: null }, `block 101 is at null: ${YEARS}`],
+    ["a block at infinity", { at: "infinity" }, `block 101 is at infinity: ${YEARS}`],
+    ["a block at -infinity", { at: "-infinity" }, `block 101 is at -infinity: ${YEARS}`],
+    [
+      "a block at the end of PostgreSQL's time",
+      { at: "294276-12-31T23:59:59Z" },
+      `block 101 is at 294276-12-31 23:59:59+00: ${YEARS}`,
+    ],
+    [
+      "a block at the beginning of PostgreSQL's time",
+      { at: "4713-11-24 00:00:00+00 BC" },
+      `block 101 is at 4713-11-24 00:00:00+00 BC: ${YEARS}`,
+    ],
     [
       "a block before the head's time",
       { at: "2026-01-01T00:01:39.999999Z" },
@@ -167,20 +180,28 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
     [
       "a block with another parent",
       { parent: aHash("elsewhere") },
-      `block 101 has the parent ${aHash("elsewhere")}, but the head, block 100, has the hash ${HASH}`,
+      `block 101 has the parent ${aHash("elsewhere")}, but block 100 has the hash ${HASH}: take back first what a reorganisation replaces`,
     ],
-    ["a block with a bad hash", { hash: "0x12" }, `hash is 0x12: it must be ${HEX64}`],
+    [
+      "a block with a bad hash",
+      { hash: "0x12" },
+      `block 101 has the hash 0x12: it must be ${HEX64}`,
+    ],
     [
       "a block with a hash in upper case",
       { hash: `0x${"A".repeat(64)}` },
-      `hash is 0x${"A".repeat(64)}: it must be ${HEX64}`,
+      `block 101 has the hash 0x${"A".repeat(64)}: it must be ${HEX64}`,
     ],
     [
       "a block with a hash of 1 MB",
       { hash: "0".repeat(1_000_000) },
-      `hash is ${"0".repeat(90)}: it must be ${HEX64}`,
+      `block 101 has the hash ${"0".repeat(90)}: it must be ${HEX64}`,
     ],
-    ["a block with a bad parent", { parent: "x" }, `parent is x: it must be ${HEX64}`],
+    [
+      "a block with a bad parent",
+      { parent: "x" },
+      `block 101 has the parent x: it must be ${HEX64}`,
+    ],
   ])("%s is rejected", async (_name, given, message) => {
     await expectRefused(() => block({ trades: [trade()], offers: [offer()], ...given }), message);
   });
@@ -334,14 +355,9 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
       "killed: offer -5: an id is an integer from 0",
     ],
     [
-      "a trade of a token whose address is in another letter case",
-      { trades: [trade({ lot_gem: inCapitals(WETH) })] },
-      `token ${inCapitals(WETH)} is registered as ${WETH}: write its address in the same letter case`,
-    ],
-    [
-      "an offer of such a token",
-      { offers: [offer({ bid_gem: inCapitals(DAI) })] },
-      `token ${inCapitals(DAI)} is registered as ${DAI}: write its address in the same letter case`,
+      "cancellations in two dimensions",
+      { killed: [[1], [5]] },
+      "killed has 2 dimensions: it must be an array of one",
     ],
     ["a duplicate cancellation", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
@@ -502,6 +518,12 @@ describe("after block 100", () => {
     expect(await ids()).toEqual([9, 10]);
   });
 
+  const stagedTrade = (columns: Record<string, unknown>): string => {
+    const row = { ...trade(columns), line: 7, block: 101, time: AT };
+    const values = Object.values(row).map((value) => `'${String(value)}'`);
+    return `insert into ingest.staged_trade (${Object.keys(row).join(", ")}) values (${values.join(", ")})`;
+  };
+
   it.each<[string, string, string]>([
     [
       "blocks with two hashes",
@@ -511,26 +533,78 @@ describe("after block 100", () => {
       "block 101 has both the hash ",
     ],
     [
-      "a token in another letter case",
-      `insert into ingest.staged_trade (
-        line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx
-      )
-      select
-        1, offer_id, pair, maker, taker, '0x' || upper(substr(lot_gem, 3)), lot_amt, bid_gem, bid_amt, 101, '${AT}', '${aHash("c")}'
-      from dex_trade`,
-      `is registered as ${WETH}: write its address in the same letter case`,
+      "a maker that is not hex",
+      stagedTrade({ maker: `0x${"g".repeat(40)}` }),
+      `trades line 7.maker is "0xg`,
+    ],
+    [
+      "a hash that is not hex",
+      stagedTrade({ tx: `0x${"g".repeat(64)}` }),
+      `trades line 7.tx is "0xg`,
+    ],
+    [
+      "an address that is too short",
+      stagedTrade({ lot_gem: "0x12" }),
+      'trades line 7.lot_gem is "0x12": it must be',
+    ],
+    [
+      "19 fractional digits",
+      stagedTrade({ lot_amt: "0.0000000000000000001" }),
+      "trades line 7.lot_amt is ",
+    ],
+    [
+      "NaN as an amount",
+      stagedTrade({ bid_amt: "NaN" }),
+      'trades line 7.bid_amt is "NaN": it must be',
+    ],
+    [
+      "an offer of a maker that is not hex",
+      `insert into ingest.staged_offer (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx)
+      values (8, 9, '${HASH}', '0xzz', '${WETH}', 1, '${DAI}', 1, 101, '${AT}', '${HASH}')`,
+      'offers line 8.maker is "0xzz": it must be',
+    ],
+    [
+      "a block hash that is not hex",
+      `insert into ingest.staged_block values (101, '${AT}', '0x${"g".repeat(64)}')`,
+      "block 101 has the hash 0xg",
+    ],
+    [
+      "a block of the year 294276",
+      "insert into ingest.staged_block values (101, '294276-12-31T23:59:59Z')",
+      "block 101 is at 294276-12-31 23:59:59+00: its time must be a timestamp of the years 1 to 9999",
+    ],
+    [
+      "a second cancellation of an offer",
+      `insert into ingest.staged_block values (101, '${AT}');
+      insert into ingest.staged_cancellation values (101, 2)`,
+      "killed: offer 2 was cancelled in block 100",
     ],
     [
       "a cancellation of a negative id",
       `insert into ingest.staged_block values (101, '${AT}');
       insert into ingest.staged_cancellation values (101, -3)`,
-      "the offer_id of a cancellation is -3: it must be an integer from 0",
+      "killed: offer -3: an id is an integer from 0",
     ],
   ])("staged rows with %s are refused", async (_name, staged, message) => {
     await writer.query("begin");
     await writer.query(staged);
     await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(message);
     await writer.query("rollback");
+  });
+
+  it("tokens are kept in the letter case that they are registered in", async () => {
+    const swap = { lot_gem: inCapitals(WETH), bid_gem: inCapitals(DAI) };
+    await block({ number: 101, trades: [trade(swap)], offers: [offer({ id: 8, ...swap })] });
+    await writer.query("begin");
+    await writer.query(stagedTrade({ ...swap }).replace("101", "102"));
+    await writer.query("select ingest.write_blocks()");
+    await writer.query("commit");
+    const { rows } = await owner.query(
+      `select market, lot_gem, bid_gem from dex_trade where id > 1
+      union all
+      select market, lot_gem, bid_gem from dex_offer where id = 8`,
+    );
+    expect(rows).toEqual(Array(3).fill({ market: "WETHDAI", lot_gem: WETH, bid_gem: DAI }));
   });
 
   it("staged blocks follow one another by the hashes that are given", async () => {
@@ -542,7 +616,7 @@ describe("after block 100", () => {
     await writer.query("begin");
     await writer.query(staged(HASH));
     await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(
-      `block 103 has the parent ${HASH}, but the block before it has the hash ${aHash("102")}`,
+      `block 103 has the parent ${HASH}, but block 102 has the hash ${aHash("102")}`,
     );
     await writer.query("rollback");
     await writer.query("begin");

@@ -402,7 +402,7 @@ it("has the same figures for rows written block by block and by the loader", asy
   const offered = Array.from({ length: 9 }, (_, at) => {
     const row = anOffer({
       id: at + 1,
-      side: at % 2 === 0 ? "buy" : "sell",
+      side: at % 3 === 0 ? "buy" : "sell",
       base: String(60 + at * 40),
       quote: String(100 + at),
       baseGem: gems.WETH,

@@ -108,7 +108,7 @@ describeKovan("the week of kovan-2018-06", () => {
   }
 
   const written = async (): Promise<unknown[]> => {
-    const kept = ["cancellation", "offer_left", "standing_offer", "minute_figure", "market_figure"];
+    const kept = ["cancellation", "offer_left", "standing_offer", "period_figure", "market_figure"];
     const tables = [
       "dex_block",
       "dex_offer",

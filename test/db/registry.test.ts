@@ -148,13 +148,13 @@ describe("a pair", () => {
     await registerPair(writer, addressOf("A"), addressOf("BC"));
     await expect(registerPair(writer, addressOf("AB"), addressOf("C"))).rejects.toMatchObject({
       message:
-        "the pair AB and C would have the same market name as another pair: a market name is both symbols joined",
+        "the pair AB and C would have the same market name as the pair A and BC: a market name is both symbols joined",
       code: "23505",
     });
     await registerPair(writer, addressOf("D/E"), addressOf("F"));
     await expect(registerPair(writer, addressOf("D"), addressOf("E/F"))).rejects.toMatchObject({
       message: expect.stringContaining(
-        "the pair D and E/F would have the same market name as another pair",
+        "the pair D and E/F would have the same market name as the pair D/E and F",
       ),
       code: "23505",
     });
@@ -302,6 +302,52 @@ describe("a token", () => {
     });
     const { rows } = await database.reader.query("select market from dex_pair order by market");
     expect(rows).toEqual([{ market: "ABC" }, { market: "ABX" }]);
+  });
+
+  it("is renamed where its pairs take over one another's names", async () => {
+    const { writer } = database;
+    const symbols = ["X", "XA", "A"] as const;
+    await registerTokens(writer, ...symbols.map((symbol) => token(symbol)));
+    await registerPair(writer, addressOf("X"), addressOf("XA"));
+    await registerPair(writer, addressOf("X"), addressOf("A"));
+    // X/A becomes XX/A, and has the name that X/XA had.
+    await registerTokens(writer, token("X", { symbol: "XX" }));
+    const { rows } = await database.reader.query("select market from dex_pair order by market");
+    expect(rows).toEqual([{ market: "XXA" }, { market: "XXXA" }]);
+  });
+
+  it("cannot be renamed if two pairs of its own would have the same name", async () => {
+    const { writer } = database;
+    await registerTokens(writer, ...["X", "CAB", "ABC"].map((symbol) => token(symbol)));
+    await registerPair(writer, addressOf("X"), addressOf("CAB"));
+    await registerPair(writer, addressOf("ABC"), addressOf("X"));
+    const before = await registered();
+    await expect(registerTokens(writer, token("X", { symbol: "AB" }))).rejects.toMatchObject({
+      message:
+        "the pair ABC and AB would have the same market name as the pair AB and CAB: a market name is both symbols joined",
+      code: "23505",
+    });
+    expect(await registered()).toEqual(before);
+  });
+
+  it("labels the rows that have its address in another letter case, and corrects them", async () => {
+    const inCapitals = (address: string): string => `0x${address.slice(2).toUpperCase()}`;
+    const gems = { lot_gem: inCapitals(WETH), bid_gem: inCapitals(DAI) };
+    await write(database.writer, {
+      offers: [{ ...anOffer({ id: 1 }), ...gems }],
+      trades: [{ ...aTrade({ base: "2", quote: "5" }), ...gems }],
+    });
+    await registerMarkets(database.writer);
+    for (const table of ["dex_trade", "dex_offer"]) {
+      const { rows } = await database.reader.query(
+        `select lot_gem, bid_gem, lot_tkn, bid_tkn, market from ${table}`,
+      );
+      expect(rows).toEqual([
+        { lot_gem: WETH, bid_gem: DAI, lot_tkn: "WETH", bid_tkn: "DAI", market: "WETHDAI" },
+      ]);
+    }
+    const { rows } = await database.reader.query("select last from dex_market where base = 'WETH'");
+    expect(rows).toEqual([{ last: "2.500000000000000000" }]);
   });
 
   it("updates its pairs and no trade when its decimals are corrected", async () => {

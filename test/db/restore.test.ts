@@ -43,7 +43,7 @@ async function fill(writer: Client): Promise<void> {
     trades: [
       aTrade({ hour: 1, offer_id: 1 }),
       aTrade({ hour: 2, offer_id: 1, base: "9", quote: "900" }),
-      aTrade({ hour: 2, idx: 1, side: "buy", quote: "95" }),
+      aTrade({ hour: 2, idx: 1, offer_id: 9, side: "buy", quote: "95" }),
       aTrade({ hour: 26, offer_id: 4, baseGem: MKR, quoteGem: WETH }),
     ],
   });

@@ -35,6 +35,10 @@ async function pagesOf(text: string, values: unknown[]): Promise<number> {
 
 let made = 1_000_000;
 
+/** The maker of an offer of `fill`. */
+const makerOf = (offer: number): string =>
+  `0x${((offer * 7919) % 100).toString(16).padStart(40, "0")}`;
+
 /** Writes a block with trades and cancellations of earlier offers, and new offers; returns the pages read. */
 async function writeBlock(
   block: number,
@@ -43,10 +47,13 @@ async function writeBlock(
   offers: number,
   killed: number[] = [],
 ): Promise<number> {
-  const tradeOf = (n: number): TradeRow => ({
-    ...aTrade({ offer_id: 1 + ((n * 37) % 100), idx: n, block, time }),
-    tx: aHash(`${block} ${n}`),
-  });
+  const tradeOf = (n: number): TradeRow => {
+    const offer = 1 + ((n * 37) % 100);
+    return {
+      ...aTrade({ offer_id: offer, maker: makerOf(offer), idx: n, block, time }),
+      tx: aHash(`${block} ${n}`),
+    };
+  };
   return pagesOf("select ingest.write_block($1, $2, null, null, $3, $4, $5)", [
     block,
     time,
@@ -70,9 +77,9 @@ async function fill(from: number, to: number): Promise<void> {
     )
     select
       n,
-      n / 4,
+      case when n % 4 = 0 then 100000000 + n else n / 4 end,
       '0x' || lpad('1', 64, '0'),
-      '0x' || lpad(to_hex(n * 7919 % 100), 40, '0'),
+      '0x' || lpad(to_hex(n / 4 * 7919 % 100), 40, '0'),
       '0x' || lpad(to_hex(n::bigint * 104729 % 500), 40, '0'),
       $4,
       1 + n % 10,
@@ -156,4 +163,40 @@ it("a write reads no more pages after 200,000 trades than after 5,000", async ()
   await client.end();
   client = await connect(database.url, { role: "dex_writer" });
   expectSimilar(few, await measure());
+});
+
+it("a write reads no more pages behind 5,000 trades without a price than behind 100", async () => {
+  // From a day on, so that the windows have as many trades.
+  let block = 10_000_000;
+  const start = Date.parse("2027-01-01T00:00:00Z");
+  const at = (blocks: number): string => new Date(start + blocks * 60_000).toISOString();
+  const unpriced = async (count: number): Promise<number> => {
+    await client.query("begin");
+    await client.query(
+      `insert into ingest.staged_trade (
+        line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx
+      )
+      select
+        n, 900000 + n, $5, $6, $6, $3, 0, $4, 1, $1::integer + n,
+        $7::timestamptz + n * interval '1 minute', '0xc' || lpad(to_hex($1::integer + n), 63, '0'), 0
+      from generate_series(1, $2::integer) as n`,
+      [block, count, WETH, DAI, aHash("unpriced"), DAI, at(block - 10_000_000)],
+    );
+    const written = await pagesOf("select ingest.write_blocks()", []);
+    await client.query("commit");
+    block += count;
+    return written;
+  };
+  const lastTakenBack = (): Promise<number> => pagesOf("select ingest.take_back($1)", [block - 1]);
+
+  const measured = async (count: number): Promise<Record<string, number>> => {
+    await unpriced(count);
+    return { written: await unpriced(1), takenBack: await lastTakenBack() };
+  };
+  const few = await measured(100);
+  const many = await measured(5_000);
+  for (const [write, pages] of Object.entries(many)) {
+    const most = 2 * few[write]! + 20;
+    expect({ write, pages, isWithin: pages <= most }).toEqual({ write, pages, isWithin: true });
+  }
 });

@@ -379,7 +379,7 @@ describe("objects that clients read", () => {
   );
 
   it("rejects a drop by cascade", async () => {
-    expect(await rulesOf("drop table dex_private.hour_figure cascade;")).toEqual(["cascade"]);
+    expect(await rulesOf("drop table dex_private.period_figure cascade;")).toEqual(["cascade"]);
   });
 
   it.each([

@@ -17,7 +17,7 @@ it("has the plans of ten queries, none of which reads a growing table whole", ()
   const sections = page.split(/^## /m).slice(1);
   expect(sections).toHaveLength(10);
   for (const section of sections) expect(section).toContain("(actual rows=");
-  expect(page).not.toMatch(/Seq Scan on (?:dex_trade|dex_offer|minute_figure|hour_figure)/);
+  expect(page).not.toMatch(/Seq Scan on (?:dex_trade|dex_offer|period_figure)/);
 });
 
 it("names indexes that there are", async () => {

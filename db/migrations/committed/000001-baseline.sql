@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:6084fafe06df30612d2a4f35bff87970bb1881cd
+--! Hash: sha1:b8082abb93acc48f29bf05d9acaacace3dc237b0
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -320,9 +320,9 @@ create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, 
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
 -- Serve the labelling of offers whose token is registered later.
-create index dex_offer_lot_gem_unlabelled_idx on dex_offer (lot_gem)
+create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))
 where lot_tkn is null;
-create index dex_offer_bid_gem_unlabelled_idx on dex_offer (bid_gem)
+create index dex_offer_lower_bid_gem_unlabelled_idx on dex_offer (lower(bid_gem))
 where bid_tkn is null;
 
 comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
@@ -400,9 +400,9 @@ create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
 create index dex_trade_either_way_id_idx
 on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
 -- Serve the labelling of trades whose token is registered later.
-create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
+create index dex_trade_lower_lot_gem_unlabelled_idx on dex_trade (lower(lot_gem))
 where lot_tkn is null;
-create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)
+create index dex_trade_lower_bid_gem_unlabelled_idx on dex_trade (lower(bid_gem))
 where bid_tkn is null;
 
 comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
@@ -543,6 +543,11 @@ create table dex_private.market_direction (
   bid_tkn text not null,
   constraint market_direction_pkey primary key (lot_gem, bid_gem)
 );
+
+-- Serves labels_of: an address is the same in any letter case.
+create unique index market_direction_lower_gems_key
+on dex_private.market_direction (lower(lot_gem), lower(bid_gem));
+
 comment on table dex_private.market_direction is 'Each registered pair, once per direction: the labels of a trade or an offer between its tokens.';
 grant select on dex_private.market_direction to dex_writer;
 
@@ -566,11 +571,13 @@ join public.dex_token as bid on bid.address = direction.bid_gem;
 comment on view dex_private.derived_market_direction is 'The correct rows of market_direction.';
 
 create function dex_private.labels_of(lot_gem text, bid_gem text, lot_amt numeric, bid_amt numeric)
-returns table (market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
+returns table (lot_gem text, bid_gem text, market_id integer, market text, act text, lot_tkn text, bid_tkn text, price numeric)
 language sql stable parallel safe
 rows 1
 as $$
   select
+    coalesce(direction.lot_gem, lot.address, labels_of.lot_gem),
+    coalesce(direction.bid_gem, bid.address, labels_of.bid_gem),
     direction.market_id,
     direction.market,
     direction.act,
@@ -579,16 +586,16 @@ as $$
     dex_private.price_of(direction.act, labels_of.lot_amt, labels_of.bid_amt)
   from (values (true)) as one (row)
   left join dex_private.market_direction as direction
-    on direction.lot_gem = labels_of.lot_gem
-    and direction.bid_gem = labels_of.bid_gem
+    on lower(direction.lot_gem) = lower(labels_of.lot_gem)
+    and lower(direction.bid_gem) = lower(labels_of.bid_gem)
   left join public.dex_token as lot
-    on lot.address = labels_of.lot_gem
+    on lower(lot.address) = lower(labels_of.lot_gem)
     and direction.market_id is null
   left join public.dex_token as bid
-    on bid.address = labels_of.bid_gem
+    on lower(bid.address) = lower(labels_of.bid_gem)
     and direction.market_id is null
 $$;
-comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
+comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The tokens as registered, the labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
 grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;
 
 -- The remaining lot of each offer.
@@ -616,6 +623,29 @@ select
   ) as lot_amt
 from public.dex_offer as offer;
 comment on view dex_private.derived_offer_left is 'The correct rows of offer_left.';
+
+create function dex_private.keep_left(offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  with kept as (
+    insert into dex_private.offer_left (offer_id, lot_amt)
+    select derived.*
+    from unnest(offers) as given (id)
+    join dex_private.derived_offer_left as derived on derived.offer_id = given.id
+    returning
+      offer_id,
+      lot_amt
+  )
+  update public.dex_offer as offer
+  set filled = true
+  from kept
+  where kept.lot_amt <= 0
+    and offer.id = kept.offer_id
+    and not offer.filled;
+end
+$$;
+comment on function dex_private.keep_left(integer[]) is 'Adds what is left of these new offers, after the trades that are written before them.';
 
 -- The offers that each block cancelled.
 
@@ -705,8 +735,9 @@ comment on function dex_private.leave_book(integer[]) is 'Removes these recorded
 
 -- Sums of each market by minute and by hour.
 
-create table dex_private.minute_figure (
+create table dex_private.period_figure (
   market_id integer not null,
+  minutes integer not null,
   start timestamptz not null,
   trades integer not null,
   base_amt numeric not null,
@@ -717,89 +748,28 @@ create table dex_private.minute_figure (
   close numeric,
   unpriced_trades integer not null,
   unpriced_quote_amt numeric not null,
-  constraint minute_figure_pkey primary key (market_id, start)
+  constraint period_figure_pkey primary key (market_id, minutes, start)
 )
 with (fillfactor = 80);
-comment on table dex_private.minute_figure is 'Sums and prices of each market for each minute with a trade.';
-comment on column dex_private.minute_figure.trades is 'Number of trades, including those without a price.';
-comment on column dex_private.minute_figure.open is 'The price of the first trade that has a price. Null, like high, low and close, if no trade has one.';
-comment on column dex_private.minute_figure.unpriced_trades is 'Number of trades with a base amount of 0, which have no price.';
-comment on column dex_private.minute_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
-grant select on dex_private.minute_figure to dex_reader, dex_writer;
 
-create table dex_private.hour_figure (
-  like dex_private.minute_figure,
-  constraint hour_figure_pkey primary key (market_id, start)
-)
-with (fillfactor = 80);
-comment on table dex_private.hour_figure is 'Sums and prices of each market for each hour with a trade, with the columns of minute_figure.';
-grant select on dex_private.hour_figure to dex_reader, dex_writer;
+-- Serves priced_before. By `open`, which is set once, so that a later trade of the minute is a HOT update.
+create index period_figure_priced_minute_idx on dex_private.period_figure (market_id, start)
+where minutes = 1 and open is not null;
 
--- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
--- the whole index by market.
-create function dex_private.figures_from(first_trade bigint, unit interval, market integer default null)
-returns setof dex_private.minute_figure
-language sql stable
+comment on table dex_private.period_figure is 'Sums and prices of each market for each minute and each hour with a trade.';
+comment on column dex_private.period_figure.minutes is 'The length of the period: 1 or 60.';
+comment on column dex_private.period_figure.trades is 'Number of trades, including those without a price.';
+comment on column dex_private.period_figure.open is 'The price of the first trade that has a price. Null, like high, low and close, if no trade has one.';
+comment on column dex_private.period_figure.unpriced_trades is 'Number of trades with a base amount of 0, which have no price.';
+comment on column dex_private.period_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
+grant select on dex_private.period_figure to dex_reader, dex_writer;
+
+create function dex_private.hours_of(minutes dex_private.period_figure[]) returns setof dex_private.period_figure
+language sql immutable
 as $$
-  with dealt as materialized (
-    select
-      trade.market_id,
-      trade.id,
-      date_bin(unit, trade.time, 'epoch') as start,
-      trade.price,
-      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
-      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
-    from public.dex_trade as trade
-    where trade.id >= first_trade
-      and (figures_from.market is null or trade.market_id = figures_from.market)
-  )
-  select
-    dealt.market_id,
-    dealt.start,
-    count(*)::integer,
-    sum(dealt.base_amt),
-    sum(dealt.quote_amt),
-    (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1],
-    max(dealt.price),
-    min(dealt.price),
-    (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1],
-    (count(*) filter (where dealt.price is null))::integer,
-    coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000)
-  from dealt
-  where dealt.market_id is not null
-  group by
-    dealt.market_id,
-    dealt.start
-$$;
-comment on function dex_private.figures_from(bigint, interval, integer) is 'Computes the minutes or hours of all markets, or of one, from the trades from this id on.';
-
-create function dex_private.keep_figures(first_trade bigint) returns void
-language plpgsql
-as $$
-begin
-  with minutes as materialized (
-    select *
-    from dex_private.figures_from(first_trade, '1 minute')
-  ),
-  kept_minutes as (
-    insert into dex_private.minute_figure as kept
-    select *
-    from minutes
-    on conflict (market_id, start) do update
-    set
-      trades = kept.trades + excluded.trades,
-      base_amt = kept.base_amt + excluded.base_amt,
-      quote_amt = kept.quote_amt + excluded.quote_amt,
-      open = coalesce(kept.open, excluded.open),
-      high = greatest(kept.high, excluded.high),
-      low = least(kept.low, excluded.low),
-      close = coalesce(excluded.close, kept.close),
-      unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
-      unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt
-  )
-  insert into dex_private.hour_figure as kept
   select
     figure.market_id,
+    60,
     dex_private.hour_of(figure.start),
     sum(figure.trades),
     sum(figure.base_amt),
@@ -810,11 +780,70 @@ begin
     (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
     sum(figure.unpriced_trades),
     sum(figure.unpriced_quote_amt)
-  from minutes as figure
+  from unnest(hours_of.minutes) as figure
   group by
     figure.market_id,
     dex_private.hour_of(figure.start)
-  on conflict (market_id, start) do update
+$$;
+comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
+
+-- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
+-- the whole index by market.
+create function dex_private.figures_from(first_trade bigint, market integer default null)
+returns setof dex_private.period_figure
+language sql stable
+as $$
+  with dealt as materialized (
+    select
+      trade.market_id,
+      trade.id,
+      dex_private.minute_of(trade.time) as start,
+      trade.price,
+      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+      and (figures_from.market is null or trade.market_id = figures_from.market)
+  ),
+  minute as materialized (
+    select
+      dealt.market_id,
+      1 as minutes,
+      dealt.start,
+      count(*)::integer as trades,
+      sum(dealt.base_amt) as base_amt,
+      sum(dealt.quote_amt) as quote_amt,
+      (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1] as open,
+      max(dealt.price) as high,
+      min(dealt.price) as low,
+      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as close,
+      (count(*) filter (where dealt.price is null))::integer as unpriced_trades,
+      coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000) as unpriced_quote_amt
+    from dealt
+    where dealt.market_id is not null
+    group by
+      dealt.market_id,
+      dealt.start
+  )
+  select *
+  from minute
+  union all
+  select *
+  from dex_private.hours_of(array(
+    select minute::dex_private.period_figure
+    from minute
+  ))
+$$;
+comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
+
+create function dex_private.keep_figures(first_trade bigint) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.period_figure as kept
+  select *
+  from dex_private.figures_from(first_trade)
+  on conflict (market_id, minutes, start) do update
   set
     trades = kept.trades + excluded.trades,
     base_amt = kept.base_amt + excluded.base_amt,
@@ -829,6 +858,44 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
 
+-- Two minutes are enough: in the first one, all trades with a price may be later than the time.
+create function dex_private.priced_before(market integer, moment timestamptz)
+returns table (price numeric, "time" timestamptz)
+language sql stable
+rows 1
+as $$
+  select
+    trade.price,
+    trade.time
+  from (
+    select figure.start
+    from dex_private.period_figure as figure
+    where figure.market_id = priced_before.market
+      and figure.minutes = 1
+      and figure.open is not null
+      and figure.start <= priced_before.moment
+    order by figure.start desc
+    limit 2
+  ) as priced_minute
+  cross join lateral (
+    select *
+    from public.dex_trade as trades
+    where trades.market_id = priced_before.market
+      and trades.price is not null
+      and trades.id >= dex_private.first_trade_from(priced_minute.start)
+      and trades.id < dex_private.first_trade_from(
+        least(priced_minute.start + interval '1 minute', priced_before.moment + interval '1 microsecond')
+      )
+    order by
+      trades.market_id desc,
+      trades.id desc
+    limit 1
+  ) as trade
+  order by trade.id desc
+  limit 1
+$$;
+comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
+
 -- All figures of each market as of the head.
 
 create table dex_private.market_figure (
@@ -837,10 +904,10 @@ create table dex_private.market_figure (
   last numeric,
   last_time timestamptz,
   open numeric,
-  low numeric,
-  high numeric,
   bid numeric,
   ask numeric,
+  low numeric,
+  high numeric,
   trades_24h integer not null,
   base_24h numeric not null,
   quote_24h numeric not null,
@@ -899,8 +966,9 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.hour_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = window_of.market
+      and figure.minutes = 60
       and figure.start > dex_private.hour_of(span.after)
     union all
     select
@@ -909,8 +977,9 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.minute_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = window_of.market
+      and figure.minutes = 1
       and figure.start > dex_private.minute_of(span.after)
       and figure.start < dex_private.hour_of(span.after) + interval '1 hour'
     union all
@@ -958,24 +1027,12 @@ as $$
     newest.price,
     newest.time,
     opening.price,
-    traded.low,
-    traded.high,
-    best.bid,
-    best.ask,
-    traded.trades_24h,
-    traded.base_24h,
-    traded.quote_24h,
-    traded.base_12h,
-    traded.quote_12h,
-    traded.base_6h,
-    traded.quote_6h,
-    traded.base_1h,
-    traded.quote_1h
+    best.*,
+    traded.*
   from unnest(markets) as given (market_id)
   cross join lateral dex_private.best_offers(given.market_id) as best
   cross join lateral (
     select
-      max(span.first_trade) filter (where span.hours = 24) as first_trade,
       max(piece.low) filter (where span.hours = 24) as low,
       max(piece.high) filter (where span.hours = 24) as high,
       max(piece.trades) filter (where span.hours = 24) as trades_24h,
@@ -990,31 +1047,9 @@ as $$
     from dex_private.figure_window as span
     cross join lateral dex_private.window_of(given.market_id, span) as piece
   ) as traded
-  -- `any (...)` and the order by market_id make the planner use the index by market. With `=` it may scan the
-  -- trades of all markets backwards, which is the whole history for a market without trades.
-  left join lateral (
-    select
-      trade.price,
-      trade.time
-    from public.dex_trade as trade
-    where trade.market_id = any (array[given.market_id])
-      and trade.price is not null
-    order by
-      trade.market_id desc,
-      trade.id desc
-    limit 1
-  ) as newest on true
-  left join lateral (
-    select trade.price
-    from public.dex_trade as trade
-    where trade.market_id = any (array[given.market_id])
-      and trade.price is not null
-      and trade.id < traded.first_trade
-    order by
-      trade.market_id desc,
-      trade.id desc
-    limit 1
-  ) as opening on true
+  cross join dex_private.as_of
+  left join lateral dex_private.priced_before(given.market_id, as_of.time) as newest on true
+  left join lateral dex_private.priced_before(given.market_id, as_of.time - interval '24 hours') as opening on true
 $$;
 comment on function dex_private.derived_market_figures(integer[]) is 'The correct rows of market_figure for these markets, computed from hours, minutes, trades and the standing book.';
 
@@ -1173,48 +1208,45 @@ comment on function dex_private.keep_best_offers(integer[]) is 'Updates bid and 
 create view dex_private.mislabelled_trade as
 select
   trade.id,
-  label.market_id,
-  label.market,
-  label.act,
-  label.lot_tkn,
-  label.bid_tkn,
-  dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
+  derived.*
 from public.dex_trade as trade
 cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, null, null) as label
-where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
-  is distinct from (
+cross join lateral (
+  select
+    label.lot_gem,
+    label.bid_gem,
     label.market_id,
     label.market,
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
-  );
+    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
+) as derived
+where (trade.lot_gem, trade.bid_gem, trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
+  is distinct from derived;
 comment on view dex_private.mislabelled_trade is 'Trades with wrong labels or a wrong price, with the correct values.';
 
 create view dex_private.mislabelled_offer as
 select
   offer.id,
-  label.market_id,
-  label.market,
-  label.act,
-  label.lot_tkn,
-  label.bid_tkn,
-  dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
-  offer.closed or kept.lot_amt <= 0 as filled
+  derived.*
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
 cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, null, null) as label
-where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
-  is distinct from (
+cross join lateral (
+  select
+    label.lot_gem,
+    label.bid_gem,
     label.market_id,
     label.market,
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
-    offer.closed or kept.lot_amt <= 0
-  );
+    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
+    offer.closed or kept.lot_amt <= 0 as filled
+) as derived
+where (offer.lot_gem, offer.bid_gem, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
+  is distinct from derived;
 comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';
 
 -- Compares dex_block and write_state with the rows of history.
@@ -1328,63 +1360,70 @@ $$;
 comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes.';
 grant execute on function ingest.take_turn() to dex_writer;
 
+-- Updates the row even if its values stay the same, so that a writer with an older snapshot fails.
 create function ingest.written_to(last_trade bigint, epoch bigint) returns void
 language plpgsql
 as $$
+declare
+  newest constant integer := (select head.number from dex_private.last_block as head);
 begin
-  update dex_private.write_state as kept
+  update dex_private.write_state
   set
-    head = (select head.number from dex_private.last_block as head),
+    head = newest,
     last_trade = written_to.last_trade,
     epoch = written_to.epoch;
+
+  -- On a quiet exchange most blocks are empty. A reorganisation is never as deep as 1,000 blocks.
+  delete from public.dex_block as block
+  where not block.has_rows
+    and block.number < newest - 1000;
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written, and deletes the blocks without rows that are more than 1,000 blocks behind the head.';
 
--- Updates the row even if its values stay the same, so that a writer with an older snapshot fails.
-create function ingest.end_turn(epoch bigint) returns void
-language sql
-as $$
-  update dex_private.write_state
-  set epoch = end_turn.epoch
-$$;
-comment on function ingest.end_turn(bigint) is 'Ends a write without a block.';
+-- Refuses what cannot be written, and says why a block cannot be the next.
 
-create function ingest.refuse_block(number integer, at timestamptz, hash text, parent text) returns void
-language plpgsql stable
+create function ingest.refuse(problem text, code text default 'invalid_parameter_value') returns void
+language plpgsql immutable
 as $$
-declare
-  head dex_private.last_block;
-  problem text;
 begin
-  select *
-  into head
-  from dex_private.last_block;
-
-  problem := case
-    when number is null or number < 0 then
-      format('number is %s: it must be an integer from 0', coalesce(number::text, 'null'))
-    when at is null or not isfinite(at) then
-      format('at is %s: it must be a finite timestamp', coalesce(at::text, 'null'))
-    when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then
-      format('hash is %s: it must be 0x and 64 hex digits in lower case', left(hash, 90))
-    when parent !~ '^0x[0-9a-f]+$' or length(parent) <> 66 then
-      format('parent is %s: it must be 0x and 64 hex digits in lower case', left(parent, 90))
-    when number <= head.number then
-      format('block %s is not after the head, block %s', number, head.number)
-    when at < head.time then
-      format('block %s is at %s, before block %s at %s', number, at, head.number, head.time)
-    when parent <> head.hash then
-      format('block %s has the parent %s, but the head, block %s, has the hash %s', number, parent, head.number, head.hash)
-  end;
   if problem is not null then
     raise exception '%', problem
-      using errcode = 'invalid_parameter_value',
-        hint = 'Write blocks in order. After a chain reorganisation call ingest.take_back first. Load older data whole into a new database.';
+      using errcode = code;
   end if;
 end
 $$;
-comment on function ingest.refuse_block(integer, timestamptz, text, text) is 'Raises an error if this cannot be the next block.';
+comment on function ingest.refuse(text, text) is 'Raises an error with this message; does nothing if it is null.';
+
+create function ingest.block_problem(
+  number integer,
+  at timestamptz,
+  hash text,
+  parent text,
+  number_before integer,
+  time_before timestamptz,
+  hash_before text
+) returns text
+language sql stable
+as $$
+  select case
+    when number is null or number < 0 then
+      format('number is %s: it must be an integer from 0', coalesce(number::text, 'null'))
+    when at is null or at not between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00' then
+      format('block %s is at %s: its time must be a timestamp of the years 1 to 9999', number, coalesce(at::text, 'null'))
+    when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then
+      format('block %s has the hash %s: it must be 0x and 64 hex digits in lower case', number, left(hash, 90))
+    when parent !~ '^0x[0-9a-f]+$' or length(parent) <> 66 then
+      format('block %s has the parent %s: it must be 0x and 64 hex digits in lower case', number, left(parent, 90))
+    when number <= number_before then
+      format('block %s is not after the head, block %s: write blocks in order, take back first what a reorganisation replaces, and load older data whole into a new database', number, number_before)
+    when at < time_before then
+      format('block %s is at %s, before block %s at %s', number, at, number_before, time_before)
+    when parent <> hash_before then
+      format('block %s has the parent %s, but block %s has the hash %s: take back first what a reorganisation replaces', number, parent, number_before, hash_before)
+  end
+$$;
+comment on function ingest.block_problem(integer, timestamptz, text, text, integer, timestamptz, text) is 'Why a block cannot follow the block before it; null if it can.';
 
 -- Validates the offers and trades of a block; the messages name the element and the column.
 
@@ -1402,124 +1441,101 @@ comment on function ingest.time_of(text) is 'The text as a timestamp; null if it
 
 -- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
 -- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
-create function ingest.refuse_rows(
-  listed text,
-  elements jsonb,
-  columns text[],
-  kinds text[],
-  optional text[],
-  number integer,
-  at timestamptz
-) returns void
+create function ingest.refuse_rows(listed text, elements jsonb, number integer, at timestamptz) returns void
 language plpgsql stable
 as $$
 declare
-  refused text;
+  columns constant text[] := case listed
+    when 'offers' then '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}'
+    else '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}'
+  end;
+  kinds constant text[] := case listed
+    when 'offers' then '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}'
+    else '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}'
+  end;
+  optional constant text[] := case listed
+    when 'offers' then '{filled,block,time}'
+    else '{id,idx,block,time}'
+  end;
 begin
   if elements = '[]' then
     return;
   end if;
   if jsonb_typeof(elements) is distinct from 'array' then
-    raise exception '% is %: it must be a JSON array', listed, coalesce(left(elements::text, 90), 'null')
-      using errcode = 'invalid_parameter_value';
+    perform ingest.refuse(format('%s is %s: it must be a JSON array', listed, coalesce(left(elements::text, 90), 'null')));
   end if;
 
-  with rule as materialized (
-    select
-      expected.name,
-      kind.pattern,
-      kind.shortest,
-      kind.longest,
-      kind.beyond,
-      kind.digits,
-      kind.description,
-      expected.place,
-      expected.name = any (optional) as is_optional
-    from unnest(columns, kinds) with ordinality as expected (name, kind, place)
-    join (
-      values
-        ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
-        ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
-        ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
-        ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
-        ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
-        ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
-        ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
-    ) as kind (kind, pattern, shortest, longest, beyond, digits, description) on kind.kind = expected.kind
-  )
-  select format('%s[%s]%s', listed, element.place - 1, found.problem)
-  into refused
-  from jsonb_array_elements(elements) with ordinality as element (value, place)
-  left join lateral (
-    select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.description) as problem
-    from rule
+  perform ingest.refuse((
+    with rule as materialized (
+      select
+        expected.name,
+        kind.pattern,
+        kind.shortest,
+        kind.longest,
+        kind.beyond,
+        kind.digits,
+        kind.description,
+        expected.place,
+        expected.name = any (optional) as is_optional
+      from unnest(columns, kinds) with ordinality as expected (name, kind, place)
+      join (
+        values
+          ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
+          ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+          ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
+          ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
+          ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
+          ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
+          ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
+      ) as kind (kind, pattern, shortest, longest, beyond, digits, description) on kind.kind = expected.kind
+    )
+    select format('%s%s%s', listed, coalesce(' line ' || (element.value ->> 'line'), '[' || element.place - 1 || ']'), found.problem)
+    from jsonb_array_elements(elements) with ordinality as element (value, place)
+    left join lateral (
+      select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.description) as problem
+      from rule
+      cross join lateral (
+        select (element.value -> rule.name)::text as value
+        offset 0
+      ) as given
+      where not (rule.is_optional and coalesce(given.value, 'null') = 'null')
+        and case
+          when length(given.value) between rule.shortest and rule.longest and given.value ~ rule.pattern
+            then rule.beyond is not null and (
+              trim(given.value, '"')::numeric >= rule.beyond
+              or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
+            )
+          else true
+        end
+      order by rule.place
+      limit 1
+    ) as wrong on true
     cross join lateral (
-      select (element.value -> rule.name)::text as value
-      offset 0
-    ) as given
-    where not (rule.is_optional and coalesce(given.value, 'null') = 'null')
-      and case
-        when length(given.value) between rule.shortest and rule.longest and given.value ~ rule.pattern
-          then rule.beyond is not null and (
-            trim(given.value, '"')::numeric >= rule.beyond
-            or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
-          )
-        else true
-      end
-    order by rule.place
+      select case
+        when jsonb_typeof(element.value) <> 'object' then
+          format(' is %s: it must be an object', left(element.value::text, 90))
+        when number is not null and element.value - columns <> '{}' then
+          format(' has the unknown columns %s: it may have %s', (
+            select left(string_agg(quote_ident(key), ', '), 90)
+            from jsonb_object_keys(element.value - columns) as key
+          ), array_to_string(columns, ', '))
+        when wrong.problem is not null then
+          wrong.problem
+        when (element.value ->> 'block')::integer <> number then
+          format('.block is %s: it must be %s, the block that is written', element.value ->> 'block', number)
+        when ingest.time_of(element.value ->> 'time') <> at then
+          format('.time is %s: it must be %s, the time of the block', element.value ->> 'time', at)
+        when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
+          format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
+      end as problem
+    ) as found
+    where found.problem is not null
+    order by element.place
     limit 1
-  ) as wrong on true
-  cross join lateral (
-    select case
-      when jsonb_typeof(element.value) <> 'object' then
-        format(' is %s: it must be an object', left(element.value::text, 90))
-      when element.value - columns <> '{}' then
-        format(' has the unknown columns %s: it may have %s', (
-          select left(string_agg(quote_ident(key), ', '), 90)
-          from jsonb_object_keys(element.value - columns) as key
-        ), array_to_string(columns, ', '))
-      when wrong.problem is not null then
-        wrong.problem
-      when (element.value ->> 'block')::integer <> number then
-        format('.block is %s: it must be %s, the block that is written', element.value ->> 'block', number)
-      when ingest.time_of(element.value ->> 'time') <> at then
-        format('.time is %s: it must be %s, the time of the block', element.value ->> 'time', at)
-      when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
-        format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
-    end as problem
-  ) as found
-  where found.problem is not null
-  order by element.place
-  limit 1;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'invalid_parameter_value';
-  end if;
+  ));
 end
 $$;
-comment on function ingest.refuse_rows(text, jsonb, text[], text[], text[], integer, timestamptz) is 'Raises an error that names the element and the column if an offer or a trade of a block is invalid.';
-
-create function ingest.refuse_other_case(tokens text[]) returns void
-language plpgsql stable
-as $$
-declare
-  refused text;
-begin
-  select format('token %s is registered as %s: write its address in the same letter case', given.address, token.address)
-  into refused
-  from unnest(tokens) as given (address)
-  join public.dex_token as token
-    on lower(token.address) = lower(given.address)
-    and token.address <> given.address
-  order by given.address
-  limit 1;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'invalid_parameter_value';
-  end if;
-end
-$$;
-comment on function ingest.refuse_other_case(text[]) is 'Raises an error if a token is registered with this address in another letter case: its rows would belong to no market.';
+comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers or trades of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';
 
 -- Writes the trades of a block.
 
@@ -1529,8 +1545,6 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  newest bigint;
-  unknown text[];
   refused record;
 begin
   select
@@ -1579,59 +1593,48 @@ begin
     trade.place
   limit 1;
   if found then
-    raise exception '%', refused.problem
-      using errcode = case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end;
+    perform ingest.refuse(
+      refused.problem,
+      case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end
+    );
   end if;
 
-  with written as (
-    insert into public.dex_trade (
-      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
-    )
-    select
-      coalesce(
-        trade.id,
-        write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
-      ),
-      trade.offer_id,
-      label.market_id,
-      label.market,
-      label.act,
-      trade.pair,
-      trade.maker,
-      trade.taker,
-      trade.lot_gem,
-      label.lot_tkn,
-      dex_private.as_amount(trade.lot_amt),
-      trade.bid_gem,
-      label.bid_tkn,
-      dex_private.as_amount(trade.bid_amt),
-      label.price,
-      write_trades.number,
-      write_trades.at,
-      trade.tx,
-      coalesce(trade.idx, trade.ordinality - 1)
-    from rows from (
-      jsonb_to_recordset(write_trades.trades) as (
-        id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
-        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
-      )
-    ) with ordinality as trade
-    cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
+  insert into public.dex_trade (
+    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
   )
   select
-    max(written.id),
-    array_agg(written.lot_gem) filter (where written.lot_tkn is null)
-      || array_agg(written.bid_gem) filter (where written.bid_tkn is null)
-  into
-    newest,
-    unknown
-  from written;
-  if unknown is not null then
-    perform ingest.refuse_other_case(unknown);
-  end if;
-  return newest;
+    coalesce(
+      trade.id,
+      write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
+    ),
+    trade.offer_id,
+    label.market_id,
+    label.market,
+    label.act,
+    trade.pair,
+    trade.maker,
+    trade.taker,
+    label.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(trade.lot_amt),
+    label.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(trade.bid_amt),
+    label.price,
+    write_trades.number,
+    write_trades.at,
+    trade.tx,
+    coalesce(trade.idx, trade.ordinality - 1)
+  from rows from (
+    jsonb_to_recordset(write_trades.trades) as (
+      id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
+      lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+    )
+  ) with ordinality as trade
+  cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label;
+
+  return (select max(trade.id) from public.dex_trade as trade);
 end
 $$;
 comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as listed if they have none. Returns the last id.';
@@ -1678,188 +1681,128 @@ comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades fro
 
 -- Writes the offers and the cancellations of a block.
 
-create function ingest.cancel_offers(number integer, killed integer[]) returns void
+create function ingest.cancel_offers(killed integer[], blocks integer[]) returns void
 language plpgsql
 as $$
 #variable_conflict use_column
-declare
-  refused text;
 begin
-  select
-    case
+  perform ingest.refuse((
+    select case
       when listed.id < 0 then format('killed: offer %s: an id is an integer from 0', listed.id)
       when listed.id is null then 'killed: an offer id is null'
       when listed.times > 1 then format('killed: offer %s is listed twice', listed.id)
       else format('killed: offer %s was cancelled in block %s', listed.id, kept.block)
     end
-  into refused
-  from (
-    select
-      given.id,
-      count(*) as times
-    from unnest(cancel_offers.killed) as given (id)
-    group by given.id
-  ) as listed
-  left join dex_private.cancellation as kept on kept.offer_id = listed.id
-  where listed.id is null
-    or listed.id < 0
-    or listed.times > 1
-    or kept.block is not null
-  order by listed.id
-  limit 1;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'invalid_parameter_value';
-  end if;
+    from (
+      select
+        given.id,
+        count(*) as times
+      from unnest(cancel_offers.killed) as given (id)
+      group by given.id
+    ) as listed
+    left join dex_private.cancellation as kept on kept.offer_id = listed.id
+    where listed.id is null
+      or listed.id < 0
+      or listed.times > 1
+      or kept.block is not null
+    order by listed.id
+    limit 1
+  ));
 
   with listed as (
     insert into dex_private.cancellation (offer_id, block)
     select
       given.id,
-      cancel_offers.number
-    from unnest(cancel_offers.killed) as given (id)
-    returning offer_id
+      given.block
+    from unnest(cancel_offers.killed, cancel_offers.blocks) as given (id, block)
+    returning
+      offer_id,
+      block
   )
   update public.dex_offer as offer
-  set killed = cancel_offers.number
+  set killed = listed.block
   from listed
   where offer.id = listed.offer_id;
 end
 $$;
-comment on function ingest.cancel_offers(integer, integer[]) is 'Cancels offers in a block. Also records the cancellations of offers that are not recorded.';
+comment on function ingest.cancel_offers(integer[], integer[]) is 'Cancels each offer in the block at the same place. Also records the cancellations of offers that are not recorded.';
 
 create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
 returns integer[]
 language plpgsql
 as $$
 #variable_conflict use_column
-declare
-  refused text;
-  written integer[];
-  unknown text[];
 begin
-  select
-    case
-      when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
-      else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
-    end
-  into refused
-  from (
-    select
-      listed.id,
-      listed.ordinality,
-      row_number() over (partition by listed.id order by listed.ordinality) as occurrence
-    from rows from (
-      jsonb_to_recordset(write_offers.offers) as (id integer)
-    ) with ordinality as listed
-  ) as offer
-  left join dex_private.cancellation as cancelled
-    on cancelled.offer_id = offer.id
-    and cancelled.block < write_offers.number
-  where offer.occurrence > 1
-    or cancelled.block is not null
-    -- Not `exists`: see write_trades.
-    or (
-      select kept.id
-      from public.dex_offer as kept
-      where kept.id = offer.id
-    ) is not null
-  order by offer.ordinality
-  limit 1;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'unique_violation';
-  end if;
+  perform ingest.refuse(
+    (
+      select case
+        when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
+        else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
+      end
+      from (
+        select
+          listed.id,
+          listed.ordinality,
+          row_number() over (partition by listed.id order by listed.ordinality) as occurrence
+        from rows from (
+          jsonb_to_recordset(write_offers.offers) as (id integer)
+        ) with ordinality as listed
+      ) as offer
+      left join dex_private.cancellation as cancelled
+        on cancelled.offer_id = offer.id
+        and cancelled.block < write_offers.number
+      where offer.occurrence > 1
+        or cancelled.block is not null
+        -- Not `exists`: see write_trades.
+        or (
+          select kept.id
+          from public.dex_offer as kept
+          where kept.id = offer.id
+        ) is not null
+      order by offer.ordinality
+      limit 1
+    ),
+    'unique_violation'
+  );
 
-  with given as materialized (
-    select
-      offer.id,
-      offer.pair,
-      offer.maker,
-      offer.lot_gem,
-      offer.lot_amt,
-      offer.bid_gem,
-      offer.bid_amt,
-      offer.tx,
-      coalesce(offer.filled, false) as closed,
-      case when offer.id = any (write_offers.killed) then write_offers.number else 0 end as killed,
-      offer.lot_amt - coalesce(
-        (
-          select sum(trade.lot_amt)
-          from public.dex_trade as trade
-          where trade.offer_id = offer.id
-        ),
-        0
-      ) as lot_left
-    from jsonb_to_recordset(write_offers.offers) as offer (
-      id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
-      bid_amt numeric, tx text, filled boolean
-    )
-  ),
-  made as (
-    insert into public.dex_offer (
-      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
-    )
-    select
-      given.id,
-      write_offers.number,
-      given.killed,
-      label.market_id,
-      label.market,
-      label.act,
-      given.pair,
-      given.maker,
-      given.lot_gem,
-      label.lot_tkn,
-      dex_private.as_amount(given.lot_amt),
-      given.bid_gem,
-      label.bid_tkn,
-      dex_private.as_amount(given.bid_amt),
-      label.price,
-      write_offers.at,
-      given.tx,
-      given.closed or given.lot_left <= 0,
-      given.closed
-    from given
-    cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, given.lot_amt, given.bid_amt) as label
-    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
-  ),
-  kept as (
-    insert into dex_private.offer_left (offer_id, lot_amt)
-    select
-      given.id,
-      dex_private.as_amount(given.lot_left)
-    from given
+  insert into public.dex_offer (
+    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
   )
   select
-    array_agg(made.id),
-    array_agg(made.lot_gem) filter (where made.lot_tkn is null)
-      || array_agg(made.bid_gem) filter (where made.bid_tkn is null)
-  into
-    written,
-    unknown
-  from made;
-  if unknown is not null then
-    perform ingest.refuse_other_case(unknown);
-  end if;
-  return coalesce(written, '{}');
+    offer.id,
+    write_offers.number,
+    case when offer.id = any (write_offers.killed) then write_offers.number else 0 end,
+    label.market_id,
+    label.market,
+    label.act,
+    offer.pair,
+    offer.maker,
+    label.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(offer.lot_amt),
+    label.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(offer.bid_amt),
+    label.price,
+    write_offers.at,
+    offer.tx,
+    coalesce(offer.filled, false),
+    coalesce(offer.filled, false)
+  from jsonb_to_recordset(write_offers.offers) as offer (
+    id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
+    bid_amt numeric, tx text, filled boolean
+  )
+  cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label;
+
+  return array(
+    select offer.id
+    from public.dex_offer as offer
+    where offer.block = write_offers.number
+  );
 end
 $$;
 comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, after its trades. Returns their ids.';
-
--- Deletes old blocks without rows; on a quiet exchange most blocks are empty.
-
-create function ingest.thin_out() returns void
-language plpgsql
-as $$
-begin
-  delete from public.dex_block as block
-  where not block.has_rows
-    and block.number < (select head.number - 1000 from dex_private.last_block as head);
-end
-$$;
-comment on function ingest.thin_out() is 'Deletes the blocks without rows that are more than 1,000 blocks behind the head, deeper than any reorganisation.';
 
 -- Writes one block; an indexer calls it for each block.
 
@@ -1885,34 +1828,22 @@ as $$
 #variable_conflict use_column
 declare
   before constant dex_private.write_state := ingest.take_turn();
-  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  head constant dex_private.last_block := (select head from dex_private.last_block as head);
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
+  made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  if write_block.killed is null then
-    raise exception 'killed is null: it must be an array'
-      using errcode = 'invalid_parameter_value';
-  end if;
-  perform ingest.refuse_block(write_block.number, write_block.at, write_block.hash, write_block.parent);
-  perform ingest.refuse_rows(
-    'offers',
-    write_block.offers,
-    '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}',
-    '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}',
-    '{filled,block,time}',
-    write_block.number,
-    write_block.at
-  );
-  perform ingest.refuse_rows(
-    'trades',
-    write_block.trades,
-    '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}',
-    '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}',
-    '{id,idx,block,time}',
-    write_block.number,
-    write_block.at
-  );
+  perform ingest.refuse(ingest.block_problem(
+    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  ));
+  perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
+  perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  perform ingest.refuse(case
+    when write_block.killed is null then 'killed is null: it must be an array'
+    when array_ndims(write_block.killed) > 1 then
+      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+  end);
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   values (
@@ -1929,23 +1860,25 @@ begin
     ended := ended || ingest.take_from_offers(before.last_trade + 1);
   end if;
   if write_block.killed <> '{}' then
-    perform ingest.cancel_offers(write_block.number, write_block.killed);
+    perform ingest.cancel_offers(
+      write_block.killed,
+      array_fill(write_block.number, array[cardinality(write_block.killed)])
+    );
   end if;
   if ended <> '{}' then
     touched := dex_private.leave_book(ended);
   end if;
   if write_block.offers <> '[]' then
-    touched := touched || dex_private.enter_book(
-      ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers)
-    );
+    made := ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers);
+    perform dex_private.keep_left(made);
+    touched := touched || dex_private.enter_book(made);
   end if;
 
-  perform ingest.thin_out();
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
   end if;
-  perform dex_private.keep_market_figures(before.last_trade + 1, head_before, write_block.at);
+  perform dex_private.keep_market_figures(before.last_trade + 1, head.time, write_block.at);
   if touched <> '{}' then
     perform dex_private.keep_best_offers(touched);
   end if;
@@ -2013,190 +1946,168 @@ grant select, insert, update, delete on
   ingest.staged_trade
 to dex_writer;
 
-create view ingest.staged_moment as
+create view ingest.staged_end as
 select
-  staged.number,
-  staged.time,
-  staged.hash,
-  staged.parent,
-  false as is_row
-from ingest.staged_block as staged
+  staged.offer_id,
+  staged.block
+from ingest.staged_cancellation as staged
 union all
 select
-  staged.block,
-  staged.time,
-  null,
-  null,
-  true
+  staged.id,
+  staged.killed
 from ingest.staged_offer as staged
-union all
+where staged.killed > 0;
+comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not.';
+
+-- A block with only cancellations has no row with a time: it gets the time of the block before it.
+create view ingest.staged_head as
 select
-  staged.block,
-  staged.time,
-  null,
-  null,
-  true
-from ingest.staged_trade as staged
-union all
-select
-  staged.killed,
-  null,
-  null,
-  null,
-  true
-from ingest.staged_offer as staged
-where staged.killed > 0
-union all
-select
-  staged.block,
-  null,
-  null,
-  null,
-  true
-from ingest.staged_cancellation as staged;
-comment on view ingest.staged_moment is 'The block number of each staged row, with the time and hashes that the row gives; a cancellation gives no time.';
+  listed.number,
+  coalesce(listed.time, max(listed.time) over earlier, head.time, min(listed.time) over ()) as time,
+  listed.latest,
+  listed.hash,
+  listed.other_hash,
+  listed.parent,
+  listed.other_parent,
+  listed.has_rows,
+  lag(listed.number, 1, head.number) over in_order as number_before,
+  coalesce(max(listed.latest) over earlier, head.time) as time_before,
+  lag(listed.hash, 1, head.hash) over in_order as hash_before
+from (
+  select
+    moment.number,
+    min(moment.time) as time,
+    max(moment.time) as latest,
+    max(moment.hash) as hash,
+    min(moment.hash) as other_hash,
+    max(moment.parent) as parent,
+    min(moment.parent) as other_parent,
+    bool_or(moment.is_row) as has_rows
+  from (
+    select
+      staged.*,
+      false as is_row
+    from ingest.staged_block as staged
+    union all
+    select
+      staged.block,
+      staged.time,
+      null,
+      null,
+      true
+    from ingest.staged_offer as staged
+    union all
+    select
+      staged.block,
+      staged.time,
+      null,
+      null,
+      true
+    from ingest.staged_trade as staged
+    union all
+    select
+      ended.block,
+      null,
+      null,
+      null,
+      true
+    from ingest.staged_end as ended
+  ) as moment
+  group by moment.number
+) as listed
+left join dex_private.last_block as head on true
+window
+  in_order as (order by listed.number),
+  earlier as (in_order rows between unbounded preceding and 1 preceding);
+comment on view ingest.staged_head is 'The blocks of all staged rows, each with what its rows say of it and with the block before it.';
 
 -- Writes many blocks at once from the staging tables; the loader calls it.
 
-create function ingest.refuse_staged() returns void
+create function ingest.refuse_staged(last_trade bigint) returns void
 language plpgsql stable
 as $$
-declare
-  head dex_private.last_block;
-  refused text;
 begin
-  select *
-  into head
-  from dex_private.last_block;
-
-  select case
-    when block.number <= head.number then
-      format('block %s is not after the head, block %s', block.number, head.number)
-    when block.number < 0 then
-      format('block %s is negative', block.number)
-    when not isfinite(block.time) or not isfinite(block.latest) then
-      format('block %s is at %s: its time must be a finite timestamp', block.number, block.latest)
-    when block.time < block.latest then
-      format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
-    when block.time < coalesce(block.time_before, head.time) then
-      format('block %s is at %s, before an earlier block at %s', block.number, block.time, coalesce(block.time_before, head.time))
-    when block.hash <> block.other_hash then
-      format('block %s has both the hash %s and the hash %s', block.number, block.hash, block.other_hash)
-    when block.parent <> block.other_parent then
-      format('block %s has both the parent %s and the parent %s', block.number, block.parent, block.other_parent)
-    when block.parent <> block.hash_before then
-      format('block %s has the parent %s, but the block before it has the hash %s', block.number, block.parent, block.hash_before)
-    else 'only some trades have an id or an idx: give it to every trade or to none'
-  end
-  into refused
-  from (
-    select
-      listed.*,
-      max(listed.latest) over before as time_before,
-      lag(listed.hash, 1, head.hash) over (order by listed.number) as hash_before
+  perform ingest.refuse((
+    select found.problem
     from (
       select
-        moment.number,
-        min(moment.time) as time,
-        max(moment.time) as latest,
-        max(moment.hash) as hash,
-        min(moment.hash) as other_hash,
-        max(moment.parent) as parent,
-        min(moment.parent) as other_parent
-      from ingest.staged_moment as moment
-      group by moment.number
-    ) as listed
-    window before as (
-      order by listed.number
-      rows between unbounded preceding and 1 preceding
-    )
-  ) as block
-  where block.number <= head.number
-    or block.number < 0
-    or not isfinite(block.time)
-    or not isfinite(block.latest)
-    or block.time < block.latest
-    or block.time < coalesce(block.time_before, head.time)
-    or block.hash <> block.other_hash
-    or block.parent <> block.other_parent
-    or block.parent <> block.hash_before
-    or exists (
-      select
-      from ingest.staged_trade as staged
-      having count(staged.id) not in (0, count(*))
-        or count(staged.idx) not in (0, count(*))
-    )
-  order by block.number
-  limit 1;
-  if refused is null then
-    select format('%s is %s: it must be an integer from 0', listed.name, listed.id)
-    into refused
-    from (
-      select
-        'an offer''s id' as name,
-        staged.id
-      from ingest.staged_offer as staged
-      union all
-      select
-        'the killed of offer ' || staged.id,
-        staged.killed
-      from ingest.staged_offer as staged
-      union all
-      select
-        'the offer_id of a trade',
-        staged.offer_id
-      from ingest.staged_trade as staged
-      union all
-      select
-        'the offer_id of a cancellation',
-        staged.offer_id
-      from ingest.staged_cancellation as staged
-    ) as listed
-    where listed.id < 0
-    limit 1;
-  end if;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'invalid_parameter_value',
-        hint = 'Write blocks in order. After a chain reorganisation call ingest.take_back first. Load older data whole into a new database.';
-  end if;
-end
-$$;
-comment on function ingest.refuse_staged() is 'Raises an error if the staged blocks cannot be the next ones.';
-
-create function ingest.refuse_disorder(last_trade bigint) returns void
-language plpgsql stable
-as $$
-declare
-  refused text;
-begin
-  select case
-    when trade.id_before is null then
-      format('id %s is not greater than %s, the highest id ever used', trade.id, last_trade)
-    else format('id %s of block %s, idx %s is not greater than id %s of block %s, idx %s: ids increase with block and idx', trade.id, trade.block, trade.idx, trade.id_before, trade.block_before, trade.idx_before)
-  end
-  into refused
-  from (
-    select
-      staged.id,
-      staged.block,
-      staged.idx,
-      lag(staged.id) over in_order as id_before,
-      lag(staged.block) over in_order as block_before,
-      lag(staged.idx) over in_order as idx_before
+        block.number,
+        case
+          when block.time < block.latest then
+            format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
+          when block.hash <> block.other_hash then
+            format('block %s has both the hash %s and the hash %s', block.number, block.hash, block.other_hash)
+          when block.parent <> block.other_parent then
+            format('block %s has both the parent %s and the parent %s', block.number, block.parent, block.other_parent)
+          else ingest.block_problem(
+            block.number, block.time, block.hash, block.parent, block.number_before, block.time_before, block.hash_before
+          )
+        end as problem
+      from ingest.staged_head as block
+    ) as found
+    where found.problem is not null
+    order by found.number
+    limit 1
+  ));
+  perform ingest.refuse((
+    select 'only some trades have an id or an idx: give it to every trade or to none'
     from ingest.staged_trade as staged
-    where staged.id is not null
-    window in_order as (order by staged.block, staged.idx, staged.line)
-  ) as trade
-  where trade.id <= coalesce(trade.id_before, last_trade)
-  limit 1;
-  if refused is not null then
-    raise exception '%', refused
-      using errcode = 'invalid_parameter_value';
-  end if;
+    having count(staged.id) not in (0, count(*))
+      or count(staged.idx) not in (0, count(*))
+  ));
+  perform ingest.refuse((
+    select format('id %s of block %s, idx %s is not greater than %s: ids increase with block and idx, and are above the highest ever used', trade.id, trade.block, trade.idx, trade.id_before)
+    from (
+      select
+        staged.id,
+        staged.block,
+        staged.idx,
+        lag(staged.id, 1, last_trade) over (order by staged.block, staged.idx, staged.line) as id_before
+      from ingest.staged_trade as staged
+      where staged.id is not null
+    ) as trade
+    where trade.id <= trade.id_before
+    limit 1
+  ));
 end
 $$;
-comment on function ingest.refuse_disorder(bigint) is 'Raises an error unless the ids of staged trades increase with block and idx.';
+comment on function ingest.refuse_staged(bigint) is 'Raises an error if the staged blocks cannot be the next ones.';
+
+-- A batch is of 1,000 rows, because a jsonb value has at most 1 GB.
+create function ingest.refuse_staged_rows() returns void
+language sql stable
+as $$
+  select ingest.refuse_rows(batch.listed, jsonb_agg(batch.value order by batch.line), null, null)
+  from (
+    select
+      staged_row.listed,
+      staged_row.line,
+      (
+        select jsonb_object_agg(field.key, field.value)
+        from jsonb_each_text(staged_row.value - '{filled,killed}'::text[]) as field
+      ) as value
+    from (
+      select
+        'offers' as listed,
+        staged.line,
+        to_jsonb(staged) as value
+      from ingest.staged_offer as staged
+      union all
+      select
+        'trades',
+        staged.line,
+        to_jsonb(staged)
+      from ingest.staged_trade as staged
+    ) as staged_row
+  ) as batch
+  group by
+    batch.listed,
+    batch.line / 1000
+  order by
+    batch.listed,
+    batch.line / 1000
+$$;
+comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line and the column if a staged offer or trade is invalid.';
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -2210,177 +2121,123 @@ as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
   written bigint;
+  made integer[];
 begin
   analyze ingest.staged_offer;
   analyze ingest.staged_trade;
-  perform ingest.refuse_staged();
-  perform ingest.refuse_disorder(before.last_trade);
-  perform ingest.refuse_other_case(array(
-    select staged.lot_gem
-    from ingest.staged_trade as staged
-    union
-    select staged.bid_gem
-    from ingest.staged_trade as staged
-    union
-    select staged.lot_gem
-    from ingest.staged_offer as staged
-    union
-    select staged.bid_gem
-    from ingest.staged_offer as staged
-  ));
+  perform ingest.refuse_staged(before.last_trade);
 
-  -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
-  insert into public.dex_trade (
-    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
-  )
-  select
-    coalesce(
-      staged.id,
-      before.last_trade + row_number() over (order by staged.block, staged.idx, staged.line)
-    ),
-    staged.offer_id,
-    label.market_id,
-    label.market,
-    label.act,
-    staged.pair,
-    staged.maker,
-    staged.taker,
-    staged.lot_gem,
-    label.lot_tkn,
-    dex_private.as_amount(staged.lot_amt),
-    staged.bid_gem,
-    label.bid_tkn,
-    dex_private.as_amount(staged.bid_amt),
-    dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
-    staged.block,
-    staged.time,
-    staged.tx,
-    coalesce(
-      staged.idx,
-      row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
-    )
-  from ingest.staged_trade as staged
-  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
-  order by
-    staged.block,
-    staged.idx,
-    staged.line;
-  get diagnostics written = row_count;
-
-  -- A block with only cancellations has no row with a time: it gets the time of the block before it.
-  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
-  select
-    listed.number,
-    listed.hash,
-    listed.parent,
-    coalesce(
-      max(listed.time) over (order by listed.number),
-      (select head.time from dex_private.last_block as head),
-      min(listed.time) over ()
-    ),
-    coalesce(
-      min(listed.first_trade) over (order by listed.number desc),
-      (select max(trade.id) + 1 from public.dex_trade as trade),
-      before.last_trade + 1
-    ),
-    listed.has_rows
-  from (
-    select
-      row_block.number,
-      max(row_block.hash) as hash,
-      max(row_block.parent) as parent,
-      max(row_block.time) as time,
-      bool_or(row_block.is_row) as has_rows,
-      min(row_block.first_trade) as first_trade
-    from (
-      select
-        moment.*,
-        null::bigint as first_trade
-      from ingest.staged_moment as moment
-      union all
-      select
-        trade.block,
-        null,
-        null,
-        null,
-        true,
-        min(trade.id)
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as row_block
-    group by row_block.number
-  ) as listed;
-
-  perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
-  insert into dex_private.cancellation (offer_id, block)
-  select
-    staged.offer_id,
-    staged.block
-  from ingest.staged_cancellation as staged
-  union all
-  select
-    staged.id,
-    staged.killed
-  from ingest.staged_offer as staged
-  where staged.killed > 0;
-  update public.dex_offer as offer
-  set killed = staged.block
-  from ingest.staged_cancellation as staged
-  where offer.id = staged.offer_id;
+  perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
+  from ingest.staged_end as ended;
   perform dex_private.leave_book(array(
     select staged.offer_id
     from ingest.staged_cancellation as staged
   ));
-  insert into dex_private.offer_left (offer_id, lot_amt)
-  select
-    staged.id,
-    dex_private.as_amount(staged.lot_amt) - taken.lot_amt
-  from ingest.staged_offer as staged
-  cross join lateral (
-    select coalesce(sum(trade.lot_amt), 0) as lot_amt
-    from public.dex_trade as trade
-    where trade.offer_id = staged.id
-    offset 0
-  ) as taken;
-  insert into public.dex_offer (
-    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
-  )
-  select
-    staged.id,
-    staged.block,
-    coalesce(cancellation.block, 0),
-    label.market_id,
-    label.market,
-    label.act,
-    staged.pair,
-    staged.maker,
-    staged.lot_gem,
-    label.lot_tkn,
-    dex_private.as_amount(staged.lot_amt),
-    staged.bid_gem,
-    label.bid_tkn,
-    dex_private.as_amount(staged.bid_amt),
-    dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
-    staged.time,
-    staged.tx,
-    staged.filled or kept.lot_amt <= 0,
-    staged.filled
-  from ingest.staged_offer as staged
-  join dex_private.offer_left as kept on kept.offer_id = staged.id
-  left join dex_private.cancellation on cancellation.offer_id = staged.id
-  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
-  order by
-    staged.block,
-    staged.line;
-  perform dex_private.enter_book(array(
+  begin
+    -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
+    insert into public.dex_trade (
+      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+    )
+    select
+      coalesce(
+        staged.id,
+        before.last_trade + row_number() over (order by staged.block, staged.idx, staged.line)
+      ),
+      staged.offer_id,
+      label.market_id,
+      label.market,
+      label.act,
+      staged.pair,
+      staged.maker,
+      staged.taker,
+      label.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(staged.lot_amt),
+      label.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(staged.bid_amt),
+      dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
+      staged.block,
+      staged.time,
+      staged.tx,
+      coalesce(
+        staged.idx,
+        row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
+      )
+    from ingest.staged_trade as staged
+    cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
+    order by
+      staged.block,
+      staged.idx,
+      staged.line;
+    get diagnostics written = row_count;
+
+    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
+    select
+      block.number,
+      block.hash,
+      block.parent,
+      block.time,
+      coalesce(
+        min(trade.first_trade) over (order by block.number desc),
+        (select max(trade.id) + 1 from public.dex_trade as trade),
+        before.last_trade + 1
+      ),
+      block.has_rows
+    from ingest.staged_head as block
+    left join (
+      select
+        trade.block,
+        min(trade.id) as first_trade
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as trade on trade.block = block.number;
+
+    perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
+    insert into public.dex_offer (
+      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+    )
+    select
+      staged.id,
+      staged.block,
+      coalesce(cancellation.block, 0),
+      label.market_id,
+      label.market,
+      label.act,
+      staged.pair,
+      staged.maker,
+      label.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(staged.lot_amt),
+      label.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(staged.bid_amt),
+      dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
+      staged.time,
+      staged.tx,
+      staged.filled,
+      staged.filled
+    from ingest.staged_offer as staged
+    left join dex_private.cancellation on cancellation.offer_id = staged.id
+    cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
+    order by
+      staged.block,
+      staged.line;
+  exception
+    when check_violation or data_exception then
+      perform ingest.refuse_staged_rows();
+      raise;
+  end;
+  made := array(
     select staged.id
     from ingest.staged_offer as staged
-  ));
+  );
+  perform dex_private.keep_left(made);
+  perform dex_private.enter_book(made);
 
-  perform ingest.thin_out();
   perform ingest.written_to(
     greatest(before.last_trade, (select max(trade.id) from public.dex_trade as trade)),
     before.epoch
@@ -2510,33 +2367,25 @@ begin
   -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
-  delete from dex_private.minute_figure as kept
+  delete from dex_private.period_figure as kept
   where kept.market_id = any (traded)
-    and kept.start >= first_minute;
-  insert into dex_private.minute_figure
+    and kept.minutes in (1, 60)
+    and kept.start >= first_hour
+    and (kept.minutes = 60 or kept.start >= first_minute);
+  insert into dex_private.period_figure
   select figure.*
-  from dex_private.figures_from(dex_private.first_trade_from(first_minute), '1 minute') as figure
-  where figure.market_id = any (traded);
-  delete from dex_private.hour_figure as kept
-  where kept.market_id = any (traded)
-    and kept.start >= first_hour;
-  insert into dex_private.hour_figure
-  select
-    figure.market_id,
-    first_hour,
-    sum(figure.trades),
-    sum(figure.base_amt),
-    sum(figure.quote_amt),
-    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
-    max(figure.high),
-    min(figure.low),
-    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
-    sum(figure.unpriced_trades),
-    sum(figure.unpriced_quote_amt)
-  from dex_private.minute_figure as figure
+  from dex_private.figures_from(dex_private.first_trade_from(first_minute)) as figure
   where figure.market_id = any (traded)
-    and figure.start >= first_hour
-  group by figure.market_id;
+    and figure.minutes = 1;
+  insert into dex_private.period_figure
+  select *
+  from dex_private.hours_of(array(
+    select figure
+    from dex_private.period_figure as figure
+    where figure.market_id = any (traded)
+      and figure.minutes = 1
+      and figure.start >= first_hour
+  ));
 
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(
@@ -2583,14 +2432,13 @@ declare
   known public.dex_token;
   labelled bigint;
   changed bigint;
-  problem text;
 begin
   select *
   into known
   from public.dex_token as token
   where lower(token.address) = lower(register_token.address);
 
-  problem := case
+  perform ingest.refuse(case
     when register_token.address is null or register_token.address !~ '^0x[0-9a-fA-F]{40}$' then
       format('address is %s: it must be 0x and 40 hex digits', coalesce(left(register_token.address, 90), 'null'))
     when known.address <> register_token.address then
@@ -2607,11 +2455,7 @@ begin
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ) then
       format('symbol of %s is null: a token of a registered pair needs a symbol', register_token.address)
-  end;
-  if problem is not null then
-    raise exception '%', problem
-      using errcode = 'invalid_parameter_value';
-  end if;
+  end);
   if (known.symbol, known.decimals, known.name)
     is not distinct from (register_token.symbol, register_token.decimals, register_token.name)
     and known.address is not null
@@ -2638,34 +2482,36 @@ begin
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ));
   end if;
-  if known.symbol is not distinct from register_token.symbol then
-    perform ingest.end_turn(before.epoch);
+  if known.address is not null and known.symbol is not distinct from register_token.symbol then
+    perform ingest.written_to(before.last_trade, before.epoch);
     return;
   end if;
 
   -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
-  -- indexes of unlabelled rows find them.
+  -- indexes of unlabelled rows find them, whatever the letter case of their addresses.
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
   )
-  where (trade.lot_gem = register_token.address and (trade.lot_tkn is null or known.symbol is not null))
-    or (trade.bid_gem = register_token.address and (trade.bid_tkn is null or known.symbol is not null));
+  where (lower(trade.lot_gem) = lower(register_token.address) and trade.lot_tkn is null)
+    or (lower(trade.bid_gem) = lower(register_token.address) and trade.bid_tkn is null)
+    or (known.symbol is not null and register_token.address in (trade.lot_gem, trade.bid_gem));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
   )
-  where (offer.lot_gem = register_token.address and (offer.lot_tkn is null or known.symbol is not null))
-    or (offer.bid_gem = register_token.address and (offer.bid_tkn is null or known.symbol is not null));
+  where (lower(offer.lot_gem) = lower(register_token.address) and offer.lot_tkn is null)
+    or (lower(offer.bid_gem) = lower(register_token.address) and offer.bid_tkn is null)
+    or (known.symbol is not null and register_token.address in (offer.lot_gem, offer.bid_gem));
   get diagnostics changed = row_count;
 
-  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol. Amounts are in whole tokens, so decimals change no amount.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
 
 -- Registers a pair of tokens as a market, or changes its direction or `active`.
@@ -2674,49 +2520,46 @@ create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
 as $$
 declare
-  refused record;
+  wanted record;
 begin
-  select
-    other.base,
-    other.quote,
-    wanted.base as wanted_base,
-    wanted.quote as wanted_quote
-  into refused
-  from (
+  -- Frees the names first, so that pairs can exchange them. No symbol in upper case is an address, with its x.
+  update public.dex_pair as pair
+  set
+    base = pair.base_gem,
+    quote = pair.quote_gem
+  where pair.id = any (pairs);
+
+  for wanted in
     select
       pair.id,
       upper(base.symbol) as base,
-      upper(quote.symbol) as quote
+      upper(quote.symbol) as quote,
+      base.decimals as base_precision,
+      quote.decimals as quote_precision
     from public.dex_pair as pair
     join public.dex_token as base on base.address = pair.base_gem
     join public.dex_token as quote on quote.address = pair.quote_gem
     where pair.id = any (pairs)
-  ) as wanted
-  join public.dex_pair as other
-    on other.id <> wanted.id
-    and not other.id = any (pairs)
-    and (
-      other.market = wanted.base || wanted.quote
-      or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
-    )
-  limit 1;
-  if found then
-    raise exception 'the pair % and % would have the same market name as the pair % and %: a market name is both symbols joined',
-      refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
-      using errcode = 'unique_violation';
-  end if;
-
-  update public.dex_pair as pair
-  set
-    base = upper(base.symbol),
-    quote = upper(quote.symbol),
-    base_precision = base.decimals,
-    quote_precision = quote.decimals
-  from public.dex_token as base,
-    public.dex_token as quote
-  where pair.id = any (pairs)
-    and base.address = pair.base_gem
-    and quote.address = pair.quote_gem;
+    order by pair.id
+  loop
+    perform ingest.refuse(
+      (
+        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
+        from public.dex_pair as other
+        where other.market = wanted.base || wanted.quote
+          or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
+        limit 1
+      ),
+      'unique_violation'
+    );
+    update public.dex_pair as pair
+    set
+      base = wanted.base,
+      quote = wanted.quote,
+      base_precision = wanted.base_precision,
+      quote_precision = wanted.quote_precision
+    where pair.id = wanted.id;
+  end loop;
 
   delete from dex_private.market_direction as kept
   where kept.market_id = any (pairs);
@@ -2741,8 +2584,6 @@ declare
   base public.dex_token;
   quote public.dex_token;
   known public.dex_pair;
-  problem text;
-  registered integer;
   labelled bigint;
   changed bigint;
 begin
@@ -2754,7 +2595,7 @@ begin
   into quote
   from public.dex_token as token
   where lower(token.address) = lower(register_pair.quote_gem);
-  problem := case
+  perform ingest.refuse(case
     when base.address is null then
       format('base_gem is %s: no registered token has this address', coalesce(left(register_pair.base_gem, 90), 'null'))
     when quote.address is null then
@@ -2765,11 +2606,7 @@ begin
       format('token %s has no symbol: both tokens of a pair need one', case when base.symbol is null then base.address else quote.address end)
     when register_pair.active is null then
       'active is null: it must be true or false'
-  end;
-  if problem is not null then
-    raise exception '%', problem
-      using errcode = 'invalid_parameter_value';
-  end if;
+  end);
 
   select *
   into known
@@ -2782,42 +2619,25 @@ begin
     where pair.id = known.id
       and pair.active <> register_pair.active;
     if found then
-      perform ingest.end_turn(before.epoch);
+      perform ingest.written_to(before.last_trade, before.epoch);
     end if;
     return;
   end if;
 
-  if known.id is null then
-    insert into public.dex_pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
-    values (
-      upper(base.symbol),
-      upper(quote.symbol),
-      base.address,
-      quote.address,
-      base.decimals,
-      quote.decimals,
-      register_pair.active
-    )
-    on conflict do nothing
-    returning id
-    into registered;
-    if registered is null then
-      raise exception 'the pair % and % would have the same market name as another pair: a market name is both symbols joined', upper(base.symbol), upper(quote.symbol)
-        using errcode = 'unique_violation';
-    end if;
-  else
-    registered := known.id;
-    update public.dex_pair as pair
-    set
-      base_gem = base.address,
-      quote_gem = quote.address,
-      active = register_pair.active
-    where pair.id = registered;
-  end if;
-  perform ingest.refresh_pairs(array[registered]);
+  -- refresh_pairs gives the pair its names.
+  insert into public.dex_pair as pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
+  values (base.address, quote.address, base.address, quote.address, 0, 0, register_pair.active)
+  on conflict (least(base_gem, quote_gem), greatest(base_gem, quote_gem)) do update
+  set
+    base_gem = excluded.base_gem,
+    quote_gem = excluded.quote_gem,
+    active = excluded.active
+  returning *
+  into known;
+  perform ingest.refresh_pairs(array[known.id]);
 
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
   )
@@ -2827,7 +2647,7 @@ begin
       in ((base.address, quote.address), (quote.address, base.address));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
   )
@@ -2838,30 +2658,25 @@ begin
   get diagnostics changed = row_count;
 
   if labelled > 0 then
-    delete from dex_private.minute_figure as kept
-    where kept.market_id = registered;
-    insert into dex_private.minute_figure
+    delete from dex_private.period_figure as kept
+    where kept.market_id = known.id;
+    insert into dex_private.period_figure
     select *
-    from dex_private.figures_from(1, '1 minute', registered);
-    delete from dex_private.hour_figure as kept
-    where kept.market_id = registered;
-    insert into dex_private.hour_figure
-    select *
-    from dex_private.figures_from(1, '1 hour', registered);
+    from dex_private.figures_from(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
-    where standing.market_id = registered;
+    where standing.market_id = known.id;
     perform dex_private.enter_book(array(
       select offer.id
       from public.dex_offer as offer
       where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
           = dex_private.either_way_key(base.address, quote.address)
-        and offer.market_id = registered
+        and offer.market_id = known.id
     ));
   end if;
-  perform dex_private.derive_market_figures(array[registered]);
-  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+  perform dex_private.derive_market_figures(array[known.id]);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
 comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';
@@ -2892,8 +2707,8 @@ begin
   ));
 
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) =
-    (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
   from dex_private.mislabelled_trade as derived
   where trade.id = derived.id;
   delete from dex_private.offer_left;
@@ -2902,8 +2717,8 @@ begin
   from dex_private.derived_offer_left;
   update public.dex_offer as offer
   set
-    (market_id, market, act, lot_tkn, bid_tkn, price) =
-      (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
+    (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+      (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
@@ -2954,8 +2769,7 @@ begin
     -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
-  delete from dex_private.minute_figure;
-  delete from dex_private.hour_figure;
+  delete from dex_private.period_figure;
   perform dex_private.keep_figures(1);
   delete from dex_private.market_figure;
   perform dex_private.derive_market_figures(array(
@@ -3234,7 +3048,6 @@ comment on column dex_candle.quote_vol is E'@notNull\nVolume in quote units.';
 comment on column dex_candle.trades is E'@notNull\nNumber of trades.';
 comment on column dex_candle.complete is E'@notNull\nWhether the interval is over as of the head. While it is not, the candle is of its trades up to the head.';
 
-
 -- Reads hours for intervals from 1h on, minutes for shorter ones. `parts` is the number of them in an interval,
 -- so `limit` × `parts` of them are enough for `limit` candles.
 create function dex_candles(
@@ -3262,8 +3075,8 @@ declare
   most constant integer := coalesce("limit", 100);
   span constant interval := make_interval(mins => minutes);
   epoch constant timestamptz := 'epoch';
-  kept constant text := case when minutes < 60 then 'minute_figure' else 'hour_figure' end;
-  parts constant integer := case when minutes < 60 then minutes else minutes / 60 end;
+  part constant integer := case when minutes < 60 then 1 else 60 end;
+  parts constant integer := minutes / part;
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
   market integer;
   head_time timestamptz;
@@ -3310,8 +3123,9 @@ begin
   if is_flat then
     select figure.start
     into oldest
-    from dex_private.minute_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = market
+      and figure.minutes = 1
       and figure.low is not null
     order by figure.start
     limit 1;
@@ -3332,12 +3146,13 @@ begin
         select
           date_bin($1, figure.start, 'epoch') as time,
           figure.*
-        from dex_private.%1$I as figure
+        from dex_private.period_figure as figure
         where figure.market_id = $2
+          and figure.minutes = $9
           and figure.start >= $3
           and figure.start < $4
           and figure.low is not null
-        order by figure.start %2$s
+        order by figure.start %1$s
         limit $5
       ),
       candle as materialized (
@@ -3352,7 +3167,7 @@ begin
           sum(part.trades - part.unpriced_trades)::integer as trades
         from part
         group by part.time
-        order by part.time %2$s
+        order by part.time %1$s
         limit $6
       )
       select
@@ -3376,9 +3191,10 @@ begin
       left join candle on candle.time = listed.time
       left join lateral (
         select figure.close
-        from dex_private.%1$I as figure
+        from dex_private.period_figure as figure
         where candle.time is null
           and figure.market_id = $2
+          and figure.minutes = $9
           and figure.start < listed.time
           and figure.low is not null
         order by figure.start desc
@@ -3386,10 +3202,9 @@ begin
       ) as before on true
       order by listed.time
     $statement$,
-    kept,
     case when "from" is null then 'desc' else 'asc' end
   )
-  using span, market, lowest, beyond, most * parts, most, head_time, is_flat;
+  using span, market, lowest, beyond, most * parts, most, head_time, is_flat, part;
 end
 $$;
 comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';

@@ -42,9 +42,9 @@ create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, 
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
 -- Serve the labelling of offers whose token is registered later.
-create index dex_offer_lot_gem_unlabelled_idx on dex_offer (lot_gem)
+create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))
 where lot_tkn is null;
-create index dex_offer_bid_gem_unlabelled_idx on dex_offer (bid_gem)
+create index dex_offer_lower_bid_gem_unlabelled_idx on dex_offer (lower(bid_gem))
 where bid_tkn is null;
 
 comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';

@@ -51,9 +51,9 @@ create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
 create index dex_trade_either_way_id_idx
 on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
 -- Serve the labelling of trades whose token is registered later.
-create index dex_trade_lot_gem_unlabelled_idx on dex_trade (lot_gem)
+create index dex_trade_lower_lot_gem_unlabelled_idx on dex_trade (lower(lot_gem))
 where lot_tkn is null;
-create index dex_trade_bid_gem_unlabelled_idx on dex_trade (bid_gem)
+create index dex_trade_lower_bid_gem_unlabelled_idx on dex_trade (lower(bid_gem))
 where bid_tkn is null;
 
 comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';

@@ -23,8 +23,8 @@ begin
   ));
 
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) =
-    (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
   from dex_private.mislabelled_trade as derived
   where trade.id = derived.id;
   delete from dex_private.offer_left;
@@ -33,8 +33,8 @@ begin
   from dex_private.derived_offer_left;
   update public.dex_offer as offer
   set
-    (market_id, market, act, lot_tkn, bid_tkn, price) =
-      (derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
+    (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+      (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price),
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
@@ -85,8 +85,7 @@ begin
     -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
-  delete from dex_private.minute_figure;
-  delete from dex_private.hour_figure;
+  delete from dex_private.period_figure;
   perform dex_private.keep_figures(1);
   delete from dex_private.market_figure;
   perform dex_private.derive_market_figures(array(

@@ -4,49 +4,46 @@ create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
 as $$
 declare
-  refused record;
+  wanted record;
 begin
-  select
-    other.base,
-    other.quote,
-    wanted.base as wanted_base,
-    wanted.quote as wanted_quote
-  into refused
-  from (
+  -- Frees the names first, so that pairs can exchange them. No symbol in upper case is an address, with its x.
+  update public.dex_pair as pair
+  set
+    base = pair.base_gem,
+    quote = pair.quote_gem
+  where pair.id = any (pairs);
+
+  for wanted in
     select
       pair.id,
       upper(base.symbol) as base,
-      upper(quote.symbol) as quote
+      upper(quote.symbol) as quote,
+      base.decimals as base_precision,
+      quote.decimals as quote_precision
     from public.dex_pair as pair
     join public.dex_token as base on base.address = pair.base_gem
     join public.dex_token as quote on quote.address = pair.quote_gem
     where pair.id = any (pairs)
-  ) as wanted
-  join public.dex_pair as other
-    on other.id <> wanted.id
-    and not other.id = any (pairs)
-    and (
-      other.market = wanted.base || wanted.quote
-      or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
-    )
-  limit 1;
-  if found then
-    raise exception 'the pair % and % would have the same market name as the pair % and %: a market name is both symbols joined',
-      refused.wanted_base, refused.wanted_quote, refused.base, refused.quote
-      using errcode = 'unique_violation';
-  end if;
-
-  update public.dex_pair as pair
-  set
-    base = upper(base.symbol),
-    quote = upper(quote.symbol),
-    base_precision = base.decimals,
-    quote_precision = quote.decimals
-  from public.dex_token as base,
-    public.dex_token as quote
-  where pair.id = any (pairs)
-    and base.address = pair.base_gem
-    and quote.address = pair.quote_gem;
+    order by pair.id
+  loop
+    perform ingest.refuse(
+      (
+        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
+        from public.dex_pair as other
+        where other.market = wanted.base || wanted.quote
+          or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
+        limit 1
+      ),
+      'unique_violation'
+    );
+    update public.dex_pair as pair
+    set
+      base = wanted.base,
+      quote = wanted.quote,
+      base_precision = wanted.base_precision,
+      quote_precision = wanted.quote_precision
+    where pair.id = wanted.id;
+  end loop;
 
   delete from dex_private.market_direction as kept
   where kept.market_id = any (pairs);
@@ -71,8 +68,6 @@ declare
   base public.dex_token;
   quote public.dex_token;
   known public.dex_pair;
-  problem text;
-  registered integer;
   labelled bigint;
   changed bigint;
 begin
@@ -84,7 +79,7 @@ begin
   into quote
   from public.dex_token as token
   where lower(token.address) = lower(register_pair.quote_gem);
-  problem := case
+  perform ingest.refuse(case
     when base.address is null then
       format('base_gem is %s: no registered token has this address', coalesce(left(register_pair.base_gem, 90), 'null'))
     when quote.address is null then
@@ -95,11 +90,7 @@ begin
       format('token %s has no symbol: both tokens of a pair need one', case when base.symbol is null then base.address else quote.address end)
     when register_pair.active is null then
       'active is null: it must be true or false'
-  end;
-  if problem is not null then
-    raise exception '%', problem
-      using errcode = 'invalid_parameter_value';
-  end if;
+  end);
 
   select *
   into known
@@ -112,42 +103,25 @@ begin
     where pair.id = known.id
       and pair.active <> register_pair.active;
     if found then
-      perform ingest.end_turn(before.epoch);
+      perform ingest.written_to(before.last_trade, before.epoch);
     end if;
     return;
   end if;
 
-  if known.id is null then
-    insert into public.dex_pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
-    values (
-      upper(base.symbol),
-      upper(quote.symbol),
-      base.address,
-      quote.address,
-      base.decimals,
-      quote.decimals,
-      register_pair.active
-    )
-    on conflict do nothing
-    returning id
-    into registered;
-    if registered is null then
-      raise exception 'the pair % and % would have the same market name as another pair: a market name is both symbols joined', upper(base.symbol), upper(quote.symbol)
-        using errcode = 'unique_violation';
-    end if;
-  else
-    registered := known.id;
-    update public.dex_pair as pair
-    set
-      base_gem = base.address,
-      quote_gem = quote.address,
-      active = register_pair.active
-    where pair.id = registered;
-  end if;
-  perform ingest.refresh_pairs(array[registered]);
+  -- refresh_pairs gives the pair its names.
+  insert into public.dex_pair as pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
+  values (base.address, quote.address, base.address, quote.address, 0, 0, register_pair.active)
+  on conflict (least(base_gem, quote_gem), greatest(base_gem, quote_gem)) do update
+  set
+    base_gem = excluded.base_gem,
+    quote_gem = excluded.quote_gem,
+    active = excluded.active
+  returning *
+  into known;
+  perform ingest.refresh_pairs(array[known.id]);
 
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
   )
@@ -157,7 +131,7 @@ begin
       in ((base.address, quote.address), (quote.address, base.address));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
   )
@@ -168,30 +142,25 @@ begin
   get diagnostics changed = row_count;
 
   if labelled > 0 then
-    delete from dex_private.minute_figure as kept
-    where kept.market_id = registered;
-    insert into dex_private.minute_figure
+    delete from dex_private.period_figure as kept
+    where kept.market_id = known.id;
+    insert into dex_private.period_figure
     select *
-    from dex_private.figures_from(1, '1 minute', registered);
-    delete from dex_private.hour_figure as kept
-    where kept.market_id = registered;
-    insert into dex_private.hour_figure
-    select *
-    from dex_private.figures_from(1, '1 hour', registered);
+    from dex_private.figures_from(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
-    where standing.market_id = registered;
+    where standing.market_id = known.id;
     perform dex_private.enter_book(array(
       select offer.id
       from public.dex_offer as offer
       where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
           = dex_private.either_way_key(base.address, quote.address)
-        and offer.market_id = registered
+        and offer.market_id = known.id
     ));
   end if;
-  perform dex_private.derive_market_figures(array[registered]);
-  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+  perform dex_private.derive_market_figures(array[known.id]);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
 comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';

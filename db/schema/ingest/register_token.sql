@@ -18,14 +18,13 @@ declare
   known public.dex_token;
   labelled bigint;
   changed bigint;
-  problem text;
 begin
   select *
   into known
   from public.dex_token as token
   where lower(token.address) = lower(register_token.address);
 
-  problem := case
+  perform ingest.refuse(case
     when register_token.address is null or register_token.address !~ '^0x[0-9a-fA-F]{40}$' then
       format('address is %s: it must be 0x and 40 hex digits', coalesce(left(register_token.address, 90), 'null'))
     when known.address <> register_token.address then
@@ -42,11 +41,7 @@ begin
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ) then
       format('symbol of %s is null: a token of a registered pair needs a symbol', register_token.address)
-  end;
-  if problem is not null then
-    raise exception '%', problem
-      using errcode = 'invalid_parameter_value';
-  end if;
+  end);
   if (known.symbol, known.decimals, known.name)
     is not distinct from (register_token.symbol, register_token.decimals, register_token.name)
     and known.address is not null
@@ -73,32 +68,34 @@ begin
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ));
   end if;
-  if known.symbol is not distinct from register_token.symbol then
-    perform ingest.end_turn(before.epoch);
+  if known.address is not null and known.symbol is not distinct from register_token.symbol then
+    perform ingest.written_to(before.last_trade, before.epoch);
     return;
   end if;
 
   -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
-  -- indexes of unlabelled rows find them.
+  -- indexes of unlabelled rows find them, whatever the letter case of their addresses.
   update public.dex_trade as trade
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
   )
-  where (trade.lot_gem = register_token.address and (trade.lot_tkn is null or known.symbol is not null))
-    or (trade.bid_gem = register_token.address and (trade.bid_tkn is null or known.symbol is not null));
+  where (lower(trade.lot_gem) = lower(register_token.address) and trade.lot_tkn is null)
+    or (lower(trade.bid_gem) = lower(register_token.address) and trade.bid_tkn is null)
+    or (known.symbol is not null and register_token.address in (trade.lot_gem, trade.bid_gem));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (market_id, market, act, lot_tkn, bid_tkn, price) = (
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
     select *
     from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
   )
-  where (offer.lot_gem = register_token.address and (offer.lot_tkn is null or known.symbol is not null))
-    or (offer.bid_gem = register_token.address and (offer.bid_tkn is null or known.symbol is not null));
+  where (lower(offer.lot_gem) = lower(register_token.address) and offer.lot_tkn is null)
+    or (lower(offer.bid_gem) = lower(register_token.address) and offer.bid_tkn is null)
+    or (known.symbol is not null and register_token.address in (offer.lot_gem, offer.bid_gem));
   get diagnostics changed = row_count;
 
-  perform ingest.end_turn(before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol. Amounts are in whole tokens, so decimals change no amount.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;

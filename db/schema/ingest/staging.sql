@@ -56,45 +56,77 @@ grant select, insert, update, delete on
   ingest.staged_trade
 to dex_writer;
 
-create view ingest.staged_moment as
+create view ingest.staged_end as
 select
-  staged.number,
-  staged.time,
-  staged.hash,
-  staged.parent,
-  false as is_row
-from ingest.staged_block as staged
+  staged.offer_id,
+  staged.block
+from ingest.staged_cancellation as staged
 union all
 select
-  staged.block,
-  staged.time,
-  null,
-  null,
-  true
+  staged.id,
+  staged.killed
 from ingest.staged_offer as staged
-union all
+where staged.killed > 0;
+comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not.';
+
+-- A block with only cancellations has no row with a time: it gets the time of the block before it.
+create view ingest.staged_head as
 select
-  staged.block,
-  staged.time,
-  null,
-  null,
-  true
-from ingest.staged_trade as staged
-union all
-select
-  staged.killed,
-  null,
-  null,
-  null,
-  true
-from ingest.staged_offer as staged
-where staged.killed > 0
-union all
-select
-  staged.block,
-  null,
-  null,
-  null,
-  true
-from ingest.staged_cancellation as staged;
-comment on view ingest.staged_moment is 'The block number of each staged row, with the time and hashes that the row gives; a cancellation gives no time.';
+  listed.number,
+  coalesce(listed.time, max(listed.time) over earlier, head.time, min(listed.time) over ()) as time,
+  listed.latest,
+  listed.hash,
+  listed.other_hash,
+  listed.parent,
+  listed.other_parent,
+  listed.has_rows,
+  lag(listed.number, 1, head.number) over in_order as number_before,
+  coalesce(max(listed.latest) over earlier, head.time) as time_before,
+  lag(listed.hash, 1, head.hash) over in_order as hash_before
+from (
+  select
+    moment.number,
+    min(moment.time) as time,
+    max(moment.time) as latest,
+    max(moment.hash) as hash,
+    min(moment.hash) as other_hash,
+    max(moment.parent) as parent,
+    min(moment.parent) as other_parent,
+    bool_or(moment.is_row) as has_rows
+  from (
+    select
+      staged.*,
+      false as is_row
+    from ingest.staged_block as staged
+    union all
+    select
+      staged.block,
+      staged.time,
+      null,
+      null,
+      true
+    from ingest.staged_offer as staged
+    union all
+    select
+      staged.block,
+      staged.time,
+      null,
+      null,
+      true
+    from ingest.staged_trade as staged
+    union all
+    select
+      ended.block,
+      null,
+      null,
+      null,
+      true
+    from ingest.staged_end as ended
+  ) as moment
+  group by moment.number
+) as listed
+left join dex_private.last_block as head on true
+window
+  in_order as (order by listed.number),
+  earlier as (in_order rows between unbounded preceding and 1 preceding);
+comment on view ingest.staged_head is 'The blocks of all staged rows, each with what its rows say of it and with the block before it.';

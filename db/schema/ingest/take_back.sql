@@ -108,33 +108,25 @@ begin
   -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
   first_hour := coalesce(dex_private.hour_of(head.time), '-infinity');
-  delete from dex_private.minute_figure as kept
+  delete from dex_private.period_figure as kept
   where kept.market_id = any (traded)
-    and kept.start >= first_minute;
-  insert into dex_private.minute_figure
+    and kept.minutes in (1, 60)
+    and kept.start >= first_hour
+    and (kept.minutes = 60 or kept.start >= first_minute);
+  insert into dex_private.period_figure
   select figure.*
-  from dex_private.figures_from(dex_private.first_trade_from(first_minute), '1 minute') as figure
-  where figure.market_id = any (traded);
-  delete from dex_private.hour_figure as kept
-  where kept.market_id = any (traded)
-    and kept.start >= first_hour;
-  insert into dex_private.hour_figure
-  select
-    figure.market_id,
-    first_hour,
-    sum(figure.trades),
-    sum(figure.base_amt),
-    sum(figure.quote_amt),
-    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
-    max(figure.high),
-    min(figure.low),
-    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
-    sum(figure.unpriced_trades),
-    sum(figure.unpriced_quote_amt)
-  from dex_private.minute_figure as figure
+  from dex_private.figures_from(dex_private.first_trade_from(first_minute)) as figure
   where figure.market_id = any (traded)
-    and figure.start >= first_hour
-  group by figure.market_id;
+    and figure.minutes = 1;
+  insert into dex_private.period_figure
+  select *
+  from dex_private.hours_of(array(
+    select figure
+    from dex_private.period_figure as figure
+    where figure.market_id = any (traded)
+      and figure.minutes = 1
+      and figure.start >= first_hour
+  ));
 
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(

@@ -22,34 +22,22 @@ as $$
 #variable_conflict use_column
 declare
   before constant dex_private.write_state := ingest.take_turn();
-  head_before constant timestamptz := (select head.time from dex_private.last_block as head);
+  head constant dex_private.last_block := (select head from dex_private.last_block as head);
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
+  made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  if write_block.killed is null then
-    raise exception 'killed is null: it must be an array'
-      using errcode = 'invalid_parameter_value';
-  end if;
-  perform ingest.refuse_block(write_block.number, write_block.at, write_block.hash, write_block.parent);
-  perform ingest.refuse_rows(
-    'offers',
-    write_block.offers,
-    '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}',
-    '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}',
-    '{filled,block,time}',
-    write_block.number,
-    write_block.at
-  );
-  perform ingest.refuse_rows(
-    'trades',
-    write_block.trades,
-    '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}',
-    '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}',
-    '{id,idx,block,time}',
-    write_block.number,
-    write_block.at
-  );
+  perform ingest.refuse(ingest.block_problem(
+    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  ));
+  perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
+  perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  perform ingest.refuse(case
+    when write_block.killed is null then 'killed is null: it must be an array'
+    when array_ndims(write_block.killed) > 1 then
+      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+  end);
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   values (
@@ -66,23 +54,25 @@ begin
     ended := ended || ingest.take_from_offers(before.last_trade + 1);
   end if;
   if write_block.killed <> '{}' then
-    perform ingest.cancel_offers(write_block.number, write_block.killed);
+    perform ingest.cancel_offers(
+      write_block.killed,
+      array_fill(write_block.number, array[cardinality(write_block.killed)])
+    );
   end if;
   if ended <> '{}' then
     touched := dex_private.leave_book(ended);
   end if;
   if write_block.offers <> '[]' then
-    touched := touched || dex_private.enter_book(
-      ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers)
-    );
+    made := ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers);
+    perform dex_private.keep_left(made);
+    touched := touched || dex_private.enter_book(made);
   end if;
 
-  perform ingest.thin_out();
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
   end if;
-  perform dex_private.keep_market_figures(before.last_trade + 1, head_before, write_block.at);
+  perform dex_private.keep_market_figures(before.last_trade + 1, head.time, write_block.at);
   if touched <> '{}' then
     perform dex_private.keep_best_offers(touched);
   end if;

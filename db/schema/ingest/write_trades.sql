@@ -6,8 +6,6 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  newest bigint;
-  unknown text[];
   refused record;
 begin
   select
@@ -56,59 +54,48 @@ begin
     trade.place
   limit 1;
   if found then
-    raise exception '%', refused.problem
-      using errcode = case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end;
+    perform ingest.refuse(
+      refused.problem,
+      case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end
+    );
   end if;
 
-  with written as (
-    insert into public.dex_trade (
-      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
-    )
-    select
-      coalesce(
-        trade.id,
-        write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
-      ),
-      trade.offer_id,
-      label.market_id,
-      label.market,
-      label.act,
-      trade.pair,
-      trade.maker,
-      trade.taker,
-      trade.lot_gem,
-      label.lot_tkn,
-      dex_private.as_amount(trade.lot_amt),
-      trade.bid_gem,
-      label.bid_tkn,
-      dex_private.as_amount(trade.bid_amt),
-      label.price,
-      write_trades.number,
-      write_trades.at,
-      trade.tx,
-      coalesce(trade.idx, trade.ordinality - 1)
-    from rows from (
-      jsonb_to_recordset(write_trades.trades) as (
-        id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
-        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
-      )
-    ) with ordinality as trade
-    cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id, lot_gem, lot_tkn, bid_gem, bid_tkn
+  insert into public.dex_trade (
+    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
   )
   select
-    max(written.id),
-    array_agg(written.lot_gem) filter (where written.lot_tkn is null)
-      || array_agg(written.bid_gem) filter (where written.bid_tkn is null)
-  into
-    newest,
-    unknown
-  from written;
-  if unknown is not null then
-    perform ingest.refuse_other_case(unknown);
-  end if;
-  return newest;
+    coalesce(
+      trade.id,
+      write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
+    ),
+    trade.offer_id,
+    label.market_id,
+    label.market,
+    label.act,
+    trade.pair,
+    trade.maker,
+    trade.taker,
+    label.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(trade.lot_amt),
+    label.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(trade.bid_amt),
+    label.price,
+    write_trades.number,
+    write_trades.at,
+    trade.tx,
+    coalesce(trade.idx, trade.ordinality - 1)
+  from rows from (
+    jsonb_to_recordset(write_trades.trades) as (
+      id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
+      lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+    )
+  ) with ordinality as trade
+  cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label;
+
+  return (select max(trade.id) from public.dex_trade as trade);
 end
 $$;
 comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as listed if they have none. Returns the last id.';

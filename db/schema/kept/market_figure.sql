@@ -6,10 +6,10 @@ create table dex_private.market_figure (
   last numeric,
   last_time timestamptz,
   open numeric,
-  low numeric,
-  high numeric,
   bid numeric,
   ask numeric,
+  low numeric,
+  high numeric,
   trades_24h integer not null,
   base_24h numeric not null,
   quote_24h numeric not null,
@@ -68,8 +68,9 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.hour_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = window_of.market
+      and figure.minutes = 60
       and figure.start > dex_private.hour_of(span.after)
     union all
     select
@@ -78,8 +79,9 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.minute_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = window_of.market
+      and figure.minutes = 1
       and figure.start > dex_private.minute_of(span.after)
       and figure.start < dex_private.hour_of(span.after) + interval '1 hour'
     union all
@@ -127,24 +129,12 @@ as $$
     newest.price,
     newest.time,
     opening.price,
-    traded.low,
-    traded.high,
-    best.bid,
-    best.ask,
-    traded.trades_24h,
-    traded.base_24h,
-    traded.quote_24h,
-    traded.base_12h,
-    traded.quote_12h,
-    traded.base_6h,
-    traded.quote_6h,
-    traded.base_1h,
-    traded.quote_1h
+    best.*,
+    traded.*
   from unnest(markets) as given (market_id)
   cross join lateral dex_private.best_offers(given.market_id) as best
   cross join lateral (
     select
-      max(span.first_trade) filter (where span.hours = 24) as first_trade,
       max(piece.low) filter (where span.hours = 24) as low,
       max(piece.high) filter (where span.hours = 24) as high,
       max(piece.trades) filter (where span.hours = 24) as trades_24h,
@@ -159,31 +149,9 @@ as $$
     from dex_private.figure_window as span
     cross join lateral dex_private.window_of(given.market_id, span) as piece
   ) as traded
-  -- `any (...)` and the order by market_id make the planner use the index by market. With `=` it may scan the
-  -- trades of all markets backwards, which is the whole history for a market without trades.
-  left join lateral (
-    select
-      trade.price,
-      trade.time
-    from public.dex_trade as trade
-    where trade.market_id = any (array[given.market_id])
-      and trade.price is not null
-    order by
-      trade.market_id desc,
-      trade.id desc
-    limit 1
-  ) as newest on true
-  left join lateral (
-    select trade.price
-    from public.dex_trade as trade
-    where trade.market_id = any (array[given.market_id])
-      and trade.price is not null
-      and trade.id < traded.first_trade
-    order by
-      trade.market_id desc,
-      trade.id desc
-    limit 1
-  ) as opening on true
+  cross join dex_private.as_of
+  left join lateral dex_private.priced_before(given.market_id, as_of.time) as newest on true
+  left join lateral dex_private.priced_before(given.market_id, as_of.time - interval '24 hours') as opening on true
 $$;
 comment on function dex_private.derived_market_figures(integer[]) is 'The correct rows of market_figure for these markets, computed from hours, minutes, trades and the standing book.';
 

@@ -4,46 +4,43 @@
 create view dex_private.mislabelled_trade as
 select
   trade.id,
-  label.market_id,
-  label.market,
-  label.act,
-  label.lot_tkn,
-  label.bid_tkn,
-  dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
+  derived.*
 from public.dex_trade as trade
 cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, null, null) as label
-where (trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
-  is distinct from (
+cross join lateral (
+  select
+    label.lot_gem,
+    label.bid_gem,
     label.market_id,
     label.market,
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt)
-  );
+    dex_private.price_of(label.act, trade.lot_amt, trade.bid_amt) as price
+) as derived
+where (trade.lot_gem, trade.bid_gem, trade.market_id, trade.market, trade.act, trade.lot_tkn, trade.bid_tkn, trade.price)
+  is distinct from derived;
 comment on view dex_private.mislabelled_trade is 'Trades with wrong labels or a wrong price, with the correct values.';
 
 create view dex_private.mislabelled_offer as
 select
   offer.id,
-  label.market_id,
-  label.market,
-  label.act,
-  label.lot_tkn,
-  label.bid_tkn,
-  dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
-  offer.closed or kept.lot_amt <= 0 as filled
+  derived.*
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
 cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, null, null) as label
-where (offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
-  is distinct from (
+cross join lateral (
+  select
+    label.lot_gem,
+    label.bid_gem,
     label.market_id,
     label.market,
     label.act,
     label.lot_tkn,
     label.bid_tkn,
-    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt),
-    offer.closed or kept.lot_amt <= 0
-  );
+    dex_private.price_of(label.act, offer.lot_amt, offer.bid_amt) as price,
+    offer.closed or kept.lot_amt <= 0 as filled
+) as derived
+where (offer.lot_gem, offer.bid_gem, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
+  is distinct from derived;
 comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';

@@ -23,3 +23,26 @@ select
   ) as lot_amt
 from public.dex_offer as offer;
 comment on view dex_private.derived_offer_left is 'The correct rows of offer_left.';
+
+create function dex_private.keep_left(offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  with kept as (
+    insert into dex_private.offer_left (offer_id, lot_amt)
+    select derived.*
+    from unnest(offers) as given (id)
+    join dex_private.derived_offer_left as derived on derived.offer_id = given.id
+    returning
+      offer_id,
+      lot_amt
+  )
+  update public.dex_offer as offer
+  set filled = true
+  from kept
+  where kept.lot_amt <= 0
+    and offer.id = kept.offer_id
+    and not offer.filled;
+end
+$$;
+comment on function dex_private.keep_left(integer[]) is 'Adds what is left of these new offers, after the trades that are written before them.';

@@ -22,7 +22,6 @@ comment on column dex_candle.quote_vol is E'@notNull\nVolume in quote units.';
 comment on column dex_candle.trades is E'@notNull\nNumber of trades.';
 comment on column dex_candle.complete is E'@notNull\nWhether the interval is over as of the head. While it is not, the candle is of its trades up to the head.';
 
-
 -- Reads hours for intervals from 1h on, minutes for shorter ones. `parts` is the number of them in an interval,
 -- so `limit` × `parts` of them are enough for `limit` candles.
 create function dex_candles(
@@ -50,8 +49,8 @@ declare
   most constant integer := coalesce("limit", 100);
   span constant interval := make_interval(mins => minutes);
   epoch constant timestamptz := 'epoch';
-  kept constant text := case when minutes < 60 then 'minute_figure' else 'hour_figure' end;
-  parts constant integer := case when minutes < 60 then minutes else minutes / 60 end;
+  part constant integer := case when minutes < 60 then 1 else 60 end;
+  parts constant integer := minutes / part;
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
   market integer;
   head_time timestamptz;
@@ -98,8 +97,9 @@ begin
   if is_flat then
     select figure.start
     into oldest
-    from dex_private.minute_figure as figure
+    from dex_private.period_figure as figure
     where figure.market_id = market
+      and figure.minutes = 1
       and figure.low is not null
     order by figure.start
     limit 1;
@@ -120,12 +120,13 @@ begin
         select
           date_bin($1, figure.start, 'epoch') as time,
           figure.*
-        from dex_private.%1$I as figure
+        from dex_private.period_figure as figure
         where figure.market_id = $2
+          and figure.minutes = $9
           and figure.start >= $3
           and figure.start < $4
           and figure.low is not null
-        order by figure.start %2$s
+        order by figure.start %1$s
         limit $5
       ),
       candle as materialized (
@@ -140,7 +141,7 @@ begin
           sum(part.trades - part.unpriced_trades)::integer as trades
         from part
         group by part.time
-        order by part.time %2$s
+        order by part.time %1$s
         limit $6
       )
       select
@@ -164,9 +165,10 @@ begin
       left join candle on candle.time = listed.time
       left join lateral (
         select figure.close
-        from dex_private.%1$I as figure
+        from dex_private.period_figure as figure
         where candle.time is null
           and figure.market_id = $2
+          and figure.minutes = $9
           and figure.start < listed.time
           and figure.low is not null
         order by figure.start desc
@@ -174,10 +176,9 @@ begin
       ) as before on true
       order by listed.time
     $statement$,
-    kept,
     case when "from" is null then 'desc' else 'asc' end
   )
-  using span, market, lowest, beyond, most * parts, most, head_time, is_flat;
+  using span, market, lowest, beyond, most * parts, most, head_time, is_flat, part;
 end
 $$;
 comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';

@@ -149,7 +149,7 @@ describe("by SQL of one's own on a connection of the service", () => {
     "update dex_private.write_state set epoch = epoch + 1",
     "insert into dex_private.write_state select * from dex_private.write_state",
     "select * from dex_private.write_state for update",
-    "delete from dex_private.minute_figure",
+    "delete from dex_private.period_figure",
     "delete from graphile_migrate.migrations",
     "begin; lock table ingest.staged_block in share update exclusive mode",
     "insert into ingest.staged_block values (1, now())",

@@ -13,12 +13,12 @@ beforeAll(async () => {
   app = await makeTestApp(database.reader, { cache: "off" });
   await registerMarkets(database.writer);
   await write(database.writer, {
-    offers: [anOffer({ id: 1 }), anOffer({ id: 2 })],
+    offers: [anOffer({ id: 1, baseGem: MKR, quoteGem: WETH }), anOffer({ id: 3 })],
     trades: Array.from({ length: 6 }, (_, n) =>
       aTrade({
         hour: n,
         side: n % 2 === 0 ? "sell" : "buy",
-        offer_id: 1 + (n % 3),
+        offer_id: [1, 2, 3, 4, 3, 5][n]!,
         quote: `${n}.000000000000000001`,
         // The other trades are of no market: their market, act and price are null.
         ...(n % 3 === 0 ? { baseGem: MKR, quoteGem: WETH } : {}),

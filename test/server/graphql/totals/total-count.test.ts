@@ -111,7 +111,7 @@ const trade = (n: number, hour: number, id?: number): TradeRow =>
     quote: String(n + 1),
     taker: anAddress(`taker ${n % 4}`),
     maker: anAddress(`maker ${n % 2}`),
-    offer_id: (n % 5) + 1,
+    offer_id: (n % 6) + 1,
   });
 
 /** The hour after the head, 0 without a head. */
@@ -311,7 +311,11 @@ it("does not depend on the paging arguments", async () => {
 });
 
 it("counts an offer's trades, alone and in a list", async () => {
-  await write(database.writer, { offers: [anOffer({ id: 1 }), anOffer({ id: 2 })] });
+  const offers = [0, 1].map((n) => {
+    const { pair, lot_gem, bid_gem, maker: by } = trade(n, 0);
+    return anOffer({ id: n + 1, pair, lot_gem, bid_gem, maker: by });
+  });
+  await write(database.writer, { offers });
   const query = `{
     dexOffer(id: 1) { trades { totalCount } }
     allDexOffers(orderBy: ID_ASC) {

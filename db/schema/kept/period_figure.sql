@@ -1,0 +1,162 @@
+-- Sums of each market by minute and by hour.
+
+create table dex_private.period_figure (
+  market_id integer not null,
+  minutes integer not null,
+  start timestamptz not null,
+  trades integer not null,
+  base_amt numeric not null,
+  quote_amt numeric not null,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  unpriced_trades integer not null,
+  unpriced_quote_amt numeric not null,
+  constraint period_figure_pkey primary key (market_id, minutes, start)
+)
+with (fillfactor = 80);
+
+-- Serves priced_before. By `open`, which is set once, so that a later trade of the minute is a HOT update.
+create index period_figure_priced_minute_idx on dex_private.period_figure (market_id, start)
+where minutes = 1 and open is not null;
+
+comment on table dex_private.period_figure is 'Sums and prices of each market for each minute and each hour with a trade.';
+comment on column dex_private.period_figure.minutes is 'The length of the period: 1 or 60.';
+comment on column dex_private.period_figure.trades is 'Number of trades, including those without a price.';
+comment on column dex_private.period_figure.open is 'The price of the first trade that has a price. Null, like high, low and close, if no trade has one.';
+comment on column dex_private.period_figure.unpriced_trades is 'Number of trades with a base amount of 0, which have no price.';
+comment on column dex_private.period_figure.unpriced_quote_amt is 'The sum of the quote amounts of these trades.';
+grant select on dex_private.period_figure to dex_reader, dex_writer;
+
+create function dex_private.hours_of(minutes dex_private.period_figure[]) returns setof dex_private.period_figure
+language sql immutable
+as $$
+  select
+    figure.market_id,
+    60,
+    dex_private.hour_of(figure.start),
+    sum(figure.trades),
+    sum(figure.base_amt),
+    sum(figure.quote_amt),
+    (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+    max(figure.high),
+    min(figure.low),
+    (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+    sum(figure.unpriced_trades),
+    sum(figure.unpriced_quote_amt)
+  from unnest(hours_of.minutes) as figure
+  group by
+    figure.market_id,
+    dex_private.hour_of(figure.start)
+$$;
+comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
+
+-- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
+-- the whole index by market.
+create function dex_private.figures_from(first_trade bigint, market integer default null)
+returns setof dex_private.period_figure
+language sql stable
+as $$
+  with dealt as materialized (
+    select
+      trade.market_id,
+      trade.id,
+      dex_private.minute_of(trade.time) as start,
+      trade.price,
+      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+    from public.dex_trade as trade
+    where trade.id >= first_trade
+      and (figures_from.market is null or trade.market_id = figures_from.market)
+  ),
+  minute as materialized (
+    select
+      dealt.market_id,
+      1 as minutes,
+      dealt.start,
+      count(*)::integer as trades,
+      sum(dealt.base_amt) as base_amt,
+      sum(dealt.quote_amt) as quote_amt,
+      (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1] as open,
+      max(dealt.price) as high,
+      min(dealt.price) as low,
+      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as close,
+      (count(*) filter (where dealt.price is null))::integer as unpriced_trades,
+      coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000) as unpriced_quote_amt
+    from dealt
+    where dealt.market_id is not null
+    group by
+      dealt.market_id,
+      dealt.start
+  )
+  select *
+  from minute
+  union all
+  select *
+  from dex_private.hours_of(array(
+    select minute::dex_private.period_figure
+    from minute
+  ))
+$$;
+comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
+
+create function dex_private.keep_figures(first_trade bigint) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.period_figure as kept
+  select *
+  from dex_private.figures_from(first_trade)
+  on conflict (market_id, minutes, start) do update
+  set
+    trades = kept.trades + excluded.trades,
+    base_amt = kept.base_amt + excluded.base_amt,
+    quote_amt = kept.quote_amt + excluded.quote_amt,
+    open = coalesce(kept.open, excluded.open),
+    high = greatest(kept.high, excluded.high),
+    low = least(kept.low, excluded.low),
+    close = coalesce(excluded.close, kept.close),
+    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
+    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
+end
+$$;
+comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
+
+-- Two minutes are enough: in the first one, all trades with a price may be later than the time.
+create function dex_private.priced_before(market integer, moment timestamptz)
+returns table (price numeric, "time" timestamptz)
+language sql stable
+rows 1
+as $$
+  select
+    trade.price,
+    trade.time
+  from (
+    select figure.start
+    from dex_private.period_figure as figure
+    where figure.market_id = priced_before.market
+      and figure.minutes = 1
+      and figure.open is not null
+      and figure.start <= priced_before.moment
+    order by figure.start desc
+    limit 2
+  ) as priced_minute
+  cross join lateral (
+    select *
+    from public.dex_trade as trades
+    where trades.market_id = priced_before.market
+      and trades.price is not null
+      and trades.id >= dex_private.first_trade_from(priced_minute.start)
+      and trades.id < dex_private.first_trade_from(
+        least(priced_minute.start + interval '1 minute', priced_before.moment + interval '1 microsecond')
+      )
+    order by
+      trades.market_id desc,
+      trades.id desc
+    limit 1
+  ) as trade
+  order by trade.id desc
+  limit 1
+$$;
+comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
