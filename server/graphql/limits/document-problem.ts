@@ -1,13 +1,10 @@
 // Checks a document before it is validated, since validation takes long on a document made for that.
 import {
-  BREAK,
   Kind,
   Lexer,
   parse,
   Source,
   TokenKind,
-  visit,
-  type ASTNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -16,6 +13,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { GraphqlLimits } from "./limits.ts";
+import { inputProblem } from "./input-problem.ts";
 import { refusal } from "./limit-error.ts";
 
 /**
@@ -99,40 +97,4 @@ const tooDeep = (field: FieldNode, { depth }: GraphqlLimits): GraphQLError =>
     "TOO_DEEP",
     `The field "${field.name.value}" is nested more than ${depth} fields deep.`,
     field,
-  );
-
-/** Lists and objects that are written out in the document. */
-function inputProblem(document: DocumentNode, limits: GraphqlLimits): GraphQLError | undefined {
-  let problem: GraphQLError | undefined;
-  let depth = 0;
-  const enter = (node: ASTNode) => {
-    depth += 1;
-    if (depth > limits.inputDepth) problem = inputTooDeep("A value", limits, node);
-    if (node.kind === Kind.LIST && node.values.length > limits.values) {
-      problem = tooManyValues("A list", node.values.length, limits, node);
-    }
-    return problem === undefined ? undefined : BREAK;
-  };
-  const leave = () => void (depth -= 1);
-  visit(document, { ObjectValue: { enter, leave }, ListValue: { enter, leave } });
-  return problem;
-}
-
-export const inputTooDeep = (what: string, { inputDepth }: GraphqlLimits, node?: ASTNode) =>
-  refusal(
-    "INPUT_TOO_DEEP",
-    `${what} nests objects and lists more than ${inputDepth} deep: conditions are joined flatter by "and", "or" and "not".`,
-    node,
-  );
-
-export const tooManyValues = (
-  what: string,
-  count: number,
-  { values }: GraphqlLimits,
-  node?: ASTNode,
-) =>
-  refusal(
-    "TOO_MANY_VALUES",
-    `${what} has ${count} values: at most ${values} are accepted, ask for them in several requests.`,
-    node,
   );

@@ -1,10 +1,10 @@
 // Tells which conditions and filters of a list an index serves. Any other may read the whole table for one
-// row: see cost.ts.
+// row: see assessment.ts.
 import { valueFromASTUntyped, type FieldNode } from "graphql";
 import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 import { readIndexOrders } from "../paging/index-orders.ts";
-import type { GivenVariables } from "./given-variables.ts";
+import type { VariableValues } from "./assessment.ts";
 
 /** The fields of a list's condition that each index has, in the index's order. */
 export type IndexedFields = readonly (readonly string[])[];
@@ -47,7 +47,7 @@ function collect(filter: unknown, kinds: Map<string, Kind>): void {
 export function isServed(
   { arguments: given = [] }: FieldNode,
   indexes: IndexedFields,
-  variables: GivenVariables,
+  variables: VariableValues,
 ): boolean {
   const kinds = new Map<string, Kind>();
   for (const { name, value } of given) {
