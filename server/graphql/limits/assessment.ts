@@ -29,6 +29,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
+import { fragmentsOf } from "../fragments.ts";
 import { variablesProblem } from "./input-problem.ts";
 import { refusal } from "./limit-error.ts";
 import type { GraphqlLimits } from "./limits.ts";
@@ -98,12 +99,7 @@ export function assess(
   limits: GraphqlLimits,
 ): Assessment | GraphQLError {
   const variables = valuesOf(operation, given);
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(definition.name.value, definition);
-    }
-  }
+  const fragments = fragmentsOf(document);
   let choice = "";
   let complexity = 0;
   let unserved = 0;

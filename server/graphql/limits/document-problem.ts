@@ -7,12 +7,12 @@ import {
   TokenKind,
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLError,
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
 import type { GraphqlLimits } from "./limits.ts";
+import { fragmentsOf } from "../fragments.ts";
 import { inputProblem } from "./input-problem.ts";
 import { refusal } from "./limit-error.ts";
 
@@ -51,15 +51,12 @@ interface Place {
 }
 
 function selectionProblem(document: DocumentNode, limits: GraphqlLimits) {
-  const fragments = new Map<string, FragmentDefinitionNode>();
+  const fragments = fragmentsOf(document);
   const places: Place[] = [];
   const enter = (set: SelectionSetNode | undefined, depth: number, within: readonly string[]) => {
     for (const selection of set?.selections ?? []) places.push({ selection, depth, within });
   };
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(definition.name.value, definition);
-    }
     if (definition.kind === Kind.OPERATION_DEFINITION) enter(definition.selectionSet, 1, []);
   }
 
