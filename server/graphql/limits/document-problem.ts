@@ -1,21 +1,19 @@
 // Checks a document before it is validated, since validation takes long on a document made for that.
 import {
-  BREAK,
   Kind,
   Lexer,
   parse,
   Source,
   TokenKind,
-  visit,
-  type ASTNode,
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLError,
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
 import type { GraphqlLimits } from "./limits.ts";
+import { fragmentsOf } from "../fragments.ts";
+import { inputProblem } from "./input-problem.ts";
 import { refusal } from "./limit-error.ts";
 
 /**
@@ -53,15 +51,12 @@ interface Place {
 }
 
 function selectionProblem(document: DocumentNode, limits: GraphqlLimits) {
-  const fragments = new Map<string, FragmentDefinitionNode>();
+  const fragments = fragmentsOf(document);
   const places: Place[] = [];
   const enter = (set: SelectionSetNode | undefined, depth: number, within: readonly string[]) => {
     for (const selection of set?.selections ?? []) places.push({ selection, depth, within });
   };
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-      fragments.set(definition.name.value, definition);
-    }
     if (definition.kind === Kind.OPERATION_DEFINITION) enter(definition.selectionSet, 1, []);
   }
 
@@ -99,40 +94,4 @@ const tooDeep = (field: FieldNode, { depth }: GraphqlLimits): GraphQLError =>
     "TOO_DEEP",
     `The field "${field.name.value}" is nested more than ${depth} fields deep.`,
     field,
-  );
-
-/** Lists and objects that are written out in the document. */
-function inputProblem(document: DocumentNode, limits: GraphqlLimits): GraphQLError | undefined {
-  let problem: GraphQLError | undefined;
-  let depth = 0;
-  const enter = (node: ASTNode) => {
-    depth += 1;
-    if (depth > limits.inputDepth) problem = inputTooDeep("A value", limits, node);
-    if (node.kind === Kind.LIST && node.values.length > limits.values) {
-      problem = tooManyValues("A list", node.values.length, limits, node);
-    }
-    return problem === undefined ? undefined : BREAK;
-  };
-  const leave = () => void (depth -= 1);
-  visit(document, { ObjectValue: { enter, leave }, ListValue: { enter, leave } });
-  return problem;
-}
-
-export const inputTooDeep = (what: string, { inputDepth }: GraphqlLimits, node?: ASTNode) =>
-  refusal(
-    "INPUT_TOO_DEEP",
-    `${what} nests objects and lists more than ${inputDepth} deep: conditions are joined flatter by "and", "or" and "not".`,
-    node,
-  );
-
-export const tooManyValues = (
-  what: string,
-  count: number,
-  { values }: GraphqlLimits,
-  node?: ASTNode,
-) =>
-  refusal(
-    "TOO_MANY_VALUES",
-    `${what} has ${count} values: at most ${values} are accepted, ask for them in several requests.`,
-    node,
   );

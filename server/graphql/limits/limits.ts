@@ -9,7 +9,7 @@ export interface GraphqlLimits {
   depth: number;
   /** Fields of a document, a fragment's counted wherever it is spread. */
   fields: number;
-  /** What an operation takes to plan: see complexity.ts. */
+  /** The complexity of an operation: see assessment.ts. */
   complexity: number;
   /** Values in one list of the input, as that of `in`. */
   values: number;
@@ -19,7 +19,7 @@ export interface GraphqlLimits {
   page: number;
   /** Rows of a list that is asked for without `first` and `last`; a longer one is an error. */
   rows: number;
-  /** What a query may cost: see cost.ts. */
+  /** The cost of an operation: see assessment.ts. */
   cost: number;
   /** Milliseconds to plan an operation; more, up to five times, while the process is new. */
   planningMs: number;

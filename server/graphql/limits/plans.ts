@@ -1,47 +1,47 @@
-// Plans operations when it is their turn, and bounds the memory of the plans that grafast keeps: it counts
-// them, where one may take a hundred times as much memory as another.
-import { GraphQLError } from "graphql";
+// Makes planning wait its turn, and bounds the memory of grafast's cached plans: grafast bounds their
+// number, but one plan may take a hundred times as much memory as another.
+import { GraphQLError, type OperationDefinitionNode } from "graphql";
 import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
 import { ServiceBusy } from "../../http/errors.ts";
 import { forgetPlans } from "../grafast-internals.ts";
-import type { OperationDemand } from "./demand.ts";
+import type { Assessment } from "./assessment.ts";
 import type { OperationsInFlight } from "./operations-in-flight.ts";
 
-/** The complexity of all plans that are kept: some 80 MB, or 200 pages with their totals. */
+/** The complexity of all cached plans together: some 80 MB, or 200 pages with their totals. */
 const KEPT_COMPLEXITY = 20_000;
 
-/** So many characters of a document take as much memory as one step of its plan. */
+/** This number of a document's characters takes as much memory as one step of its plan. */
 const CHARACTERS_A_STEP = 30;
 
-/** A failure of planning is kept as well. */
-type Outcome = OperationPlan | Error;
-
-const demandOf = ({ contextValue }: GrafastExecutionArgs): OperationDemand | undefined =>
-  (contextValue as Grafast.Context).demand;
+const assessmentOf = ({ contextValue }: GrafastExecutionArgs): Assessment | undefined =>
+  (contextValue as Grafast.Context).assessment;
 
 function busy(error: unknown): { errors: GraphQLError[] } {
   if (!(error instanceof ServiceBusy)) throw error;
-  return {
-    errors: [new GraphQLError(error.message, { extensions: error.extensions })],
-  };
+  return { errors: [new GraphQLError(error.message, { extensions: error.extensions })] };
 }
 
 export function makePlansPlugin(operations: OperationsInFlight | undefined): GraphileConfig.Plugin {
-  let known = new WeakSet<Outcome>();
-  let planned = new WeakSet<OperationDemand>();
+  // grafast caches a failure of planning too.
+  let counted = new WeakSet<OperationPlan | Error>();
+  /** The choices that each operation was planned for. */
+  let planned = new WeakMap<OperationDefinitionNode, Set<string>>();
   let kept = 0;
 
-  const note = (outcome: Outcome, args: GrafastExecutionArgs): void => {
-    const demand = demandOf(args);
-    if (demand !== undefined) planned.add(demand);
-    if (known.has(outcome)) return;
-    known.add(outcome);
-    kept += (demand?.complexity ?? 0) + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP;
+  const count = (outcome: OperationPlan | Error, args: GrafastExecutionArgs): void => {
+    const assessment = assessmentOf(args);
+    if (assessment !== undefined) {
+      const { operation, choice } = assessment;
+      planned.set(operation, (planned.get(operation) ?? new Set()).add(choice));
+    }
+    if (counted.has(outcome)) return;
+    counted.add(outcome);
+    kept += (assessment?.complexity ?? 0) + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP;
     if (kept <= KEPT_COMPLEXITY) return;
     forgetPlans(args.schema);
     kept = 0;
-    known = new WeakSet();
-    planned = new WeakSet();
+    counted = new WeakSet();
+    planned = new WeakMap();
   };
 
   return {
@@ -52,8 +52,10 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     grafast: {
       middleware: {
         execute(next, { args }) {
-          const demand = demandOf(args);
-          const isPlanned = demand === undefined || planned.has(demand);
+          const assessment = assessmentOf(args);
+          const isPlanned =
+            assessment === undefined ||
+            planned.get(assessment.operation)?.has(assessment.choice) === true;
           return operations === undefined || isPlanned ? next() : operations.plan(next).catch(busy);
         },
         establishOperationPlan(next, { args, variableValues }) {
@@ -61,10 +63,10 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
           Object.setPrototypeOf(variableValues, null);
           try {
             const plan = next();
-            note(plan, args);
+            count(plan, args);
             return plan;
           } catch (error) {
-            if (error instanceof Error) note(error, args);
+            if (error instanceof Error) count(error, args);
             throw error;
           }
         },

@@ -1,24 +1,11 @@
 // Tells which conditions and filters of a list an index serves. Any other may read the whole table for one
-// row: see cost.ts.
+// row: see assessment.ts.
 import { valueFromASTUntyped, type FieldNode } from "graphql";
-import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
-import { readIndexOrders } from "../paging/index-orders.ts";
-import type { GivenVariables } from "./given-variables.ts";
+import type { VariableValues } from "./assessment.ts";
 
 /** The fields of a list's condition that each index has, in the index's order. */
 export type IndexedFields = readonly (readonly string[])[];
-
-declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
-  namespace DataplanPg {
-    interface PgResourceExtensions {
-      /** The columns of each index of the table. */
-      indexes?: string[][];
-    }
-  }
-}
 
 const EQUALITIES = new Set(["equalTo", "in"]);
 const RANGES = new Set(["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"]);
@@ -47,7 +34,7 @@ function collect(filter: unknown, kinds: Map<string, Kind>): void {
 export function isServed(
   { arguments: given = [] }: FieldNode,
   indexes: IndexedFields,
-  variables: GivenVariables,
+  variables: VariableValues,
 ): boolean {
   const kinds = new Map<string, Kind>();
   for (const { name, value } of given) {
@@ -65,29 +52,10 @@ export function isServed(
   );
 }
 
-/** The indexes of each table that was introspected. */
-const known = new WeakMap<PgClass, string[][]>();
-
 export const ServedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ServedConditionsPlugin",
   version: "1.0.0",
   description: "Knows which conditions an index serves.",
-
-  gather: {
-    hooks: {
-      async pgIntrospection_introspection(info, { introspection, serviceName }) {
-        const { pgServices = [] } = info.resolvedPreset;
-        const pgService = pgServices.find(({ name }) => name === serviceName);
-        if (pgService === undefined) return;
-        const indexes = await readIndexOrders(pgService);
-        for (const table of introspection.classes) known.set(table, indexes.get(table._id) ?? []);
-      },
-      pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-        resourceOptions.extensions ??= {};
-        resourceOptions.extensions.indexes = known.get(pgClass) ?? [];
-      },
-    },
-  },
 
   schema: {
     hooks: {

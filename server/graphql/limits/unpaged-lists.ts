@@ -1,32 +1,17 @@
-// A list that is asked for without `first` and `last` comes whole, or not at all: PostgreSQL is asked
-// for one row more than it may have, and where that comes, the list is an error.
-import {
-  ConstantStep,
-  context,
-  lambda,
-  list,
-  SafeError,
-  type FieldPlanResolver,
-  type Step,
-} from "postgraphile/grafast";
-import { selectOf, type AnyConnection } from "../grafast-internals.ts";
+// Returns a list without `first` and `last` whole, or not at all: the statement reads one row more than the
+// list may have, and if that row exists, the list is an error.
+import { lambda, list, SafeError, type FieldPlanResolver, type Step } from "postgraphile/grafast";
+import { fromContext, selectOf, type AnyConnection } from "../grafast-internals.ts";
+import type { Assessment } from "./assessment.ts";
 import type { GraphqlLimits } from "./limits.ts";
 
 type Given = number | null | undefined;
 
-/** What is known of a page of rows, once they are read. */
+/** A page of rows after it is read. */
 interface Rows {
   items: readonly unknown[];
   hasNextPage: boolean;
 }
-
-/** Whether the query itself gives a number here, not by a variable that may be null. */
-const isWritten = ($given: Step<Given> | undefined): boolean =>
-  $given instanceof ConstantStep && $given.data != null;
-
-/** Whether the query says nothing here. */
-const isAbsent = ($given: Step<Given> | undefined): boolean =>
-  $given === undefined || ($given instanceof ConstantStep && $given.data === undefined);
 
 export function makeWholeListsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
   const checkLength =
@@ -52,7 +37,7 @@ export function makeWholeListsPlugin(limits: GraphqlLimits): GraphileConfig.Plug
     schema: {
       hooks: {
         GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
-          // The plan below sets them, the first also where it is not given.
+          // The plan below sets both.
           const isSetBelow = scope.argName === "first" || scope.argName === "last";
           if (scope.isPgFieldConnection !== true || !isSetBelow) return arg;
           const { applyPlan: _stock, ...withoutPlan } = arg;
@@ -64,21 +49,16 @@ export function makeWholeListsPlugin(limits: GraphqlLimits): GraphileConfig.Plug
           if (scope.isPgFieldConnection !== true || plan === undefined) return field;
           const boundedPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
             const $connection = plan($parent, fieldArgs, info) as AnyConnection;
-            // By the connection's own setFirst and setLast they would be read where a count alone is
-            // asked for.
+            // The connection's own setFirst and setLast would read the rows even for a count alone.
             const $rows = selectOf($connection);
             const $first = fieldArgs.getRaw("first") as Step<Given>;
             const $last = fieldArgs.getRaw("last") as Step<Given>;
-            if (!isAbsent($last)) $rows.setLast($last);
-            if (isWritten($first)) $rows.setFirst($first);
-            if (isWritten($first) || isWritten($last)) return $connection;
-
             const $bound = lambda(
-              list([$first, $last, context().get("listBound")]),
-              ([first, last, listBound]) =>
-                first == null && last == null ? (listBound ?? limits.rows) : null,
+              list([$first, $last, fromContext<Assessment>("assessment")]),
+              ([first, last, { listBound }]) => (first == null && last == null ? listBound : null),
               true,
             );
+            $rows.setLast($last);
             $rows.setFirst(
               lambda(
                 list([$first, $bound]),

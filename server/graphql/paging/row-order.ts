@@ -25,7 +25,12 @@ const TAG = /^(\w+(?:, *\w+)*)(?: follows (.+))?$/;
 const FOLLOWED = /^(\w+)(?: by (\w+)\.(\w+))?$/;
 
 /** Types with a next value, so that an exclusive bound can become an inclusive one. */
-export const STEPPED = ["int4", "timestamptz"];
+const STEPPED = ["int4", "timestamptz"];
+
+export const primaryKeyOf = (table: PgClass): string[] => {
+  const primary = table.getIndexes().find((index) => index.indisprimary);
+  return (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
+};
 
 /** Parses the tag; undefined if it is invalid. */
 export function rowOrderOf(
@@ -35,8 +40,7 @@ export function rowOrderOf(
 ): RowOrder | undefined {
   const [, order = "", follows] = TAG.exec(tag.trim()) ?? [];
   const columns = order.split(/, */);
-  const primary = table.getIndexes().find((index) => index.indisprimary);
-  const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
+  const primaryKey = primaryKeyOf(table);
   const isUnique = primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column));
   const isNeverNull = columns.every((name) => table.getAttribute({ name })?.attnotnull === true);
   if (!isUnique || !isNeverNull) return undefined;

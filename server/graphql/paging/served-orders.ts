@@ -8,7 +8,7 @@ import type { PgClass } from "pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { readIndexOrders } from "./index-orders.ts";
-import { rowOrderOf, type RowOrder } from "./row-order.ts";
+import { primaryKeyOf, rowOrderOf, type RowOrder } from "./row-order.ts";
 
 /** An order that clients may request. */
 export interface ServedOrder {
@@ -22,8 +22,10 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
+      /** The columns of each index of the table. */
+      indexes?: string[][] | undefined;
       /** Undefined if every order is offered. */
-      servedOrders?: ServedOrder[];
+      servedOrders?: ServedOrder[] | undefined;
     }
     interface PgCodecAttributeExtensions {
       /** True also if every order is offered. */
@@ -49,61 +51,50 @@ interface ColumnOrder {
 /** The columns and directions of each value of an orderBy enum. */
 type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 
-interface Tagged {
-  order: RowOrder;
+interface Table {
   /** The columns of each index that serves an order. */
   indexes: string[][];
+  /** Undefined without a valid tag. */
+  order: RowOrder | undefined;
+  served: ServedOrder[] | undefined;
 }
 
-const taggedTables = new WeakMap<PgClass, Tagged>();
+const tables = new WeakMap<PgClass, Table>();
 
-function servedOrders(table: PgClass, { order, indexes }: Tagged): ServedOrder[] {
-  const { columns, follows } = order;
-  const primary = table.getIndexes().find((index) => index.indisprimary);
-  const primaryKey = (primary?.getKeys() ?? []).map((key) => key?.attname ?? "");
+function servedOrders(
+  primaryKey: string[],
+  { columns, follows }: RowOrder,
+  indexes: readonly string[][],
+): ServedOrder[] {
   const leading = follows.filter(({ isGlobal }) => isGlobal);
   const within = follows.filter(({ isGlobal }) => !isGlobal);
   const ordered = new Set([...columns, ...follows.map(({ column }) => column)]);
 
-  const served = indexes
-    .filter((index) => index.slice(-columns.length).join() === columns.join())
-    .map((index) => ({ index, before: index.slice(0, -columns.length) }))
-    .filter(({ before }) => !before.some((column) => ordered.has(column)))
-    .flatMap(({ index, before }) =>
-      [
-        before,
-        ...leading.flatMap(({ column }) => [
-          [...before, column],
-          ...(before.length > 0 ? [] : within.map((one) => [column, one.column])),
-        ]),
-      ].map((requested) => ({ requested, columns: index })),
-    )
-    .filter(({ requested }) => requested.length > 0);
-  const byText = new Map(
-    [{ requested: primaryKey, columns: primaryKey }, ...served].map((one) => [
-      one.requested.join(),
-      one,
-    ]),
-  );
-  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+  const served = new Map([[primaryKey.join(), { requested: primaryKey, columns: primaryKey }]]);
+  for (const index of indexes) {
+    const before = index.slice(0, -columns.length);
+    if (index.slice(-columns.length).join() !== columns.join()) continue;
+    if (before.some((column) => ordered.has(column))) continue;
+    const offered = leading.flatMap(({ column }) => [
+      [...before, column],
+      ...(before.length > 0 ? [] : within.map((one) => [column, one.column])),
+    ]);
+    if (before.length > 0) offered.push(before);
+    for (const requested of offered) served.set(requested.join(), { requested, columns: index });
+  }
+  return [...served].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
 /** The served orders in the names of the orderBy enum: `[ID], [TIME, IDX]`. */
 export function servedOrderList(served: readonly ServedOrder[], names: OrderNames): string {
-  const nameOf = (column: string): string => {
-    const entry = [...names].find(
-      ([name, [first, second]]) =>
-        name !== "PRIMARY_KEY_ASC" &&
-        first?.column === column &&
-        first.direction === "ASC" &&
-        second === undefined,
-    );
-    return (entry?.[0] ?? column).replace(/_ASC$/, "");
-  };
-  const offered = new Set([...names.values()].flat().map(({ column }) => column));
+  const nameOf = new Map<string, string>();
+  for (const [name, [first]] of names) {
+    if (first?.direction !== "ASC" || name === "PRIMARY_KEY_ASC") continue;
+    nameOf.set(first.column, name.replace(/_ASC$/, ""));
+  }
   return served
-    .filter(({ requested }) => requested.every((column) => offered.has(column)))
-    .map(({ requested }) => `[${requested.map(nameOf).join(", ")}]`)
+    .filter(({ requested }) => requested.every((column) => nameOf.has(column)))
+    .map(({ requested }) => `[${requested.map((column) => nameOf.get(column)).join(", ")}]`)
     .join(", ");
 }
 
@@ -165,60 +156,53 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
       hooks: {
         // This hook runs before PostGraphile reads any table.
         async pgIntrospection_introspection(info, { introspection, serviceName }) {
-          const tags = introspection.classes.flatMap((table) => {
+          const { pgServices = [] } = info.resolvedPreset;
+          const pgService = pgServices.find(({ name }) => name === serviceName);
+          if (pgService === undefined) return;
+          const indexesOf = await readIndexOrders(pgService);
+          for (const table of introspection.classes) {
+            const indexes = indexesOf.get(table._id) ?? [];
             const tag = table.getTagsAndDescription().tags["order"];
-            return tag === undefined ? [] : [{ table, tag: String(tag) }];
-          });
-          const pgService = info.resolvedPreset.pgServices?.find(
-            ({ name }) => name === serviceName,
-          );
-          if (tags.length === 0 || pgService === undefined) return;
-          const indexes = await readIndexOrders(pgService);
-          for (const { table, tag } of tags) {
-            const order = rowOrderOf(table, tag, introspection);
-            if (order === undefined) {
+            const order =
+              tag === undefined ? undefined : rowOrderOf(table, String(tag), introspection);
+            if (tag !== undefined && order === undefined) {
               log(
                 new Error(
-                  `@order of ${table.relname} is ignored: its columns must include the primary key, and the columns after "follows" have the form column or column by schema.function; none may be nullable, not "${tag}".`,
+                  `@order of ${table.relname} is ignored: its columns must include the primary key, and the columns after "follows" have the form column or column by schema.function; none may be nullable, not "${String(tag)}".`,
                 ),
               );
-              continue;
             }
-            taggedTables.set(table, { order, indexes: indexes.get(table._id) ?? [] });
+            const served = order && servedOrders(primaryKeyOf(table), order, indexes);
+            tables.set(table, { indexes, order, served });
           }
         },
         pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-          const tagged = taggedTables.get(pgClass);
-          if (tagged === undefined) return;
-          resourceOptions.extensions ??= {};
-          resourceOptions.extensions.servedOrders = servedOrders(pgClass, tagged);
+          const { indexes, served: servedOrders } = tables.get(pgClass) ?? {};
+          resourceOptions.extensions = { ...resourceOptions.extensions, indexes, servedOrders };
         },
         pgCodecs_attribute(_info, { pgAttribute, attribute }) {
           const table = pgAttribute.getClass();
-          const tagged = table && taggedTables.get(table);
-          attribute.extensions ??= {};
-          attribute.extensions.isIndexed = true;
-          attribute.extensions.isInServedOrder = true;
-          if (table === undefined || tagged === undefined) return;
-          const { order, indexes } = tagged;
+          const { order, indexes = [], served } = (table && tables.get(table)) ?? {};
           const { attname: name } = pgAttribute;
-          const [by = ""] = order.columns;
-          const first = order.follows.find((followed) => followed.column === name)?.first;
-          attribute.extensions.isInServedOrder = servedOrders(table, tagged).some(({ requested }) =>
-            requested.includes(name),
-          );
+          const extensions = (attribute.extensions ??= {});
+          extensions.isIndexed = true;
+          extensions.isInServedOrder =
+            served?.some(({ requested }) => requested.includes(name)) ?? true;
+          if (table === undefined || order === undefined) return;
           if (!pgAttribute.attnotnull && indexes.some((index) => index[0] === name)) {
             const keys = table.getIndexes().map((index) => index.getKeys());
             const plainIndexWith = keys.flatMap(([one, other]) =>
               one?.attname === name && other != null ? [other.attname] : [],
             );
-            attribute.extensions.coalesced = { plainIndexWith };
+            extensions.coalesced = { plainIndexWith };
           }
-          if (first !== undefined) attribute.extensions.ordered = { by, first };
+          const [by = ""] = order.columns;
+          const first = order.follows.find((followed) => followed.column === name)?.first;
+          if (first !== undefined) extensions.ordered = { by, first };
           const { soughtBy = "" } = table.getTagsAndDescription().tags;
           const [, schema, sought] = /^(\w+)\.(\w+)$/.exec(String(soughtBy)) ?? [];
           if (schema !== undefined && sought !== undefined) {
-            attribute.extensions.soughtBy = sql.identifier(schema, sought);
+            extensions.soughtBy = sql.identifier(schema, sought);
           }
         },
       },

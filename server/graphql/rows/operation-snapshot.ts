@@ -1,38 +1,32 @@
-// Answers each operation from one snapshot of the database: its totalCount is that of its nodes, and
-// its fields are of one head. Each field of Query is a statement, and each totalCount another; between
-// them a writer may have committed.
+// Answers each operation from one snapshot of the database, so that its totalCount is that of its nodes,
+// and its fields are of one head. Each field of Query is a statement, and each totalCount another; a
+// writer may commit between them.
 //
-// A transaction around them costs two more. An operation of one field without a total does without,
-// for it is one statement. So, at first, does one of one page and its total: most totals can be told
-// from what the page's own statement has seen. Where this one cannot, nothing of the attempt is shown,
-// and the operation is run in a transaction.
-import {
-  Kind,
-  type DocumentNode,
-  type FragmentDefinitionNode,
-  type InlineFragmentNode,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from "graphql";
+// A transaction costs two more statements. An operation of one field without a total needs none, because
+// it is one statement. An operation of one page and its total is first attempted without one, because the
+// page's own statement often suffices for the total. If it does not, the attempt's result is discarded,
+// and the operation runs in a transaction.
+import { getOperationAST, Kind, type DocumentNode, type OperationDefinitionNode } from "graphql";
+import type { SelectionSetNode } from "graphql";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
-import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { fragmentsOf } from "../fragments.ts";
 import { ROWS, ROWS_TOTAL } from "./row-selections.ts";
 
 const TOTALS = ["totalCount", ROWS_TOTAL];
 const READS = new Set(["nodes", "edges", "pageInfo", ROWS, ...TOTALS]);
-/** What one page and its total are, fields that all come of the page's statement beside it. */
+/** The fields of one page and its total that the page's statement returns. */
 const OF_ONE_PAGE = new Set([ROWS, ROWS_TOTAL, "pageInfo", "__typename"]);
 
-/** An operation that runs outside a transaction, and whether its page and total are of one moment. */
+/** An operation that runs outside a transaction; collects whether its page and total are of one snapshot. */
 export class Attempt {
   #reported: boolean | undefined;
 
-  /** Each total says of itself whether it is of its page's moment. */
+  /** Each total reports whether it is of its page's snapshot. */
   report(holds: boolean): void {
     this.#reported = holds && this.#reported !== false;
   }
 
-  /** Undefined where no total has said so, as where its statement failed. */
+  /** Undefined if no total has reported, for example because its statement failed. */
   get holds(): boolean | undefined {
     return this.#reported;
   }
@@ -43,7 +37,7 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
-      /** Absent in a transaction, and where nothing is counted beside a page. */
+      /** Undefined in a transaction, and in an operation without a page and its total. */
       attempt?: Attempt | undefined;
     }
   }
@@ -52,20 +46,6 @@ declare global {
 interface OperationContext {
   withPgClient?: WithPgClient;
   attempt?: Attempt | undefined;
-}
-
-/** How an operation is run: as it is, in a transaction, or in one where an attempt without fails. */
-type Way = "plain" | "snapshot" | "attempt";
-
-function operationOf(
-  document: DocumentNode,
-  operationName: string | null,
-): OperationDefinitionNode | undefined {
-  return document.definitions.find(
-    (definition) =>
-      definition.kind === Kind.OPERATION_DEFINITION &&
-      (operationName === null || definition.name?.value === operationName),
-  ) as OperationDefinitionNode | undefined;
 }
 
 /** Whether the operation is one page, of one list, and its total. */
@@ -84,67 +64,37 @@ function isOnePage({ selectionSet }: OperationDefinitionNode): boolean {
  * connection, fragments included.
  */
 function isSeveralStatements(document: DocumentNode, operation: OperationDefinitionNode): boolean {
-  const fragments = new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION
-        ? [[definition.name.value, definition] as const]
-        : [],
-    ),
-  );
+  const fragments = fragmentsOf(document);
+  const visited = new Set<unknown>();
   const reads: string[] = [];
-  const visited = new Set<string>();
   let roots = 0;
   const visit = ({ selections }: SelectionSetNode, isRoot: boolean): void => {
     for (const selection of selections) {
-      if (selection.kind === Kind.FRAGMENT_SPREAD) {
-        const name = selection.name.value;
-        const fragment = fragments.get(name);
-        if (fragment === undefined || visited.has(name)) continue;
-        visited.add(name);
-        visit(fragment.selectionSet, isRoot || isOfQuery(fragment));
-        continue;
+      const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+      const node = isSpread ? fragments.get(selection.name.value) : selection;
+      if (node === undefined || visited.has(node)) continue;
+      visited.add(node);
+      if (node.kind === Kind.FIELD) {
+        if (isRoot && !node.name.value.startsWith("__")) roots += 1;
+        if (READS.has(node.name.value)) reads.push(node.name.value);
+        if (node.selectionSet !== undefined) visit(node.selectionSet, false);
+      } else {
+        // Query is a Node too, so that its fields can be selected anywhere below `node`.
+        visit(node.selectionSet, isRoot || node.typeCondition?.name.value === "Query");
       }
-      if (selection.kind === Kind.FIELD) {
-        if (isRoot && !selection.name.value.startsWith("__")) roots += 1;
-        if (READS.has(selection.name.value)) reads.push(selection.name.value);
-      }
-      if (selection.selectionSet === undefined) continue;
-      const isFragment = selection.kind === Kind.INLINE_FRAGMENT;
-      visit(selection.selectionSet, isFragment && (isRoot || isOfQuery(selection)));
     }
   };
   visit(operation.selectionSet, true);
   return roots > 1 || (reads.length > 1 && TOTALS.some((total) => reads.includes(total)));
 }
 
-/** Query is a Node too, so that its fields can be asked for anywhere below `node`. */
-const isOfQuery = ({ typeCondition }: FragmentDefinitionNode | InlineFragmentNode): boolean =>
-  typeCondition?.name.value === "Query";
-
-/** The ways of operations, which grafserv's cache of parsed documents makes worth keeping. */
-const known = new WeakMap<DocumentNode, Map<string | null, Way>>();
-
-function wayOf({ document, operationName = null }: GrafastExecutionArgs): Way {
-  const ofDocument = known.get(document) ?? new Map<string | null, Way>();
-  known.set(document, ofDocument);
-  const kept = ofDocument.get(operationName);
-  if (kept !== undefined) return kept;
-  const operation = operationOf(document, operationName);
-  // A name that the document does not have is a client's own, of any length: it is not remembered.
-  if (operation === undefined) return "plain";
-  let way: Way = "plain";
-  if (isSeveralStatements(document, operation)) way = isOnePage(operation) ? "attempt" : "snapshot";
-  ofDocument.set(operationName, way);
-  return way;
-}
-
 interface Snapshot {
   withPgClient: WithPgClient;
-  /** Ends the transaction behind what was sent in it, and gives the connection back. */
+  /** Commits after the last statement, and returns the connection to the pool. */
   end: () => void;
 }
 
-/** A transaction, begun when something is first asked of it, whose statements run one by one. */
+/** A transaction that begins with its first statement, and runs its statements one by one. */
 function makeSnapshot(withPgClient: WithPgClient): Snapshot {
   const ended = Promise.withResolvers<undefined>();
   let begun: Promise<PgClient> | undefined;
@@ -159,7 +109,7 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
         resolve(client);
         await ended.promise;
         await last;
-        // After an error this rolls back, which for a reader is the same.
+        // After an error this rolls back, which is the same for a reader.
         await client.query({ text: "commit" });
       }).catch(reject);
     });
@@ -167,7 +117,7 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
   const inTurn: WithPgClient = async (settings, callback) => {
     const client = await (begun ??= begin(settings));
     const result = last.then(() => callback(client));
-    // What one field fails by is not the others' fault; they go on in the same snapshot.
+    // After the failure of one field, the others continue in the same snapshot.
     const goOn = (): Promise<unknown> => client.query({ text: "rollback to savepoint begun" });
     last = result.catch(goOn).catch(() => undefined);
     return result;
@@ -189,13 +139,13 @@ async function inSnapshot<T>(context: OperationContext, run: () => T): Promise<A
   }
 }
 
-/** Runs the operation without one, unless its page and total then are not of one moment. */
+/** Runs the operation without a transaction, and again in one if page and total differ in their snapshot. */
 async function attempted<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
   const attempt = new Attempt();
   context.attempt = attempt;
   try {
     const result = await run();
-    // An answer that lacks its total for an error is of one moment: nothing is beside it.
+    // A response without its total, because of an error, is of one snapshot.
     const failed = attempt.holds === undefined && hasErrors(result);
     if (attempt.holds === true || failed) return result;
   } finally {
@@ -216,9 +166,9 @@ export const SnapshotPlugin: GraphileConfig.Plugin = {
     middleware: {
       execute(next, { args }) {
         const context = args.contextValue as OperationContext;
-        const way = wayOf(args);
-        if (way === "plain") return next();
-        return way === "attempt" ? attempted(context, next) : inSnapshot(context, next);
+        const operation = getOperationAST(args.document, args.operationName);
+        if (operation == null || !isSeveralStatements(args.document, operation)) return next();
+        return isOnePage(operation) ? attempted(context, next) : inSnapshot(context, next);
       },
     },
   },

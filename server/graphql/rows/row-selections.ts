@@ -15,13 +15,13 @@ import {
   parse,
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   type SelectionSetNode,
 } from "graphql";
 import type { FieldPlanResolver } from "postgraphile/grafast";
+import { fragmentsOf, type Fragments } from "../fragments.ts";
 
 /** The internal field that replaces `nodes`. */
 export const ROWS = "rows";
@@ -51,7 +51,6 @@ declare module "graphql" {
   }
 }
 
-type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 type MakePlan = (connectionType: GraphQLObjectType) => FieldPlanResolver;
 
 /** Adds `rows` to every connection type with `hasRows`, and `rowsTotal` if its totalCount plans it. */
@@ -93,11 +92,7 @@ export function selectRows(
   isColumn: (field: GraphQLField<unknown, unknown>) => boolean,
 ): DocumentNode {
   const queryType = schema.getQueryType();
-  const fragments: Fragments = new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
-    ),
-  );
+  const fragments = fragmentsOf(document);
   let replaced = 0;
 
   /** Repeated fields and fields in fragments stay unchanged, because they would have to be merged. */

@@ -10,59 +10,69 @@ import type {
 import type { GraphqlLimits } from "../limits/limits.ts";
 import { orderNames, servedOrderList } from "../paging/served-orders.ts";
 
-const SCALARS: Record<string, string> = {
+type Texts = Readonly<Record<string, string>>;
+
+const SCALARS: Texts = {
   BigFloat:
-    'A decimal number, exact, as a string: `"2767.366770993491790787"`. A float would lose digits past the 15th: keep the string, or read it into a decimal type.',
-  BigInt: 'An integer of 64 bits, as a string: `"1992"`. It may be more than a float can hold.',
+    'An exact decimal number, as a string: `"2767.366770993491790787"`. A float loses digits after the 15th: keep the string, or parse it into a decimal type.',
+  BigInt: 'An integer of 64 bits, as a string: `"1992"`. It may be too large for a float.',
   Cursor:
-    "A place in a list, to be given back as `after` or `before`. It means nothing else, and is good for the order and direction that it was made in.",
+    "A place in a list, for `after` and `before`. Opaque, and valid only for the order and direction that it was created with.",
   Datetime:
-    'A time in ISO 8601, to the microsecond and in UTC: `"2026-01-31T12:00:00.000000+00:00"`. Given without an offset, it is taken as UTC.',
+    'A time in ISO 8601, in UTC with microseconds: `"2026-01-31T12:00:00.000000+00:00"`. An input without an offset is in UTC.',
 };
 
-const PAGE_INFO: Record<string, string> = {
-  hasNextPage: "Whether rows follow behind the page, in whichever direction it was asked for.",
-  hasPreviousPage: "Whether rows stand before the page, in whichever direction it was asked for.",
-  startCursor: "The cursor of the page's first row, for `before`. Null where the page is empty.",
-  endCursor: "The cursor of the page's last row, for `after`. Null where the page is empty.",
+const PAGE_INFO: Texts = {
+  hasNextPage: "Whether rows follow after the page, in both paging directions.",
+  hasPreviousPage: "Whether rows come before the page, in both paging directions.",
+  startCursor: "The cursor of the page's first row, for `before`. Null if the page is empty.",
+  endCursor: "The cursor of the page's last row, for `after`. Null if the page is empty.",
 };
 
-const CONNECTION: Record<string, string> = {
-  nodes: "The page's rows, in the order asked for. None is null.",
-  edges: "The same rows, each with its cursor. None is null.",
-  pageInfo: "Whether there is more, and the cursors to go on from.",
-  totalCount: "How many rows there are in all pages together, of the same moment as the page.",
+const CONNECTION: Texts = {
+  nodes: "The page's rows, in the requested order. Never null.",
+  edges: "The same rows, each with its cursor. Never null.",
+  pageInfo: "Whether there are more rows, and the cursors to page on.",
+  totalCount: "The number of rows of all pages, in the same snapshot as the page.",
 };
 
-const EDGE: Record<string, string> = {
+const EDGE: Texts = {
   cursor: "The row's place in the list, for `after` and `before`. Never null.",
   node: "The row. Never null.",
 };
 
-const LOGICAL: Record<string, string> = {
-  and: "Holds where all of these do.",
-  or: "Holds where at least one of these does.",
-  not: "Holds where this is false. A comparison with a value that is null is neither true nor false.",
+const LOGICAL: Texts = {
+  and: "All of these are true.",
+  or: "At least one of these is true.",
+  not: "This is false. A comparison with a null is neither true nor false.",
 };
 
-const OPERATORS: Record<string, string> = {
+const OPERATORS: Texts = {
   isNull: "`true`: the value is null. `false`: it is not.",
-  equalTo: "The value is this.",
-  notEqualTo: "The value is another than this, and not null.",
+  equalTo: "The value equals this.",
+  notEqualTo: "The value differs from this and is not null.",
   in: "The value is one of these.",
-  notIn: "The value is none of these, and not null.",
+  notIn: "The value is none of these and not null.",
   lessThan: "The value is less than this.",
-  lessThanOrEqualTo: "The value is this or less.",
+  lessThanOrEqualTo: "The value is less than this or equal to it.",
   greaterThan: "The value is greater than this.",
-  greaterThanOrEqualTo: "The value is this or greater.",
-  equalToInsensitive: "The value is this, in upper or lower case.",
-  inInsensitive: "The value is one of these, in upper or lower case.",
+  greaterThanOrEqualTo: "The value is greater than this or equal to it.",
+  equalToInsensitive: "The value equals this, ignoring case.",
+  inInsensitive: "The value is one of these, ignoring case.",
 };
+
+const NODE_ID =
+  "Identifies this record among all types: the key for the caches of Relay, Apollo and urql. Opaque; `node` finds the record by it.";
+
+const NODE = "A record that `node` finds by its `nodeId`.";
 
 type FieldScope = GraphileBuild.ScopeObjectFieldsField;
 
-const NODE_ID =
-  "Names this record, and no other of any type: what Relay, Apollo and urql keep it under. Opaque; `node` finds the record by it.";
+/** A type, field, argument or value with this description, or with its own if there is none. */
+const described = <Config extends object>(
+  config: Config,
+  description: string | null | undefined,
+): Config => (description == null ? config : { ...config, description });
 
 const sentences = (...texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text !== "").join(" ");
@@ -99,7 +109,7 @@ function orderText(
   const resource = build.pgTableResource(codec) as PgResource | null;
   if (resource === null) return undefined;
   const names = orderNames(build, resource);
-  if (value === build.inflection.builtin("NATURAL")) {
+  if (value === "NATURAL") {
     return names.has("PRIMARY_KEY_ASC") ? "The same as `PRIMARY_KEY_ASC`." : "In any order.";
   }
   const columns = names.get(value) ?? [];
@@ -123,20 +133,17 @@ function orderText(
 /** Describes a field that is neither a column nor a relation. */
 function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | undefined {
   const { fieldName } = scope;
-  const nodeIdName = build.inflection.nodeIdFieldName();
   if (scope.isPageInfo === true) return PAGE_INFO[fieldName];
   if (scope.isConnectionEdgeType === true) return EDGE[fieldName];
   if (scope.isConnectionType === true) return CONNECTION[fieldName];
-  if (scope.isRootQuery !== true) return fieldName === nodeIdName ? NODE_ID : undefined;
+  if (scope.isRootQuery !== true) return fieldName === "nodeId" ? NODE_ID : undefined;
 
   const resource = scope.pgFieldResource as PgResource | undefined;
   if (scope.nodeAccessorTypeName !== undefined) {
-    return `The \`${scope.nodeAccessorTypeName}\` of this \`${nodeIdName}\`. Null where there is none.`;
+    return `The \`${scope.nodeAccessorTypeName}\` with this \`nodeId\`, or null.`;
   }
-  if (fieldName === nodeIdName) return "Names the query itself, for Relay.";
-  if (fieldName === build.inflection.builtin("node")) {
-    return `The record of this \`${nodeIdName}\`, whatever its type. Null where there is none.`;
-  }
+  if (fieldName === "nodeId") return "Identifies the query itself, for Relay.";
+  if (fieldName === "node") return "The record of any type with this `nodeId`, or null.";
   if (resource === undefined || resource.parameters || !isTable(resource.codec)) return undefined;
   const { codec } = resource;
   const row = rowsOf(build, codec);
@@ -145,10 +152,10 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
     const key = (unique?.attributes ?? []).map((attributeName) =>
       build.inflection.attribute({ codec, attributeName }),
     );
-    return `The ${row} of this ${quoted(key)}. Null where there is none.`;
+    return `The ${row} with this ${quoted(key)}, or null.`;
   }
   return scope.isPgFieldConnection === true
-    ? sentences(`Every ${row}, or those asked for, by pages.`, codec.description)
+    ? sentences(`All rows of ${row} or a selection, in pages.`, codec.description)
     : undefined;
 }
 
@@ -164,25 +171,23 @@ function argumentText(resource: PgResource | undefined, argName: string): string
 
 function orderByText(build: GraphileBuild.Build, resource: PgResource | undefined): string {
   const served = resource?.extensions?.servedOrders;
-  const text =
-    "In the order of these, the first one first; rows that tie are in the order of the primary key.";
+  const text = "Sorts by these values, the first one first, and then by the primary key.";
   if (resource === undefined || served === undefined) return text;
   const list = servedOrderList(served, orderNames(build, resource));
-  return `${text} Served are ${list}, all of one list \`_ASC\` or all \`_DESC\`.`;
+  return `${text} An index serves ${list}, all of one list \`_ASC\` or all \`_DESC\`.`;
 }
 
 export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
   const most = `0 to ${limits.page.toLocaleString("en")}`;
-  const connectionArguments: Record<string, string> = {
-    first: `So many rows from the front, or behind \`after\`: ${most}. Not together with \`last\`.`,
-    last: `So many rows from the end, or before \`before\`, in the order asked for: ${most}. Not together with \`first\` or \`offset\`.`,
+  const connectionArguments: Texts = {
+    first: `The number of rows from the start, or after \`after\`: ${most}. Not together with \`last\`.`,
+    last: `The number of rows from the end, or before \`before\`, in the requested order: ${most}. Not together with \`first\` or \`offset\`.`,
     offset:
-      "Passes over so many rows, counted from `after`. A deep one reads all that it passes over, where a cursor does not. Not together with `last`.",
+      "The number of rows to skip, from `after` on. A large offset reads all rows that it skips; a cursor does not. Not together with `last`.",
     before: "Only rows before this cursor.",
-    after: "Only rows behind this cursor.",
-    condition:
-      "Only rows whose fields have these values, all of them. With `filter` given too, both hold.",
-    filter: "Only rows for which all of this holds. With `condition` given too, both hold.",
+    after: "Only rows after this cursor.",
+    condition: "Only rows with all of these values. With `filter`, both apply.",
+    filter: "Only rows for which all of this is true. With `condition`, both apply.",
   };
 
   return {
@@ -192,112 +197,96 @@ export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Pl
 
     schema: {
       hooks: {
-        GraphQLScalarType(config) {
-          const description = SCALARS[config.name];
-          return description === undefined ? config : { ...config, description };
-        },
+        GraphQLScalarType: (config) => described(config, SCALARS[config.name]),
 
-        GraphQLInterfaceType(config, build) {
-          if (config.name !== build.inflection.builtin("Node")) return config;
-          return { ...config, description: "A record that `node` finds by its `nodeId`." };
-        },
+        GraphQLInterfaceType: (config) =>
+          described(config, config.name === "Node" ? NODE : undefined),
 
-        GraphQLInterfaceType_fields_field(field, build, { scope }) {
-          if (scope.fieldName !== build.inflection.nodeIdFieldName()) return field;
-          return { ...field, description: NODE_ID };
-        },
+        GraphQLInterfaceType_fields_field: (field, _build, { scope }) =>
+          described(field, scope.fieldName === "nodeId" ? NODE_ID : undefined),
 
         GraphQLEnumType(config, build, { scope }) {
           if (scope.isPgRowSortEnum !== true) return config;
-          const description = `What ${rowsOf(build, scope.pgCodec)} can be ordered by.`;
-          return { ...config, description };
+          return described(config, `The orders of ${rowsOf(build, scope.pgCodec)}.`);
         },
 
         GraphQLEnumType_values_value(value, build, { scope }) {
           if (scope.isPgRowSortEnum !== true || !isTable(scope.pgCodec)) return value;
-          const description = orderText(build, scope.pgCodec, scope.valueName);
-          return description === undefined ? value : { ...value, description };
+          return described(value, orderText(build, scope.pgCodec, scope.valueName));
         },
 
         GraphQLInputObjectType(config, build, { scope }) {
           const rows = rowsOf(build, scope.pgCodec);
-          if (scope.isPgCondition === true) {
-            const description = `Values that the fields of a ${rows} have, all of them.`;
-            return { ...config, description };
-          }
+          if (scope.isPgCondition === true) return described(config, `Values of a ${rows}.`);
           if (scope.isPgConnectionFilter === true) {
-            const description = `What holds for the fields of a ${rows}, all of it.`;
-            return { ...config, description };
+            return described(config, `Comparisons of a ${rows}; all must be true.`);
           }
           const compared = scope.pgConnectionFilterOperators?.inputTypeName;
           if (compared === undefined) return config;
-          const description = `What holds for a value of type \`${compared}\`, all of it. Where the value is null, only \`isNull: true\` holds.`;
-          return { ...config, description };
+          return described(
+            config,
+            `Comparisons of a value of type \`${compared}\`; all must be true. For a null only \`isNull: true\` is.`,
+          );
         },
 
         GraphQLInputObjectType_fields_field(field, build, { scope }) {
-          const { fieldName } = scope;
+          const { fieldName, pgCodec: codec } = scope;
           if (scope.isPgConnectionConditionInputField === true) {
             const column = scope.pgAttribute;
-            const orNull = column?.notNull === true ? "" : ", or null";
-            const value = `The value that \`${fieldName}\` has${orNull}.`;
-            return { ...field, description: sentences(value, column?.description) };
+            const orNull = column?.notNull === true ? "" : ", or without a value if this is null";
+            const rows = `Only rows with \`${fieldName}\` equal to this value${orNull}.`;
+            return described(field, sentences(rows, column?.description));
           }
           if (scope.isPgConnectionFilterOperatorLogical === true) {
-            return { ...field, description: LOGICAL[fieldName] ?? field.description };
+            return described(field, LOGICAL[fieldName]);
           }
-          if (scope.isPgConnectionFilter === true && scope.pgCodec !== undefined) {
-            const column = columnNamed(build, scope.pgCodec, fieldName);
-            const holds = `What holds for \`${fieldName}\`.`;
-            return { ...field, description: sentences(holds, column?.description) };
+          if (scope.isPgConnectionFilter === true && codec !== undefined) {
+            const column = columnNamed(build, codec, fieldName);
+            const compares = `Compares \`${fieldName}\`.`;
+            return described(field, sentences(compares, column?.description));
           }
-          if (scope.pgConnectionFilterOperators !== undefined) {
-            return { ...field, description: OPERATORS[fieldName] ?? field.description };
-          }
-          return field;
+          const isOperator = scope.pgConnectionFilterOperators !== undefined;
+          return isOperator ? described(field, OPERATORS[fieldName]) : field;
         },
 
         GraphQLObjectType(config, build, { scope }) {
-          if (scope.isRootQuery === true) {
-            return { ...config, description: "What the service can be asked for." };
-          }
+          if (scope.isRootQuery === true) return described(config, "All queries.");
           if (scope.isPageInfo === true) {
-            return { ...config, description: "Whether there is more, and from where to go on." };
+            return described(config, "Whether there are more rows, and the cursors to page on.");
           }
           const rows = rowsOf(build, scope.pgCodec);
           if (scope.isConnectionType === true) {
-            return { ...config, description: `A page of ${rows}, and how many there are in all.` };
+            return described(config, `A page of rows of ${rows}, and the number of all rows.`);
           }
           if (scope.isConnectionEdgeType === true) {
-            return { ...config, description: `A ${rows} of a page, and its cursor.` };
+            return described(config, `A ${rows} of a page, and its cursor.`);
           }
           return config;
         },
 
-        GraphQLObjectType_fields_field(field, build, { scope }) {
-          const description = fieldText(build, scope);
-          return description === undefined ? field : { ...field, description };
-        },
+        GraphQLObjectType_fields_field: (field, build, { scope }) =>
+          described(field, fieldText(build, scope)),
 
         GraphQLObjectType_fields_field_args_arg(arg, build, { scope }) {
           const { argName } = scope;
           const resource = scope.pgFieldResource as PgResource | undefined;
           if (scope.isPgRowByUniqueConstraintField === true && resource !== undefined) {
-            const column = columnNamed(build, resource.codec, argName);
-            return { ...arg, description: column?.description ?? arg.description };
+            return described(arg, columnNamed(build, resource.codec, argName)?.description);
           }
-          if (argName === build.inflection.nodeIdFieldName() && scope.isRootQuery === true) {
-            const owner = scope.nodeAccessorTypeName ?? build.inflection.builtin("Node");
-            return { ...arg, description: `The \`nodeId\` of a \`${owner}\`.` };
+          if (argName === "nodeId" && scope.isRootQuery === true) {
+            return described(
+              arg,
+              `The \`nodeId\` of a \`${scope.nodeAccessorTypeName ?? "Node"}\`.`,
+            );
           }
           const ofFunction = argumentText(resource, argName);
-          if (ofFunction !== undefined) return { ...arg, description: ofFunction };
+          if (ofFunction !== undefined) return described(arg, ofFunction);
           if (scope.isPgFieldConnection !== true) return arg;
-          if (argName === "orderBy") {
-            return { ...arg, description: orderByText(build, resource) };
-          }
-          const description = connectionArguments[argName];
-          return description === undefined ? arg : { ...arg, description };
+          const isOrder = argName === "orderBy";
+          return described(
+            arg,
+            isOrder ? orderByText(build, resource) : connectionArguments[argName],
+          );
         },
       },
     },

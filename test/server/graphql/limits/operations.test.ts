@@ -261,6 +261,13 @@ describe("a condition that no index serves", () => {
     );
   });
 
+  it("is priced where it is the default of a variable", async () => {
+    const query = `query ($f: DexTradeFilter = { act: { equalTo: "sell" } }) ${pages(26, "filter: $f")}`;
+    expect((await refused(query)).code).toBe("TOO_EXPENSIVE");
+    const byMarket = { f: { market: { equalTo: "WETHDAI" } } };
+    expect((await ask(app, query, byMarket)).errors).toBeUndefined();
+  });
+
   it.each([
     ['condition: { market: "WETHDAI" }'],
     ['condition: { taker: "0x" }'],
