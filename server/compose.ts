@@ -35,8 +35,8 @@ import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
 import { observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
-import type { TrustedProxies } from "./http/client-address.ts";
-import { clientNames, rateLimiter, type RateLimit } from "./http/rate-limit.ts";
+import { clientNames, type TrustedProxies } from "./http/client-address.ts";
+import { rateLimiter } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
 import { answerFailures, refuseAsOf } from "./http/refusal.ts";
 import { setStandingHeaders } from "./http/standing-headers.ts";
@@ -73,8 +73,8 @@ export interface AppOptions {
   http?: HttpBounds;
   /** What one GraphQL request may ask for; without it, what `GRAPHQL_LIMITS` gives. */
   limits?: GraphqlLimits;
-  /** How often a client may ask; without it, as often as it likes. */
-  rateLimit?: RateLimit | undefined;
+  /** Requests of a client in a minute; 0, as without it, for any number. */
+  rateLimit?: number;
   /** Which proxies say for whom they ask; without it, none. */
   trustedProxies?: TrustedProxies;
   /** How many GraphQL operations are in flight; without it, what `IN_FLIGHT_LIMITS` gives. */
@@ -105,7 +105,7 @@ export interface App {
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit } = options;
+  const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit = 0 } = options;
   const { limits = GRAPHQL_LIMITS, maxHeadAge = 0, graphqlPool = pool } = options;
   const { onOver = () => undefined, warn = () => undefined, trustedProxies = 0 } = options;
   const log = underItsRequest(options.log ?? console.error);
@@ -116,8 +116,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
     options.cache && new AnswerCache({ versionFrom: pool, bodyBytes, log, ...options.cache });
   const metrics = countedBy(options, cache);
   const refuse = refuseAsOf(head);
-  const limiter = rateLimiter(rateLimit, refuse);
   const clientOf = clientNames(trustedProxies);
+  const limiter = rateLimiter(rateLimit, clientOf, refuse);
   const operations = new OperationsInFlight({
     ...(options.inFlight ?? IN_FLIGHT_LIMITS),
     // Some wait for the database while others are planned or serialized.
