@@ -28,11 +28,10 @@ import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
 import { indexRouter } from "./http/index-page.ts";
 import { healthRouter } from "./http/health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
-import { asCurrentRequest, currentRequest } from "./http/observe/current-request.ts";
-import { noteRoute } from "./http/observe/note-route.ts";
+import { noteRoute } from "./http/observe/observation.ts";
 import { Metrics } from "./http/observe/metrics.ts";
 import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
-import { observe, type OnOver } from "./http/observe/observe.ts";
+import { currentRequest, observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
 import { clientNames, type TrustedProxies } from "./http/client-address.ts";
@@ -126,8 +125,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   // What a request meets before Express, the last first. Express costs more than a cache hit, so the
   // work for every request stays outside it.
-  const service = asCurrentRequest(app);
-  const answering = withReadableAccept(cache ? cache.answering(service) : service);
+  const answering = withReadableAccept(cache ? cache.answering(app) : app);
   const unshed = shedLoad(answering, { operations, clientOf, refuse });
   const limited = limiter.limit(refuseMalformed(boundUrls(unshed, refuse), refuse));
   const counted = countRefusals(onOver, warn);
