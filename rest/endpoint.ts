@@ -1,4 +1,4 @@
-// An endpoint of a version: what is declared of it, and how it is served by that.
+// An endpoint of a version: its declaration, and how that is served.
 import { Router, type Request } from "express";
 import { performance } from "node:perf_hooks";
 import type { z } from "zod";
@@ -14,41 +14,32 @@ import { findPair } from "./queries/pairs.ts";
 import type { Snapshot } from "./queries/snapshot.ts";
 import { onlyRecord } from "./records.ts";
 
-/** What an endpoint is asked for: the pair of the path, if that names one, and its parameters. */
-export interface Asked<Path extends string, Query> {
-  pair: Path extends `${string}/:base/:quote` ? PairName : undefined;
-  query: Query;
-}
+type PairOf<Path extends string> = Path extends `${string}/:base/:quote` ? PairName : undefined;
 
-/** All that there is to say of an endpoint: it is served by this, and described by it in OpenAPI. */
-export interface Declared<Path extends string, Query, Row, Data> {
-  /** The name of its function in clients that are made from the OpenAPI document. */
+/** An endpoint is served by its declaration, and described by it in OpenAPI. */
+interface Declared<Path extends string, Query, Row, Data> {
+  /** The name of its function in clients generated from the OpenAPI document. */
   id: string;
   /** Express's pattern, below the version; `/:base/:quote` at its end is a pair. */
   path: Path;
-  /** What it gives, in a line. */
   summary: string;
-  /** What else there is to know. */
   description: string;
-  /** The parameters of its query string. */
+  /** The parameters of the query string. */
   query?: Parameters<Query>;
-  /** Asks for the rows. */
-  find: (db: Database, asked: Asked<Path, Query>) => Promise<Snapshot<Row>>;
-  /** Makes the rows what `data` of the envelope is. */
+  find: (db: Database, pair: PairOf<Path>, query: Query) => Promise<Snapshot<Row>>;
+  /** Makes `data` of the envelope. */
   shape: (rows: Row[]) => Data;
-  /** What `shape` gives. */
   data: z.ZodType<Data>;
 }
 
-/** An endpoint among others. */
 export type Endpoint = Declared<string, Record<string, unknown>, unknown, unknown>;
 
-/** Declares an endpoint. Here alone it is seen that what it finds, shapes and describes are one. */
+/** Checks the types of a declaration against each other; `Endpoint` no longer has them. */
 export const endpoint = <Path extends string, Query, Row, Data>(
   declared: Declared<Path, Query, Row, Data>,
 ): Endpoint => declared as unknown as Endpoint;
 
-/** A version of the interface: its first segment in a path is its name. */
+/** A version of the interface; its name is the first segment of its paths. */
 export interface Version {
   name: string;
   description: string;
@@ -56,17 +47,16 @@ export interface Version {
   endpoints: Endpoint[];
 }
 
-// Figures stand until the head moves, every few seconds at most: a cache in front may answer a burst of
-// equal requests, and no figure is more than a second late.
+// The head moves every few seconds at most. A proxy's cache may answer a burst of equal requests, and no
+// figure is more than a second late.
 export const CACHE_CONTROL = "public, max-age=1";
 
-/** Gives requests for the same one answer, where answers are kept. */
+/** Gives equal requests one answer, if the cache is on. */
 export type ShareAnswer = (
   req: Request,
   make: () => Promise<Answer | undefined>,
 ) => Promise<Answer | undefined>;
 
-/** The paths below a version's own. */
 export function versionRouter(
   { endpoints, envelope }: Version,
   db: Database,
@@ -77,7 +67,7 @@ export function versionRouter(
   for (const declared of endpoints) {
     readOnlyRoute(router, declared.path, async (req, res) => {
       const make = async (): Promise<Answer> => {
-        const { rows, time } = await seen(head, req, ask(declared, db, head, req));
+        const { rows, time } = await timed(req, find(declared, db, head, req));
         const plain = JSON.stringify(envelope.success(declared.shape(rows), time));
         const type = "application/json; charset=utf-8";
         const content = { type, cacheControl: CACHE_CONTROL, plain };
@@ -89,50 +79,31 @@ export function versionRouter(
   return router;
 }
 
-/** What is asked, not awaited: each promise in between would be one more turn for every request. */
-function ask(
-  { path, query: parameters, find }: Endpoint,
+async function find(
+  declared: Endpoint,
   db: Database,
   head: LastHead,
   req: Request,
 ): Promise<Snapshot<unknown>> {
-  const pair = namesPair(path) ? readPair(req) : undefined;
-  const query = parameters === undefined ? {} : readQuery(req, parameters);
-  // Which endpoints have a pair, `endpoint` has seen.
-  if (!(query instanceof BadParameter))
-    return find(db, { pair, query } as Asked<string, typeof query>);
-  return refuse(query, pair, db, head);
-}
-
-/** Rejects by a bad parameter; but an unknown pair is answered before it. */
-async function refuse(
-  query: BadParameter,
-  pair: PairName | undefined,
-  db: Database,
-  head: LastHead,
-): Promise<never> {
-  if (pair !== undefined) {
-    const found = await findPair(db, pair);
-    head.see(found);
-    onlyRecord(found.rows);
+  const pair = namesPair(declared.path) ? readPair(req) : undefined;
+  const query = readQuery(req, declared.query ?? {});
+  if (query instanceof BadParameter) {
+    // An unknown pair is answered before a bad parameter.
+    if (pair !== undefined) onlyRecord(head.see(await findPair(db, pair)).rows);
+    throw query;
   }
-  throw query;
+  // `endpoint` has checked which paths have a pair.
+  return head.see(await declared.find(db, pair as PairOf<string>, query));
 }
 
 /** Whether a path is about one pair. */
 export const namesPair = (path: string): boolean => path.endsWith("/:base/:quote");
 
-/** Notes how long the request waits for the database, and the moment that it is told of. */
-async function seen(
-  head: LastHead,
-  req: Request,
-  asked: Promise<Snapshot<unknown>>,
-): Promise<Snapshot<unknown>> {
+/** Notes how long the request waited for the database. */
+async function timed<Found>(req: Request, found: Promise<Found>): Promise<Found> {
   const since = performance.now();
   try {
-    const found = await asked;
-    head.see(found);
-    return found;
+    return await found;
   } finally {
     const observation = observationOf(req);
     if (observation !== undefined) observation.databaseMs = performance.now() - since;

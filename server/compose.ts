@@ -28,15 +28,14 @@ import { addGraphql, type WatchOptions } from "./graphql/serve.ts";
 import { indexRouter } from "./http/index-page.ts";
 import { healthRouter } from "./http/health.ts";
 import { HTTP_BOUNDS, makeServer, type HttpBounds } from "./http/http-server.ts";
-import { asCurrentRequest, currentRequest } from "./http/observe/current-request.ts";
-import { noteRoute } from "./http/observe/note-route.ts";
+import { noteRoute } from "./http/observe/observation.ts";
 import { Metrics } from "./http/observe/metrics.ts";
 import { ObservedGraphqlPlugin } from "./graphql/observed-graphql.ts";
-import { observe, type OnOver } from "./http/observe/observe.ts";
+import { currentRequest, observe, type OnOver } from "./http/observe/observe.ts";
 import { metricsRouter } from "./http/observe/serve-metrics.ts";
 import { refuseBrokenPath, refuseUnknownPath } from "./http/paths.ts";
-import type { TrustedProxies } from "./http/client-address.ts";
-import { clientNames, rateLimiter, type RateLimit } from "./http/rate-limit.ts";
+import { clientNames, type TrustedProxies } from "./http/client-address.ts";
+import { rateLimiter } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
 import { answerFailures, refuseAsOf } from "./http/refusal.ts";
 import { setStandingHeaders } from "./http/standing-headers.ts";
@@ -73,8 +72,8 @@ export interface AppOptions {
   http?: HttpBounds;
   /** What one GraphQL request may ask for; without it, what `GRAPHQL_LIMITS` gives. */
   limits?: GraphqlLimits;
-  /** How often a client may ask; without it, as often as it likes. */
-  rateLimit?: RateLimit | undefined;
+  /** Requests of a client in a minute; 0, as without it, for any number. */
+  rateLimit?: number;
   /** Which proxies say for whom they ask; without it, none. */
   trustedProxies?: TrustedProxies;
   /** How many GraphQL operations are in flight; without it, what `IN_FLIGHT_LIMITS` gives. */
@@ -105,7 +104,7 @@ export interface App {
 
 /** Makes the service over a database. It listens to nothing and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit } = options;
+  const { pool, gate = new DatabaseGate(), http = HTTP_BOUNDS, rateLimit = 0 } = options;
   const { limits = GRAPHQL_LIMITS, maxHeadAge = 0, graphqlPool = pool } = options;
   const { onOver = () => undefined, warn = () => undefined, trustedProxies = 0 } = options;
   const log = underItsRequest(options.log ?? console.error);
@@ -116,8 +115,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
     options.cache && new AnswerCache({ versionFrom: pool, bodyBytes, log, ...options.cache });
   const metrics = countedBy(options, cache);
   const refuse = refuseAsOf(head);
-  const limiter = rateLimiter(rateLimit, refuse);
   const clientOf = clientNames(trustedProxies);
+  const limiter = rateLimiter(rateLimit, clientOf, refuse);
   const operations = new OperationsInFlight({
     ...(options.inFlight ?? IN_FLIGHT_LIMITS),
     // Some wait for the database while others are planned or serialized.
@@ -126,8 +125,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   // What a request meets before Express, the last first. Express costs more than a cache hit, so the
   // work for every request stays outside it.
-  const service = asCurrentRequest(app);
-  const answering = withReadableAccept(cache ? cache.answering(service) : service);
+  const answering = withReadableAccept(cache ? cache.answering(app) : app);
   const unshed = shedLoad(answering, { operations, clientOf, refuse });
   const limited = limiter.limit(refuseMalformed(boundUrls(unshed, refuse), refuse));
   const counted = countRefusals(onOver, warn);

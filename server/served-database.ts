@@ -9,7 +9,7 @@ import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
 import { DatabaseGate, type Obstacle } from "./http/database-gate.ts";
 import { unlessAborted } from "./stopping.ts";
-import { isUnreachable } from "./http/unreachable.ts";
+import { isUnreachable } from "./http/database-failure.ts";
 
 /** The database cannot be served as it is; the message says what to do. */
 export class CannotServe extends Error {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UnknownPair } from "../../server/http/errors.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
-import { MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
+import { figure, figures, readRowsOfPair, type Snapshot } from "./snapshot.ts";
 
 const level = z
   .object({
@@ -15,7 +15,6 @@ const level = z
   })
   .meta({ id: "BookLevel" });
 
-/** The book of a market. */
 export const bookRecord = z
   .object({
     bids: z.array(level).describe("The offers that buy base, by price from the highest down."),
@@ -25,37 +24,23 @@ export const bookRecord = z
 
 type BookRecord = z.infer<typeof bookRecord>;
 
-/** A level of one side; where the book is empty, one row whose act is null. */
-export type LevelRow = KeyedRow & z.infer<typeof level> & { act: "buy" | "sell" | null };
+/** An empty book is one row whose act is null. */
+type LevelRow = KeyedRow & z.infer<typeof level> & { act: "buy" | "sell" | null };
 
-/** The best `depth` levels of each side, the best first; symbols in any case. */
-export async function findBook(
+/** The best `depth` levels of each side, the best first. */
+export const findBook = (
   db: Database,
-  { base, quote }: PairName,
+  pair: PairName,
   { depth }: { depth: number },
-): Promise<Snapshot<LevelRow>> {
-  return readSnapshot(db, {
+): Promise<Snapshot<LevelRow>> =>
+  readRowsOfPair(db, pair, {
     name: "rest_book",
-    text: `
-      select
-        ${MOMENT},
-        pair.base || '/' || pair.quote as key,
-        level.act,
-        trim_scale(level.price)::text as price,
-        trim_scale(level.vol)::text as vol,
-        trim_scale(level.quote_vol)::text as "quoteVol",
-        level.offers
-      from dex_private.as_of
-      left join dex_pair as pair
-        on pair.base = upper($1)
-        and pair.quote = upper($2)
-      left join lateral dex_book(pair.base, pair.quote, $3) with ordinality as level
-        on true
-      order by level.ordinality
-    `,
-    values: [base, quote, depth],
+    columns: `act, ${figures("price", "vol")}, ${figure("quote_vol", "quoteVol")}, offers`,
+    joined: `
+      dex_book(pair.base, pair.quote, $3) with ordinality as level on true
+      order by level.ordinality`,
+    values: [depth],
   });
-}
 
 /** The two sides. Throws UnknownPair where there is no pair. */
 export function bookOf(rows: LevelRow[]): BookRecord {

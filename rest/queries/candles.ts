@@ -5,9 +5,8 @@ import { UnknownPair } from "../../server/http/errors.ts";
 import { isoMoment } from "../../server/http/envelope.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
-import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
+import { figure, figures, isoTime, readRowsOfPair, type Snapshot } from "./snapshot.ts";
 
-/** What was traded in a market in an interval. */
 export const candleRecord = z
   .object({
     time: isoMoment.describe(
@@ -28,59 +27,44 @@ export const candleRecord = z
 
 type CandleRecord = z.infer<typeof candleRecord>;
 
-/** A candle; where there are none, one row whose time is null. */
-export type CandleRow = KeyedRow & Omit<CandleRecord, "time"> & { time: string | null };
+/** No candles are one row whose time is null. */
+type CandleRow = KeyedRow & Omit<CandleRecord, "time"> & { time: string | null };
 
-/** Which intervals there are. */
 export const INTERVALS = ["1m", "5m", "15m", "30m", "1h", "4h", "1d"] as const;
 
 /** What an interval without trades gives: no candle, or one at the price before it. */
 export const EMPTY = ["omit", "flat"] as const;
 
-/** Which candles of a pair are asked for. */
-export interface Candles {
+interface CandleQuery {
   interval: (typeof INTERVALS)[number];
-  /** The first may start then, in ISO 8601. */
+  /** ISO 8601: the first may start then. */
   from?: string | undefined;
-  /** The last must start before, in ISO 8601. */
+  /** ISO 8601: the last must start before. */
   to?: string | undefined;
-  /** How many at most: the first ones where `from` is given, else the last. */
+  /** The first candles where `from` is given, else the last. */
   limit: number;
   empty: (typeof EMPTY)[number];
 }
 
-/** The candles, the oldest first; symbols in any case. */
-export async function findCandles(
+/** The candles, the oldest first. */
+export const findCandles = (
   db: Database,
-  { base, quote }: PairName,
-  { interval, from, to, limit, empty }: Candles,
-): Promise<Snapshot<CandleRow>> {
-  return readSnapshot(db, {
+  pair: PairName,
+  { interval, from, to, limit, empty }: CandleQuery,
+): Promise<Snapshot<CandleRow>> =>
+  readRowsOfPair(db, pair, {
     name: "rest_candles",
-    text: `
-      select
-        ${MOMENT},
-        pair.base || '/' || pair.quote as key,
+    columns: `
         ${isoTime("candle.time")} as time,
-        trim_scale(candle.open)::text as open,
-        trim_scale(candle.high)::text as high,
-        trim_scale(candle.low)::text as low,
-        trim_scale(candle.close)::text as close,
-        trim_scale(candle.vol)::text as vol,
-        trim_scale(candle.quote_vol)::text as "quoteVol",
-        candle.trades,
-        candle.complete
-      from dex_private.as_of
-      left join dex_pair as pair
-        on pair.base = upper($1)
-        and pair.quote = upper($2)
-      left join lateral dex_candles(pair.base, pair.quote, $3, $4, $5, $6, $7) as candle
-        on true
-      order by candle.time
-    `,
-    values: [base, quote, interval, from ?? null, to ?? null, limit, empty],
+        ${figures("open", "high", "low", "close", "vol")},
+        ${figure("quote_vol", "quoteVol")},
+        trades,
+        complete`,
+    joined: `
+      dex_candles(pair.base, pair.quote, $3, $4, $5, $6, $7) as candle on true
+      order by candle.time`,
+    values: [interval, from ?? null, to ?? null, limit, empty],
   });
-}
 
 /** The candles of the one pair, which may be none. Throws UnknownPair where there is no pair. */
 export function candleRecords(rows: CandleRow[]): CandleRecord[] {

@@ -1,12 +1,10 @@
 // The last 24 hours of each market, from dex_summary.
-import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
 import { isoMoment } from "../../server/http/envelope.ts";
-import type { PairName } from "../params.ts";
 import { decimal, pairKey, signedDecimal, type KeyedRow } from "../records.ts";
-import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
+import { figure, figures, isoTime, marketQueries } from "./snapshot.ts";
 
-/** The last 24 hours of a market: those that end at the head, a trade exactly as old left out. */
+/** Of the 24 hours that end at the head; a trade exactly 24 hours old is out. */
 export const summaryRecord = z
   .object({
     pair: pairKey,
@@ -42,55 +40,16 @@ export const summaryRecord = z
   })
   .meta({ id: "Summary" });
 
-export type SummaryRow = KeyedRow & z.infer<typeof summaryRecord>;
+type SummaryRow = KeyedRow & z.infer<typeof summaryRecord>;
 
-const SELECT_SUMMARIES = `
-  select
-    ${MOMENT},
-    summary.pair as key,
-    summary.pair,
-    trim_scale(coalesce(summary.last, 0))::text as last,
-    ${isoTime("summary.last_time")} as "lastTime",
-    trim_scale(coalesce(summary.open, 0))::text as open,
-    trim_scale(coalesce(summary.change, 0))::text as change,
-    trim_scale(coalesce(summary.percent, 0))::text as percent,
-    trim_scale(coalesce(summary.low, 0))::text as low,
-    trim_scale(coalesce(summary.high, 0))::text as high,
-    trim_scale(coalesce(summary.vwap, 0))::text as vwap,
-    trim_scale(coalesce(summary.vol, 0))::text as vol,
-    trim_scale(coalesce(summary.quote_vol, 0))::text as "quoteVol",
-    summary.trades,
-    trim_scale(coalesce(summary.bid, 0))::text as bid,
-    trim_scale(coalesce(summary.ask, 0))::text as ask,
-    trim_scale(coalesce(summary.spread, 0))::text as spread
-  from dex_private.as_of
-  left join dex_summary as summary
-`;
-
-/** The summary of every registered market, in the order of BASE/QUOTE by code point. */
-export async function findSummaries(db: Database): Promise<Snapshot<SummaryRow>> {
-  return readSnapshot(db, {
-    name: "rest_summaries",
-    text: `
-      ${SELECT_SUMMARIES}
-        on true
-      order by summary.pair collate "C"
-    `,
-  });
-}
-
-/** The summary of one market; symbols in any case. */
-export async function findSummary(
-  db: Database,
-  { base, quote }: PairName,
-): Promise<Snapshot<SummaryRow>> {
-  return readSnapshot(db, {
-    name: "rest_summary",
-    text: `
-      ${SELECT_SUMMARIES}
-        on summary.base = upper($1)
-        and summary.quote = upper($2)
-    `,
-    values: [base, quote],
-  });
-}
+export const { findAll: findSummaries, findOne: findSummary } = marketQueries<SummaryRow>({
+  name: "dex_summary",
+  columns: `
+    pair,
+    ${figure("last")},
+    ${isoTime("last_time")} as "lastTime",
+    ${figures("open", "change", "percent", "low", "high", "vwap", "vol")},
+    ${figure("quote_vol", "quoteVol")},
+    trades,
+    ${figures("bid", "ask", "spread")}`,
+});

@@ -5,9 +5,8 @@ import { UnknownPair } from "../../server/http/errors.ts";
 import { isoMoment } from "../../server/http/envelope.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
-import { isoTime, MOMENT, readSnapshot, type Snapshot } from "./snapshot.ts";
+import { figure, isoTime, readRowsOfPair, type Snapshot } from "./snapshot.ts";
 
-/** A trade of a market. */
 export const tradeRecord = z
   .object({
     id: z.int().min(1).describe("Identifies the trade; grows with recency, with gaps."),
@@ -17,40 +16,31 @@ export const tradeRecord = z
   })
   .meta({ id: "Trade" });
 
-export type TradeRecord = z.infer<typeof tradeRecord>;
+type TradeRecord = z.infer<typeof tradeRecord>;
 
-/** A trade; where the market has none on this page, one row whose id is null. */
-export type TradeRow = KeyedRow & Omit<TradeRecord, "id"> & { id: string | null };
+/** A page without trades is one row whose id is null. */
+type TradeRow = KeyedRow & Omit<TradeRecord, "id"> & { id: string | null };
 
-/** Which trades of a pair are asked for. */
-export interface Page {
-  /** How many, at most. */
+interface TradePage {
   limit: number;
-  /** The newest trade's id, at most; undefined for any. */
+  /** The greatest id; undefined for any. */
   fromId?: number | undefined;
 }
 
-/** The newest `limit` trades whose id is at most `fromId`, newest first; symbols in any case. */
-export async function findTrades(
+/** The newest `limit` trades whose id is at most `fromId`, newest first. */
+export const findTrades = (
   db: Database,
-  { base, quote }: PairName,
-  { limit, fromId = Number.MAX_SAFE_INTEGER }: Page,
-): Promise<Snapshot<TradeRow>> {
-  return readSnapshot(db, {
+  pair: PairName,
+  { limit, fromId = Number.MAX_SAFE_INTEGER }: TradePage,
+): Promise<Snapshot<TradeRow>> =>
+  readRowsOfPair(db, pair, {
     name: "rest_trades",
-    text: `
-      select
-        ${MOMENT},
-        pair.base || '/' || pair.quote as key,
+    columns: `
         trade.id,
-        trim_scale(coalesce(trade.price, 0))::text as price,
+        ${figure("trade.price", "price")},
         trim_scale(dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt))::text as volume,
-        ${isoTime("trade.time")} as time
-      from dex_private.as_of
-      left join dex_pair as pair
-        on pair.base = upper($1)
-        and pair.quote = upper($2)
-      left join lateral (
+        ${isoTime("trade.time")} as time`,
+    joined: `(
         -- Compared with any (...) and ordered by market_id too, so that only the index on
         -- (market_id, id) serves: with a plain = the planner may walk back through the trades of
         -- all markets, the whole history for one that traded long ago or never.
@@ -63,11 +53,9 @@ export async function findTrades(
           dex_trade.id desc
         limit $4
       ) as trade on true
-      order by trade.id desc
-    `,
-    values: [base, quote, fromId, limit],
+      order by trade.id desc`,
+    values: [fromId, limit],
   });
-}
 
 /** The trades of the one pair, which may be none. Throws UnknownPair where there is no pair. */
 export function tradeRecords(rows: TradeRow[]): TradeRecord[] {

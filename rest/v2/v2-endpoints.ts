@@ -2,57 +2,20 @@
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../../server/http/envelope.ts";
+import { listing, pricesOf, volumesOf } from "../listings.ts";
 import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
 import { bookOf, bookRecord, findBook } from "../queries/book.ts";
 import { candleRecord, candleRecords, EMPTY, findCandles, INTERVALS } from "../queries/candles.ts";
-import { findPrice, findPrices, priceRecord } from "../queries/prices.ts";
 import { findSummaries, findSummary, summaryRecord } from "../queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
-import { findVolume, findVolumes, volumeRecord } from "../queries/volumes.ts";
-import { byKey, onlyRecord, recordsByKey } from "../records.ts";
 
-/** The paths below /v2. */
 export const v2: Version = {
   name: "v2",
   description: "Prices, volumes, trades, summaries, books and candles. `time` is in ISO 8601.",
   envelope: v2Envelope,
   endpoints: [
-    endpoint({
-      id: "v2Prices",
-      path: "/prices",
-      summary: "The prices of each registered market",
-      description: "By `BASE/QUOTE`, in the order of its code points.",
-      find: findPrices,
-      shape: byKey,
-      data: recordsByKey(priceRecord),
-    }),
-    endpoint({
-      id: "v2Price",
-      path: "/prices/:base/:quote",
-      summary: "The prices of a market",
-      description: "Volume weighted over 24, 12, 6 and 1 hours, and the last.",
-      find: (db, { pair }) => findPrice(db, pair),
-      shape: onlyRecord,
-      data: priceRecord,
-    }),
-    endpoint({
-      id: "v2Volumes",
-      path: "/volumes",
-      summary: "The volume of each registered market",
-      description: "By `BASE/QUOTE`, in the order of its code points.",
-      find: findVolumes,
-      shape: byKey,
-      data: recordsByKey(volumeRecord),
-    }),
-    endpoint({
-      id: "v2Volume",
-      path: "/volumes/:base/:quote",
-      summary: "The volume of a market",
-      description: "Of the last 24 hours, in base units.",
-      find: (db, { pair }) => findVolume(db, pair),
-      shape: onlyRecord,
-      data: volumeRecord,
-    }),
+    ...pricesOf("v2"),
+    ...volumesOf("v2"),
     endpoint({
       id: "v2Trades",
       path: "/trades/:base/:quote",
@@ -67,28 +30,22 @@ export const v2: Version = {
             "it, with the newest.",
         ),
       },
-      find: (db, { pair, query }) => findTrades(db, pair, query),
+      find: findTrades,
       shape: tradeRecords,
       data: z.array(tradeRecord),
     }),
-    endpoint({
-      id: "v2Summaries",
+    ...listing({
       path: "/summary",
-      summary: "The last 24 hours of each registered market",
-      description: "By `BASE/QUOTE`, in the order of its code points.",
-      find: findSummaries,
-      shape: byKey,
-      data: recordsByKey(summaryRecord),
-    }),
-    endpoint({
-      id: "v2Summary",
-      path: "/summary/:base/:quote",
-      summary: "The last 24 hours of a market",
-      description:
-        "What stood before them and what stands now, and how much was traded in between.",
-      find: (db, { pair }) => findSummary(db, pair),
-      shape: onlyRecord,
-      data: summaryRecord,
+      record: summaryRecord,
+      list: { id: "v2Summaries", summary: "The last 24 hours of each registered market" },
+      findAll: findSummaries,
+      one: {
+        id: "v2Summary",
+        summary: "The last 24 hours of a market",
+        description:
+          "What stood before them and what stands now, and how much was traded in between.",
+      },
+      findOne: findSummary,
     }),
     endpoint({
       id: "v2Book",
@@ -98,7 +55,7 @@ export const v2: Version = {
         "At the head, by levels: the open offers of one side at one price, with what is left of them. " +
         "The best levels are `bid` and `ask` of the market.",
       query: { depth: limitUpTo(1000, 50, "How many levels of each side, at most.") },
-      find: (db, { pair, query }) => findBook(db, pair, query),
+      find: findBook,
       shape: bookOf,
       data: bookRecord,
     }),
@@ -124,7 +81,7 @@ export const v2: Version = {
             "it, with nothing traded; before the first trade there is none.",
         ),
       },
-      find: (db, { pair, query }) => findCandles(db, pair, query),
+      find: findCandles,
       shape: candleRecords,
       data: z.array(candleRecord),
     }),

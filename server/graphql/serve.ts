@@ -9,7 +9,7 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import type { Pool } from "../../db/connect.ts";
 import type { DatabaseGate } from "../http/database-gate.ts";
 import { DatabaseUnreachable } from "../http/errors.ts";
-import { noteRoute } from "../http/observe/note-route.ts";
+import { noteRoute } from "../http/observe/observation.ts";
 import { buildSchema, SchemaConflict } from "./build-schema.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
 import { catalogState, followCatalogs } from "./schema-watch.ts";

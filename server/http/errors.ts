@@ -1,4 +1,4 @@
-// Every error that a client may get: its status, message, headers and code.
+// The errors that a client may get: status, message, headers and code of each.
 
 const CODES = new Map([
   [400, "BAD_REQUEST"],
@@ -12,254 +12,173 @@ const CODES = new Map([
   [503, "UNAVAILABLE"],
 ]);
 
-/** An error whose message is meant for the client. Any other is the service's own fault. */
+/** An error whose message is meant for the client. Any other error is the service's own fault. */
 export abstract class ClientFacingError extends Error {
-  /** The HTTP status it is answered with. */
-  abstract readonly status: number;
-  /** The headers its answer carries beside the usual ones. */
-  readonly headers: Record<string, string> = {};
+  override readonly name = this.constructor.name;
+  readonly status: number;
+  /** Headers of its answer beside the usual ones. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `extensions.code` of GraphQL and the label of the metrics. */
+  readonly code: string;
 
-  /** By which GraphQL's clients, and the metrics, know it. */
-  get code(): string {
-    return CODES.get(this.status) ?? "INTERNAL_SERVER_ERROR";
+  constructor(
+    status: number,
+    message: string,
+    headers: Record<string, string> = {},
+    code = CODES.get(status) ?? "INTERNAL_SERVER_ERROR",
+  ) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.code = code;
   }
 
-  /** What GraphQL adds to the message. */
+  /** Of an error in GraphQL. */
   get extensions(): { code: string; retryAfter?: number } {
     const seconds = this.headers["Retry-After"];
     return { code: this.code, ...(seconds !== undefined && { retryAfter: Number(seconds) }) };
   }
 }
 
-/** Where a request was not read to its end, the next one would not be found. */
+/** Without the end of a request the beginning of the next cannot be found. */
 const CLOSING = { Connection: "close" };
+
+const retryAfter = (seconds: number) => ({ "Retry-After": String(seconds) });
+
+// A restart of PostgreSQL takes a few seconds, and so does a migration.
+const RETRY_SOON = retryAfter(5);
 
 /** The pair in the path is not registered, at least not in this direction. */
 export class UnknownPair extends ClientFacingError {
-  override readonly name = "UnknownPair";
-  readonly status = 400;
-
   constructor() {
-    super("Unknown pair");
+    super(400, "Unknown pair");
   }
 }
 
-/** A query parameter that is not what it must be. */
 export class BadParameter extends ClientFacingError {
-  override readonly name = "BadParameter";
-  readonly status = 400;
-
   constructor(parameter: string, accepted: string) {
-    super(`${parameter} must be ${accepted}`);
+    super(400, `${parameter} must be ${accepted}`);
   }
 }
 
-/** A path whose percent-encoding is not one of UTF-8 text. */
-export class BrokenPath extends ClientFacingError {
-  override readonly name = "BrokenPath";
-  readonly status = 400;
-
-  constructor() {
-    super("The path's percent-encoding is broken");
-  }
-}
-
-/** Nothing is served under this path, whatever the method. */
-export class UnknownPath extends ClientFacingError {
-  override readonly name = "UnknownPath";
-  readonly status = 404;
-
-  constructor() {
-    super("Unknown path");
-  }
-}
-
-/** The path is served, but not to this method. */
-export class MethodNotAllowed extends ClientFacingError {
-  override readonly name = "MethodNotAllowed";
-  readonly status = 405;
-  override readonly headers: Record<string, string>;
-
-  constructor(method: string, allowed: string) {
-    super(`${method} is not allowed here, only ${allowed}`);
-    this.headers = { Allow: allowed };
-  }
-}
-
-/** A part of the URL is longer than it may be. */
-export class UrlTooLong extends ClientFacingError {
-  override readonly name = "UrlTooLong";
-  readonly status = 414;
-
-  constructor(part: "path" | "query string", max: number) {
-    super(`The ${part} must be at most ${max} characters long`);
-  }
-}
-
-/** The query string has more parameters than it may. */
 export class TooManyParameters extends ClientFacingError {
-  override readonly name = "TooManyParameters";
-  readonly status = 400;
-
   constructor(max: number) {
-    super(`The query string must have at most ${max} parameters`);
+    super(400, `The query string must have at most ${max} parameters`);
   }
 }
 
-/** HTTP/1.1 wants one Host header. */
+/** The path does not decode to UTF-8 text. */
+export class BrokenPath extends ClientFacingError {
+  constructor() {
+    super(400, "The path's percent-encoding is broken");
+  }
+}
+
+/** HTTP/1.1 requires exactly one Host header. */
 export class NotOneHost extends ClientFacingError {
-  override readonly name = "NotOneHost";
-  readonly status = 400;
-  override readonly headers = CLOSING;
-
   constructor(count: number) {
-    super(count === 0 ? "The request has no Host header" : "The request has two Host headers");
+    const found = count === 0 ? "no Host header" : "two Host headers";
+    super(400, `The request has ${found}`, CLOSING);
   }
 }
 
-/** The body is in a transfer coding that the server cannot undo. */
-export class UnknownTransferCoding extends ClientFacingError {
-  override readonly name = "UnknownTransferCoding";
-  readonly status = 501;
-  override readonly headers = CLOSING;
-
+/** The path is served to no method. */
+export class UnknownPath extends ClientFacingError {
   constructor() {
-    super("Nothing but chunked is accepted in Transfer-Encoding");
+    super(404, "Unknown path");
   }
 }
 
-/** The client expects what the server does not do. */
-export class UnmetExpectation extends ClientFacingError {
-  override readonly name = "UnmetExpectation";
-  readonly status = 417;
-  override readonly headers = CLOSING;
-
-  constructor() {
-    super("Nothing but 100-continue is accepted in Expect");
+export class MethodNotAllowed extends ClientFacingError {
+  constructor(method: string, allowed: string) {
+    super(405, `${method} is not allowed here, only ${allowed}`, { Allow: allowed });
   }
 }
 
-/** The client has asked more often than it may; it is told when it may again. */
-export class TooManyRequests extends ClientFacingError {
-  override readonly name = "TooManyRequests";
-  readonly status = 429;
-  override readonly headers: Record<string, string>;
-
-  constructor(perMinute: number, seconds: number) {
-    super(`At most ${perMinute} requests a minute are accepted: ask again in ${seconds} s`);
-    this.headers = { "Retry-After": String(seconds) };
-  }
-}
-
-/** A GraphQL request's body is not plain JSON. */
-export class UnsupportedMediaType extends ClientFacingError {
-  override readonly name = "UnsupportedMediaType";
-  readonly status = 415;
-  override readonly headers: Record<string, string>;
-
-  constructor(message: string, accepted: Record<string, string>) {
-    super(message);
-    this.headers = accepted;
-  }
-}
-
-/** The client has as many GraphQL operations in flight as it may. */
-export class TooManyAtOnce extends ClientFacingError {
-  override readonly name = "TooManyAtOnce";
-  readonly status = 429;
-  override readonly headers = { "Retry-After": "1" };
-
-  override get code(): string {
-    return "TOO_MANY_AT_ONCE";
-  }
-
-  constructor(max: number) {
-    super(`At most ${max} operations of a client run at once: wait for an answer, then ask again`);
-  }
-}
-
-/** A GraphQL request's body is longer than it may be. */
 export class BodyTooLarge extends ClientFacingError {
-  override readonly name = "BodyTooLarge";
-  readonly status = 413;
-
   constructor(bytes: number) {
-    super(`The body must be at most ${bytes} bytes long`);
+    super(413, `The body must be at most ${bytes} bytes long`);
   }
 }
 
-/** The answer cannot be given just now; the client is told after how many seconds to ask again. */
-abstract class Unavailable extends ClientFacingError {
-  readonly status = 503;
-  override readonly headers: Record<string, string>;
-
-  // A restart of PostgreSQL takes a few seconds, and so does a migration.
-  constructor(message: string, seconds = 5) {
-    super(message);
-    this.headers = { "Retry-After": String(seconds) };
+export class UrlTooLong extends ClientFacingError {
+  constructor(part: "path" | "query string", max: number) {
+    super(414, `The ${part} must be at most ${max} characters long`);
   }
 }
 
-/** The database cannot be reached just now. */
-export class DatabaseUnreachable extends Unavailable {
-  override readonly name = "DatabaseUnreachable";
+/** The body of a GraphQL request is not plain JSON. */
+export class UnsupportedMediaType extends ClientFacingError {
+  constructor(message: string, accepted: Record<string, string>) {
+    super(415, message, accepted);
+  }
+}
 
+export class UnmetExpectation extends ClientFacingError {
   constructor() {
-    super("The database cannot be reached");
+    super(417, "Nothing but 100-continue is accepted in Expect", CLOSING);
   }
 }
 
-/** Every connection to the database is in use, and has been for longer than a request may wait. */
-export class ServiceBusy extends Unavailable {
-  override readonly name = "ServiceBusy";
-
-  constructor() {
-    // What takes the connections is over in a moment, as a rule.
-    super("The service is busy: ask again in a moment", 1);
+/** The client is over its rate limit. */
+export class TooManyRequests extends ClientFacingError {
+  constructor(perMinute: number, seconds: number) {
+    const message = `At most ${perMinute} requests a minute are accepted: ask again in ${seconds} s`;
+    super(429, message, retryAfter(seconds));
   }
 }
 
-/** PostgreSQL has broken a statement off, which took longer than it may. */
-export class TookTooLong extends Unavailable {
-  override readonly name = "TookTooLong";
-
-  override get code(): string {
-    return "TIMEOUT";
-  }
-
-  constructor() {
-    super("The database took too long to answer this");
+/** The client has its maximum of GraphQL operations in flight. */
+export class TooManyAtOnce extends ClientFacingError {
+  constructor(max: number) {
+    const message = `At most ${max} operations of a client run at once: wait for an answer, then ask again`;
+    super(429, message, retryAfter(1), "TOO_MANY_AT_ONCE");
   }
 }
 
-/** Somebody holds a lock on what is asked for, as a migration does, for longer than is waited. */
-export class DataLocked extends Unavailable {
-  override readonly name = "DataLocked";
-
-  override get code(): string {
-    return "LOCKED";
-  }
-
-  constructor() {
-    super("The data are locked at the moment");
-  }
-}
-
-/** The database's schema is not the one that the service reads. */
-export class DatabaseNotReady extends Unavailable {
-  override readonly name = "DatabaseNotReady";
-
-  constructor() {
-    super("The database is not ready to be served");
-  }
-}
-
-/** A fault of the service's own. What went wrong is for its log alone. */
+/** A fault of the service. Its cause is for the log alone. */
 export class InternalError extends ClientFacingError {
-  override readonly name = "InternalError";
-  readonly status = 500;
-
   constructor() {
-    super("Internal error");
+    super(500, "Internal error");
+  }
+}
+
+export class UnknownTransferCoding extends ClientFacingError {
+  constructor() {
+    super(501, "Nothing but chunked is accepted in Transfer-Encoding", CLOSING);
+  }
+}
+
+export class DatabaseUnreachable extends ClientFacingError {
+  constructor() {
+    super(503, "The database cannot be reached", RETRY_SOON);
+  }
+}
+
+/** The database lacks a migration, a view or a grant. */
+export class DatabaseNotReady extends ClientFacingError {
+  constructor() {
+    super(503, "The database is not ready to be served", RETRY_SOON);
+  }
+}
+
+/** No connection to the database became free in time. */
+export class ServiceBusy extends ClientFacingError {
+  constructor() {
+    super(503, "The service is busy: ask again in a moment", retryAfter(1));
+  }
+}
+
+/** PostgreSQL has cancelled a statement at its timeout. */
+export class TookTooLong extends ClientFacingError {
+  constructor() {
+    super(503, "The database took too long to answer this", RETRY_SOON, "TIMEOUT");
+  }
+}
+
+/** A statement has waited for a lock until its timeout, as during a migration. */
+export class DataLocked extends ClientFacingError {
+  constructor() {
+    super(503, "The data are locked at the moment", RETRY_SOON, "LOCKED");
   }
 }

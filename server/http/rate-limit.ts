@@ -1,68 +1,51 @@
-// Limits how often one client may ask.
+// Limits how many requests a minute a client may send.
 //
-// express-rate-limit counts, and knows which IPv6 addresses are one client's. Its middleware takes 10 µs
-// a request, a quarter of what an answer from memory takes, so only its store is used.
-import { ipKeyGenerator, MemoryStore, type Options } from "express-rate-limit";
+// express-rate-limit counts. Its middleware takes 10 µs a request, a quarter of an answer from memory, so
+// only its store is used.
+import { MemoryStore, type Options } from "express-rate-limit";
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { Socket } from "node:net";
-import { clientAddressOf, type TrustedProxies } from "./client-address.ts";
+import { clientAt } from "./client-address.ts";
 import { TooManyRequests } from "./errors.ts";
 import type { Refuse } from "./refusal.ts";
 import { observationOf } from "./observe/observation.ts";
 
-export interface RateLimit {
-  /** How many requests a client may send in a minute. */
-  perMinute: number;
-  /** Which proxies say for whom they ask. */
-  trustedProxies: TrustedProxies;
-}
-
 const WINDOW_MS = 60_000;
-const WINDOW_SECONDS = WINDOW_MS / 1000;
 
-/** Whoever supervises the service is never told to wait. */
+/** Supervisors are not limited. */
 const UNLIMITED = /^\/(?:health|ready|metrics)\/?(?:\?|$)/;
-
-/** How many IPv6 addresses are remembered with their network, which takes long to tell. */
-const KNOWN_NETWORKS = 10_000;
 
 export interface RateLimiter {
   /**
-   * Hands on the requests within the limit, and refuses the others with TooManyRequests. A minute begins
-   * with a client's first request. Every answer carries the headers of the IETF's draft 8, `RateLimit`
-   * and `RateLimit-Policy`.
+   * Hands on the requests within the limit, and refuses the others. Every answer has the headers of the
+   * IETF's draft 8, `RateLimit` and `RateLimit-Policy`. A minute begins with a client's first request.
    */
   limit: (next: RequestListener) => RequestListener;
-  /** Counts what came on a connection and is no request. */
+  /** Counts a request that Node's parser refused. */
   count: (socket: Socket) => void;
 }
 
-/** Makes a rate limiter; without a limit, it counts nothing. */
-export function rateLimiter(rateLimit: RateLimit | undefined, refuse: Refuse): RateLimiter {
-  if (rateLimit === undefined) return { limit: (next) => next, count: () => undefined };
-  const { perMinute, trustedProxies } = rateLimit;
+/** Without a limit, 0, it counts nothing. */
+export function rateLimiter(
+  perMinute: number,
+  clientOf: (req: IncomingMessage) => string,
+  refuse: Refuse,
+): RateLimiter {
+  if (perMinute === 0) return { limit: (next) => next, count: () => undefined };
   const store = new MemoryStore();
   store.init({ windowMs: WINDOW_MS } as Options);
-  const addressOf = clientAddressOf(trustedProxies);
-  const nameOf = addressNames();
-  const policy = `"requests";q=${perMinute};w=${WINDOW_SECONDS}`;
+  const policy = `"requests";q=${perMinute};w=${WINDOW_MS / 1000}`;
 
-  /** The requests of this client in its minute, this one too, and when that ends. */
-  function counted(client: string): { totalHits: number; resetTime: Date } {
-    // It counts at once, and shows what it has counted; its promise is for stores elsewhere.
+  function hit(client: string): { left: number; seconds: number } {
+    // This store counts before it returns; its promise is for stores elsewhere.
     void store.increment(client);
     const hits = store.current.get(client);
     if (hits === undefined) throw new Error("express-rate-limit's MemoryStore counts later");
-    return hits;
-  }
-
-  function hit(client: string): { left: number; seconds: number } {
-    const { totalHits, resetTime } = counted(client);
-    const ms = resetTime.getTime() - Date.now();
+    const ms = hits.resetTime.getTime() - Date.now();
     if (ms <= WINDOW_MS) {
-      return { left: perMinute - totalHits, seconds: Math.max(1, Math.ceil(ms / 1000)) };
+      return { left: perMinute - hits.totalHits, seconds: Math.max(1, Math.ceil(ms / 1000)) };
     }
-    // The clock was put back: the client would have to wait for it.
+    // The clock was set back: the client would have to wait until it catches up.
     void store.resetKey(client);
     return hit(client);
   }
@@ -73,34 +56,13 @@ export function rateLimiter(rateLimit: RateLimit | undefined, refuse: Refuse): R
         next(req, res);
         return;
       }
-      const { left, seconds } = hit(nameOf(addressOf(req)));
+      const { left, seconds } = hit(clientOf(req));
       const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
       observationOf(req)?.headers.push("RateLimit-Policy", policy, "RateLimit", state);
       if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
       else next(req, res);
     },
-    // Its headers cannot be read, so it counts for the nearest address.
-    count: (socket) => void hit(nameOf(socket.remoteAddress ?? "")),
-  };
-}
-
-/** Names the client of a request by its address. */
-export function clientNames(trustedProxies: TrustedProxies): (req: IncomingMessage) => string {
-  const addressOf = clientAddressOf(trustedProxies);
-  const nameOf = addressNames();
-  return (req) => nameOf(addressOf(req));
-}
-
-/** Names a client by its address; by the network of an IPv6 address, of which one client has many. */
-function addressNames(): (address: string) => string {
-  const networks = new Map<string, string>();
-  return (address) => {
-    if (!address.includes(":")) return address;
-    const known = networks.get(address);
-    if (known !== undefined) return known;
-    const network = ipKeyGenerator(address);
-    if (networks.size >= KNOWN_NETWORKS) networks.clear();
-    networks.set(address, network);
-    return network;
+    // Its headers cannot be read, so the nearest address counts.
+    count: (socket) => void hit(clientAt(socket.remoteAddress)),
   };
 }

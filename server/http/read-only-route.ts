@@ -2,7 +2,7 @@
 import type { Request, RequestHandler, Response, Router } from "express";
 import { readFromAnyOrigin } from "./cross-origin.ts";
 import { MethodNotAllowed } from "./errors.ts";
-import { noteRoute } from "./observe/note-route.ts";
+import { noteRoute } from "./observe/observation.ts";
 import { setStandingHeaders } from "./standing-headers.ts";
 
 const ALLOWED = "GET, HEAD, OPTIONS";

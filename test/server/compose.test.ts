@@ -2,7 +2,7 @@
 import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
 import { connect, makePool, type Pool } from "../../db/connect.ts";
 import { makeApp } from "../../server/compose.ts";
-import { isUnreachable } from "../../server/http/unreachable.ts";
+import { isUnreachable } from "../../server/http/database-failure.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";

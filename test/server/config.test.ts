@@ -40,7 +40,7 @@ it("has a default for everything", () => {
     graphqlStatementTimeoutMs: 5000,
     lockTimeoutMs: 3000,
     prepare: true,
-    rateLimit: { perMinute: 6000, trustedProxies: 0 },
+    rateLimit: 6000,
     trustedProxies: 0,
     maxConcurrent: 8,
     maxHeadAge: 0,
@@ -111,7 +111,7 @@ it("takes what is given", () => {
     graphqlStatementTimeoutMs: 0,
     lockTimeoutMs: 3000,
     prepare: false,
-    rateLimit: { perMinute: 6000, trustedProxies: 0 },
+    rateLimit: 6000,
     trustedProxies: 0,
     maxConcurrent: 0,
     maxHeadAge: 60,
@@ -155,13 +155,12 @@ it("takes each limit of a GraphQL request", () => {
 it("takes the bounds of a statement, and how often a client may ask", () => {
   expect(
     readConfig({ STATEMENT_TIMEOUT_MS: "0", LOCK_TIMEOUT_MS: "7", RATE_LIMIT: "0" }),
-  ).toMatchObject({ statementTimeoutMs: 0, lockTimeoutMs: 7, rateLimit: undefined });
-  expect(readConfig({ RATE_LIMIT: "5", TRUST_PROXY: "2" }).rateLimit).toEqual({
-    perMinute: 5,
+  ).toMatchObject({ statementTimeoutMs: 0, lockTimeoutMs: 7, rateLimit: 0 });
+  expect(readConfig({ RATE_LIMIT: "5", TRUST_PROXY: "2" })).toMatchObject({
+    rateLimit: 5,
     trustedProxies: 2,
   });
-  expect(readConfig({ TRUST_PROXY: "loopback, 10.0.0.0/8,::1" }).rateLimit).toEqual({
-    perMinute: 6000,
+  expect(readConfig({ TRUST_PROXY: "loopback, 10.0.0.0/8,::1" })).toMatchObject({
     trustedProxies: ["loopback", "10.0.0.0/8", "::1"],
   });
 });

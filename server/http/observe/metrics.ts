@@ -1,21 +1,20 @@
-// The metrics for Prometheus: counted as requests end, and read when it asks.
+// The metrics for Prometheus.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Database, Pool } from "../../../db/connect.ts";
 import { release } from "../release.ts";
 import type { Observation } from "./observation.ts";
 
 export interface MetricsSources {
-  /** Whose connections are counted, by name. */
+  /** By name. */
   pools: Record<string, Pool>;
-  /** Asked for the head, once each time that the metrics are. */
+  /** Asked for the head once per scrape. */
   db: Database;
-  /** What is kept of answers; undefined where none are. */
+  /** The cache; undefined where it is off. */
   kept: { readonly bytes: number; readonly size: number } | undefined;
   /** How many lines of the log were dropped. */
   droppedLines: () => number;
 }
 
-// A hung database must not have Prometheus wait until it gives up on all the other figures.
 const SELECT_HEAD = {
   name: "metrics_head",
   text: `
@@ -24,35 +23,43 @@ const SELECT_HEAD = {
       extract(epoch from clock_timestamp() - head.time)::float8 as age
     from dex_head as head
   `,
+  // A hung database must not make the scrape miss all other figures.
   query_timeout: 1000,
 };
 
-/** Seconds: an answer from memory is in the first, one that the database is slow at in the last. */
+/** Seconds: the first holds answers from memory, the last what the database is slow at. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The codes are the service's own; whatever else stands there is counted together. */
+/** Bounds the label: the service's own codes match. */
 const CODE = /^[A-Z][A-Z_]{0,49}$/;
 
-/** One for each process: it counts that, too. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #sources: MetricsSources;
+  readonly #db: Database;
   readonly #durations: Histogram<"route" | "status">;
   readonly #aborted: Counter;
-  readonly #rejections: Counter<"code">;
-  // Counted here and handed over when asked for: each answer from memory passes this way.
-  readonly #answers = { hit: 0, shared: 0, miss: 0 };
-  readonly #operations = { ok: 0, error: 0 };
+  readonly #operations: Counter<"outcome">;
+  readonly #errors: Counter<"code">;
+  readonly #answers: Counter<"result">;
   readonly #databaseUp: Gauge;
   readonly #headBlock: Gauge;
   readonly #headAge: Gauge;
   #asking: Promise<string> | undefined;
 
-  constructor(sources: MetricsSources) {
-    this.#sources = sources;
+  constructor({ pools, db, kept, droppedLines }: MetricsSources) {
+    this.#db = db;
     const registers = [this.#registry];
+    const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers });
+    const gauge = <Label extends string>(
+      name: string,
+      help: string,
+      collect?: (this: Gauge<Label>) => void,
+      ...labelNames: Label[]
+    ) => new Gauge({ name, help, labelNames, registers, ...(collect && { collect }) });
+
     collectDefaultMetrics({ register: this.#registry });
-    // Gauges by a counter's name, and the sums of those by type.
+    // These gauges have a counter's name, and repeat nodejs_active_*.
     for (const kind of ["handles", "requests", "resources"]) {
       this.#registry.removeSingleMetric(`nodejs_active_${kind}_total`);
     }
@@ -63,44 +70,85 @@ export class Metrics {
       buckets: BUCKETS,
       registers,
     });
-    this.#aborted = new Counter({
-      name: "dex_http_requests_aborted_total",
-      help: "Requests whose client went away before it had the answer whole.",
-      registers,
+    this.#aborted = counter(
+      "dex_http_requests_aborted_total",
+      "Requests whose client went away before it had the answer whole.",
+    );
+    this.#operations = counter(
+      "dex_graphql_operations_total",
+      "GraphQL requests that are over: answered without an error, or with one.",
+      "outcome",
+    );
+    for (const outcome of ["ok", "error"]) this.#operations.inc({ outcome }, 0);
+    this.#errors = counter(
+      "dex_graphql_errors_total",
+      "Errors in GraphQL answers, by extensions.code; those without one as none.",
+      "code",
+    );
+    this.#answers = counter(
+      "dex_cache_requests_total",
+      "Requests of the kind whose answers are kept: from memory, shared with another request's, or made.",
+      "result",
+    );
+    for (const result of ["hit", "shared", "miss"]) this.#answers.inc({ result }, 0);
+    this.#databaseUp = gauge("dex_database_up", "Whether the database has answered just now.");
+    this.#headBlock = gauge(
+      "dex_head_block",
+      "The block of the head. Absent where no block is written or the database does not answer.",
+    );
+    this.#headAge = gauge(
+      "dex_head_age_seconds",
+      "How long ago the head's block was made. Absent where the head's block is.",
+    );
+    gauge(
+      "dex_pool_connections",
+      "Connections to the database that are open, by what they are doing.",
+      function () {
+        for (const [pool, { totalCount, idleCount }] of Object.entries(pools)) {
+          this.set({ pool, state: "used" }, totalCount - idleCount);
+          this.set({ pool, state: "idle" }, idleCount);
+        }
+      },
+      "pool",
+      "state",
+    );
+    gauge(
+      "dex_pool_connections_max",
+      "Connections to the database that may be open: POOL_SIZE and GRAPHQL_POOL_SIZE.",
+      function () {
+        for (const [pool, { options }] of Object.entries(pools)) this.set({ pool }, options.max);
+      },
+      "pool",
+    );
+    gauge(
+      "dex_pool_waiting",
+      "How many wait for a connection to the database.",
+      function () {
+        for (const [pool, { waitingCount }] of Object.entries(pools)) {
+          this.set({ pool }, waitingCount);
+        }
+      },
+      "pool",
+    );
+    gauge("dex_cache_bytes", "What the answers in memory take.", function () {
+      this.set(kept?.bytes ?? 0);
     });
-    const operations = this.#operations;
+    gauge("dex_cache_answers", "How many answers are in memory.", function () {
+      this.set(kept?.size ?? 0);
+    });
     new Counter({
-      name: "dex_graphql_operations_total",
-      help: "GraphQL requests that are over: answered without an error, or with one.",
-      labelNames: ["outcome"],
+      name: "dex_log_lines_dropped_total",
+      help: "Lines of the log that were dropped, since nobody took them.",
       registers,
       collect() {
         this.reset();
-        for (const [outcome, count] of Object.entries(operations)) this.inc({ outcome }, count);
+        this.inc(droppedLines());
       },
     });
-    this.#rejections = new Counter({
-      name: "dex_graphql_errors_total",
-      help: "Errors in GraphQL answers, by extensions.code; those without one as none.",
-      labelNames: ["code"],
-      registers,
-    });
-    this.#databaseUp = new Gauge({
-      name: "dex_database_up",
-      help: "Whether the database has answered just now.",
-      registers,
-    });
-    this.#headBlock = new Gauge({
-      name: "dex_head_block",
-      help: "The block of the head. Absent where no block is written or the database does not answer.",
-      registers,
-    });
-    this.#headAge = new Gauge({
-      name: "dex_head_age_seconds",
-      help: "How long ago the head's block was made. Absent where the head's block is.",
-      registers,
-    });
-    this.#readOff();
+    gauge("dex_service_info", "1, with the version of the service.", undefined, "version").set(
+      { version: release() },
+      1,
+    );
   }
 
   get contentType(): string {
@@ -117,113 +165,32 @@ export class Metrics {
     const { route = "none", status, ms, cache, isAborted, errors } = observation;
     this.#durations.observe({ route, status }, ms / 1000);
     if (isAborted) this.#aborted.inc();
-    if (cache !== undefined) this.#answers[cache] += 1;
+    if (cache !== undefined) this.#answers.inc({ result: cache });
     if (route !== "/graphql") return;
-    this.#operations[errors === undefined ? "ok" : "error"] += 1;
-    for (const code of errors ?? []) {
-      this.#rejections.inc({ code: CODE.test(code) ? code : "none" });
-    }
+    this.#operations.inc({ outcome: errors === undefined ? "ok" : "error" });
+    for (const code of errors ?? []) this.#errors.inc({ code: CODE.test(code) ? code : "none" });
   };
 
-  /** All of them in Prometheus's text format. Who asks at the same time gets the same. */
+  /** Prometheus's text format. Scrapes in flight share one answer. */
   text(): Promise<string> {
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     return this.#asking;
   }
 
   async #ask(): Promise<string> {
-    for (const gauge of [this.#headBlock, this.#headAge]) gauge.remove();
+    this.#headBlock.remove();
+    this.#headAge.remove();
     try {
-      const { rows } = await this.#sources.db.query<{ block: number; age: number }>(SELECT_HEAD);
+      const { rows } = await this.#db.query<{ block: number; age: number }>(SELECT_HEAD);
       this.#databaseUp.set(1);
-      const [head] = rows;
-      if (head !== undefined) {
-        this.#headBlock.set(head.block);
-        this.#headAge.set(head.age);
+      for (const { block, age } of rows) {
+        this.#headBlock.set(block);
+        this.#headAge.set(age);
       }
     } catch {
-      // That is what the metric is for; what failed, the requests that meet it log.
+      // The requests that meet the same failure log it.
       this.#databaseUp.set(0);
     }
     return this.#registry.metrics();
-  }
-
-  /** Those that somebody else counts. */
-  #readOff(): void {
-    const { kept, droppedLines } = this.#sources;
-    const pools = Object.entries(this.#sources.pools);
-    const registers = [this.#registry];
-    const answers = this.#answers;
-    new Gauge({
-      name: "dex_pool_connections",
-      help: "Connections to the database that are open, by what they are doing.",
-      labelNames: ["pool", "state"],
-      registers,
-      collect() {
-        for (const [name, { totalCount, idleCount }] of pools) {
-          this.set({ pool: name, state: "used" }, totalCount - idleCount);
-          this.set({ pool: name, state: "idle" }, idleCount);
-        }
-      },
-    });
-    new Gauge({
-      name: "dex_pool_connections_max",
-      help: "Connections to the database that may be open: POOL_SIZE and GRAPHQL_POOL_SIZE.",
-      labelNames: ["pool"],
-      registers,
-      collect() {
-        for (const [name, { options }] of pools) this.set({ pool: name }, options.max);
-      },
-    });
-    new Gauge({
-      name: "dex_pool_waiting",
-      help: "How many wait for a connection to the database.",
-      labelNames: ["pool"],
-      registers,
-      collect() {
-        for (const [name, { waitingCount }] of pools) this.set({ pool: name }, waitingCount);
-      },
-    });
-    new Counter({
-      name: "dex_cache_requests_total",
-      help: "Requests of the kind whose answers are kept: from memory, shared with another request's, or made.",
-      labelNames: ["result"],
-      registers,
-      collect() {
-        this.reset();
-        for (const [result, count] of Object.entries(answers)) this.inc({ result }, count);
-      },
-    });
-    new Gauge({
-      name: "dex_cache_bytes",
-      help: "What the answers in memory take.",
-      registers,
-      collect() {
-        this.set(kept?.bytes ?? 0);
-      },
-    });
-    new Gauge({
-      name: "dex_cache_answers",
-      help: "How many answers are in memory.",
-      registers,
-      collect() {
-        this.set(kept?.size ?? 0);
-      },
-    });
-    new Counter({
-      name: "dex_log_lines_dropped_total",
-      help: "Lines of the log that were dropped, since nobody took them.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(droppedLines());
-      },
-    });
-    new Gauge({
-      name: "dex_service_info",
-      help: "1, with the version of the service.",
-      labelNames: ["version"],
-      registers,
-    }).set({ version: release() }, 1);
   }
 }

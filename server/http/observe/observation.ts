@@ -1,37 +1,32 @@
-// What is known of one request, filled in by whichever part of the service learns it.
+// What is known of one request, filled in by the part of the service that learns it.
+import type { RequestHandler } from "express";
 import type { IncomingMessage } from "node:http";
 
 export interface Observation {
-  /** What the client also gets as X-Request-Id. */
+  /** The client gets it as X-Request-Id. */
   readonly id: string;
   readonly method: string;
-  /** What the answer carries besides its own headers: names and values in turn. */
+  /** Headers of the answer besides its own: alternating names and values. */
   readonly headers: string[];
-  /** The pattern of the path that was matched, never the path itself; undefined where none was. */
+  /** The pattern of the matched path, never the path itself. */
   route: string | undefined;
   /** The name of the GraphQL operation. */
   operation: string | undefined;
   /** `extensions.code` of each error in a GraphQL answer, empty for none; undefined without errors. */
   errors: readonly string[] | undefined;
-  /**
-   * Where the answer came from: memory, the answer to another request that was being made, or made
-   * for this one. Undefined where answers of this kind are not kept, or none are.
-   */
+  /** A cache hit, the answer to an equal request in flight, or made; undefined where none is cached. */
   cache: "hit" | "shared" | "miss" | undefined;
-  /** The request whose answer this one got, where it is shared: its id stands with what went wrong. */
+  /** The id of the request in flight whose answer this one shares: the log has errors under that id. */
   answeredAs: string | undefined;
-  /** Milliseconds that statements were waited for, those of other requests before them included. */
+  /** Milliseconds until the database had answered, the wait for a connection included. */
   databaseMs: number | undefined;
   /** On the clock of performance.now(). */
   readonly startedAt: number;
-  /**
-   * Once it is over: the status, the milliseconds it took to send the last of it, and when that was, on
-   * the clock of Date.now().
-   */
+  /** Once it is over. */
   status: number;
+  /** Milliseconds from its start until it was over. */
   ms: number;
-  endedAt: number;
-  /** Whether the client went away before it had the answer whole. */
+  /** Whether the client went away before it had the whole answer. */
   isAborted: boolean;
 }
 
@@ -39,9 +34,8 @@ const OBSERVATION = Symbol("observation");
 
 type Observed = IncomingMessage & { [OBSERVATION]?: Observation };
 
-/** Begins the observation of a request. */
 export function beginObservation(req: IncomingMessage, id: string, now: number): Observation {
-  const observation: Observation = {
+  return ((req as Observed)[OBSERVATION] = {
     id,
     method: req.method ?? "",
     headers: ["X-Request-Id", id],
@@ -54,13 +48,19 @@ export function beginObservation(req: IncomingMessage, id: string, now: number):
     startedAt: now,
     status: 0,
     ms: 0,
-    endedAt: 0,
     isAborted: false,
-  };
-  (req as Observed)[OBSERVATION] = observation;
-  return observation;
+  });
 }
 
-/** The observation of this request; undefined where nobody observes it. */
+/** Undefined for a request that nobody observes. */
 export const observationOf = (req: IncomingMessage): Observation | undefined =>
   (req as Observed)[OBSERVATION];
+
+/** An Express middleware that notes the route: the pattern below its router. */
+export const noteRoute =
+  (pattern: string): RequestHandler =>
+  (req, _res, next) => {
+    const observation = observationOf(req);
+    if (observation !== undefined) observation.route = req.baseUrl + pattern;
+    next();
+  };

@@ -140,7 +140,8 @@ class ExampleService {
     const app = await makeTestApp(failing, {
       cache: "off",
       http: { ...HTTP_BOUNDS, headersTimeoutMs: 1000 },
-      rateLimit: { perMinute: PER_MINUTE, trustedProxies: 1 },
+      rateLimit: PER_MINUTE,
+      trustedProxies: 1,
     });
     await exchange(app.url, { path: "/v2/prices" });
     return new ExampleService(app, (error) => (failure = error));

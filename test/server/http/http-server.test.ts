@@ -165,7 +165,7 @@ it.each([
 
 it("counts a client's malformed requests by the rate limit", async () => {
   const limited = await makeTestApp(database.reader, {
-    rateLimit: { perMinute: 4, trustedProxies: 0 },
+    rateLimit: 4,
   });
   const { port } = new URL(limited.url);
   const send = async (bytes: string): Promise<string> => {

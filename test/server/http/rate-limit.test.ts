@@ -15,7 +15,7 @@ import { makeTestApp, type TestOptions } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { registerMarkets, setHead } from "../../factories.ts";
 import { recordStatements, type Statement } from "../../statements.ts";
-import type { TrustedProxies } from "../../../server/http/client-address.ts";
+import { clientNames, type TrustedProxies } from "../../../server/http/client-address.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -27,7 +27,7 @@ type Ask = (asked: Asked) => Promise<Received>;
 /** The limit alone, in front of what answers everything, and what asks it. */
 async function limited(perMinute: number, trustedProxies: TrustedProxies = 0): Promise<Ask> {
   const server = createServer(
-    rateLimiter({ perMinute, trustedProxies }, refuseAsOf(new LastHead())).limit(
+    rateLimiter(perMinute, clientNames(trustedProxies), refuseAsOf(new LastHead())).limit(
       (_req, res) => void res.end(),
     ),
   );
@@ -74,7 +74,7 @@ describe("the service", () => {
   const QUERY = graphql({ query: "{ dexHead { block } }" });
 
   it("tells of the limit in each answer, also in those from memory, of both interfaces", async () => {
-    const ask = await serviceWith({ rateLimit: { perMinute: 4, trustedProxies: 0 } });
+    const ask = await serviceWith({ rateLimit: 4 });
 
     const answers = await askAll(ask, [MARKETS, MARKETS, QUERY, { path: "/nowhere" }]);
 
@@ -90,7 +90,7 @@ describe("the service", () => {
   it("refuses what is too much in the form of each interface, and asks nothing", async () => {
     const ask = await serviceWith({
       cache: "off",
-      rateLimit: { perMinute: 2, trustedProxies: 0 },
+      rateLimit: 2,
     });
     await ask({ path: "/v1/prices/weth/dai" });
     // Answered, so that the schema has been read.
@@ -130,7 +130,7 @@ describe("the service", () => {
 
   it("lets whoever supervises it ask on, and shows each refused client the id of its request", async () => {
     const { request, close } = await makeTestApp(database.reader, {
-      rateLimit: { perMinute: 1, trustedProxies: 0 },
+      rateLimit: 1,
       metrics: { isPublic: true },
     });
     closing.push(close);

@@ -1,5 +1,5 @@
 // Which faults of a query mean that the database cannot be reached.
-import { isUnreachable } from "../../../server/http/unreachable.ts";
+import { isUnreachable } from "../../../server/http/database-failure.ts";
 
 const withCode = (code: string): Error =>
   Object.assign(new Error("said in any language"), { code });

@@ -45,7 +45,6 @@ const aRequest = (fields: Partial<Observation> = {}): Observation => ({
   startedAt: 0,
   status: 200,
   ms: 1.234567,
-  endedAt: 1_782_907_200_123,
   isAborted: false,
   ...fields,
 });
@@ -70,7 +69,7 @@ it("has a line of JSON for a request, of what is known of it and nothing else", 
   expect(lines(text)).toEqual([
     {
       level: 30,
-      time: 1_782_907_200_123,
+      time: expect.any(Number),
       requestId: "an-id",
       method: "GET",
       route: "/v2/trades/:base/:quote",
@@ -80,7 +79,7 @@ it("has a line of JSON for a request, of what is known of it and nothing else", 
     },
     {
       level: 40,
-      time: 1_782_907_200_123,
+      time: expect.any(Number),
       requestId: "an-id",
       method: "POST",
       route: "/graphql",
@@ -167,7 +166,7 @@ it("tells each request's own, however alike those of a route are", async () => {
   expect(lines(text)).toEqual(
     requests.map(({ id, ...fields }) => {
       const line = {
-        ...{ level: 30, time: 1_782_907_200_123, requestId: id, msg: "request" },
+        ...{ level: 30, time: expect.any(Number), requestId: id, msg: "request" },
         ...{ method: "GET", route: "/v2/trades/:base/:quote", ms: 1.235 },
         ...fields,
       };
@@ -190,20 +189,12 @@ it.each([
   expect(lines(text)).toMatchObject([{ ms: told }]);
 });
 
-it("tells when each request ended, also of those that end at once", async () => {
-  const requests: Partial<Observation>[] = [
-    { endedAt: 1_782_907_200_123 },
-    { endedAt: 1_782_907_200_123, status: 503 },
-    { endedAt: 1_782_907_200_124, status: 503 },
-    { endedAt: 1_782_907_200_124 },
-    { endedAt: 1_782_907_200_123 },
-  ];
-  const text = await logged((log) => {
-    for (const fields of requests) log.request(aRequest(fields));
-  });
-  expect(lines(text).map(({ time, level }) => [time, level])).toEqual(
-    requests.map(({ endedAt, status }) => [endedAt, status === 503 ? 40 : 30]),
-  );
+it("tells when each request ended", async () => {
+  const before = Date.now();
+  const text = await logged((log) => log.request(aRequest()));
+  const [{ time } = {}] = lines(text);
+  expect(time).toBeGreaterThanOrEqual(before);
+  expect(time).toBeLessThanOrEqual(Date.now());
 });
 
 it.each<[string, (log: Log) => void, object]>([

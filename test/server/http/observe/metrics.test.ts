@@ -187,7 +187,7 @@ it("counts what is refused by the limit that it exceeds", () =>
       ...SHOWN,
       limits: { ...GRAPHQL_LIMITS, page: 10, bodyBytes: 1000 },
       // One has been asked to begin with.
-      rateLimit: { perMinute: 7, trustedProxies: 0 },
+      rateLimit: 7,
     },
   ));
 
