@@ -21,6 +21,7 @@ export const PROGRAMS = {
   handWritten: pathOf("hand-written.ts"),
   sameBytes: pathOf("same-bytes.ts"),
   bareNode: pathOf("bare-node.ts"),
+  recordedNode: pathOf("recorded-node-process.ts"),
 };
 
 /** Starts one of the programs; resolves when it prints its URL. */

@@ -1,5 +1,6 @@
 // The chain that other tests stand on: real reorganisations, and the events in their order.
 import { toEventSelector, type Address, type Hash } from "viem";
+import { bloomOf } from "../../bench/chain/bloom.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import { compile } from "./child.ts";
 import { EXCHANGE_EVENTS } from "./exchange-abi.ts";
@@ -240,6 +241,15 @@ describe("blocks", () => {
     const logs = await chain.client.getLogs({ fromBlock: number, toBlock: number });
     expect(logs.map(({ logIndex }) => logIndex)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     expect((await chain.client.getTransactionReceipt({ hash: refused })).status).toBe("reverted");
+  });
+
+  it("have the bloom that the recorded node of the benchmark computes", async () => {
+    const hash = await exchange.match(2, { ...ofWeth(10n), buyAmount: 9999n });
+    const { blockHash } = await chain.client.getTransactionReceipt({ hash });
+    const { logsBloom } = await chain.client.getBlock({ blockHash });
+    const logs = await chain.client.getLogs({ blockHash });
+    expect(logs).toHaveLength(2);
+    expect(bloomOf(logs)).toBe(logsBloom);
   });
 
   it("are as many and as far apart as asked", async () => {

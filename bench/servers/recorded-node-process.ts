@@ -1,0 +1,13 @@
+// Serves a recorded chain as a process: the file of RAW_LOGS, else a chain made up of EVENTS in BLOCKS.
+import { generateChain } from "../chain/generate.ts";
+import { readRawLogs } from "../chain/raw-logs.ts";
+import { serve, ServedChain } from "../chain/recorded-node.ts";
+import { listenAndTell } from "./listen.ts";
+
+const { RAW_LOGS, EVENTS = "100000", BLOCKS = "20000", SEED = "1", HEAD } = process.env;
+
+const chain =
+  RAW_LOGS === undefined
+    ? generateChain({ events: Number(EVENTS), blocks: Number(BLOCKS), seed: Number(SEED) })
+    : await readRawLogs(RAW_LOGS);
+listenAndTell(serve(new ServedChain(chain, HEAD === undefined ? {} : { head: Number(HEAD) })));
