@@ -1,6 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import express from "express";
 import type { Server } from "node:http";
+import type { IndexerStatus } from "../chain/status.ts";
 import type { Database, Pool } from "../db/connect.ts";
 import { LastHead } from "./http/last-head.ts";
 import { referenceRouter } from "../rest/openapi/serve.ts";
@@ -62,6 +63,8 @@ export interface AppOptions {
   warn?: (line: string) => void;
   /** How old the head may be for the service to be ready, in seconds; 0, as without it, for any. */
   maxHeadAge?: number;
+  /** The indexer in this process: it has metrics, and reasons not to be ready. */
+  indexer?: Pick<IndexerStatus, "registry" | "reasons"> | undefined;
   /** How long /ready waits for the database, in milliseconds; without it, 2000. */
   readyWithinMs?: number;
   /** Counts what it does, for Prometheus; without it, nothing is counted. */
@@ -154,7 +157,14 @@ export async function makeApp(options: AppOptions): Promise<App> {
 
   app.use(
     healthRouter(
-      new Readiness({ db: pool, gate, maxHeadAge, withinMs: options.readyWithinMs, log }),
+      new Readiness({
+        db: pool,
+        gate,
+        maxHeadAge,
+        withinMs: options.readyWithinMs,
+        log,
+        reasonsOfIndexer: () => options.indexer?.reasons() ?? [],
+      }),
     ),
   );
   if (metrics && options.metrics?.isPublic) app.use(metricsRouter(metrics));
@@ -201,12 +211,18 @@ export async function makeApp(options: AppOptions): Promise<App> {
 }
 
 function countedBy(
-  { pool, graphqlPool = pool, metrics }: AppOptions,
+  { pool, graphqlPool = pool, metrics, indexer }: AppOptions,
   kept: AnswerCache | undefined,
 ): Metrics | undefined {
   if (metrics === undefined) return undefined;
   const { db = pool, droppedLines = () => 0 } = metrics;
-  return new Metrics({ pools: { rest: pool, graphql: graphqlPool }, db, kept, droppedLines });
+  return new Metrics({
+    pools: { rest: pool, graphql: graphqlPool },
+    db,
+    kept,
+    droppedLines,
+    indexer: indexer?.registry,
+  });
 }
 
 type LogError = (error: unknown) => void;

@@ -1,6 +1,7 @@
 // The environment, checked, as one typed object. docs/configuration.md describes each variable.
 import proxyaddr from "proxy-addr";
 import { z } from "zod";
+import { indexVariables, readIndexSettings } from "../chain/settings.ts";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
@@ -117,6 +118,7 @@ const variables = {
   CACHE: z.enum(ON_OFF).default("on").describe(named(ON_OFF)),
   CACHE_BYTES: integer(64 * 1024 * 1024, 1_000_000, 1_000_000_000_000, { of: "bytes" }),
   CACHE_CHECK_MS: integer(50, 0, 60_000, { of: "milliseconds", zero: "ask each time" }),
+  ...indexVariables,
 };
 
 /** One variable of the environment. */
@@ -149,12 +151,15 @@ export function readConfig(env: NodeJS.ProcessEnv) {
   const { data, error } = z.object(variables).safeParse(given);
   const databaseUrl = data?.DATABASE_URL && withTlsOf(env, data.DATABASE_URL);
   const ownerUrl = data?.DATABASE_OWNER_URL && withTlsOf(env, data.DATABASE_OWNER_URL);
+  const isIndexing = INDEXING.some((name) => given[name] !== undefined);
+  const index = isIndexing ? readIndexSettings(given) : undefined;
   const lines = [
-    ...new Set(error?.issues.map(({ path }) => wrongValue(String(path[0]), given))),
+    ...(error?.issues ?? []).map(({ path }) => wrongValue(String(path[0]), given)),
+    ...(index !== undefined && "problems" in index ? index.problems : []),
     ...contradictions(given, data),
     ...tlsProblems({ DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: ownerUrl }),
   ];
-  if (data === undefined || lines.length > 0) throw new ConfigError(lines);
+  if (data === undefined || lines.length > 0) throw new ConfigError([...new Set(lines)]);
   // Strangers see the metrics only if the operator says so.
   const hasMetrics =
     data.METRICS === undefined
@@ -211,8 +216,13 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     /** Their port; undefined for the service's own. */
     metrics: hasMetrics ? { port: data.METRICS_PORT } : undefined,
     cache: data.CACHE === "on" ? cache : undefined,
+    /** The chain that is indexed into the embedded database. */
+    index: index !== undefined && "exchange" in index ? index : undefined,
   };
 }
+
+/** Any of them asks for an indexer. */
+const INDEXING = ["RPC_URL", "EXCHANGE", "FROM_BLOCK"] as const;
 
 type Values = z.infer<z.ZodObject<typeof variables>>;
 
@@ -223,6 +233,12 @@ function contradictions(given: Record<string, string>, data: Values | undefined)
     lines.push(
       "DATABASE_OWNER_URL is given without DATABASE_URL: give the database to serve as " +
         "DATABASE_URL, or neither to serve an embedded one.",
+    );
+  }
+  if (given["RPC_URL"] !== undefined && given["DATABASE_URL"] !== undefined) {
+    lines.push(
+      "RPC_URL is given with DATABASE_URL: the service indexes into an embedded database; for this one run " +
+        "`npm run index`.",
     );
   }
   if (given["METRICS"] === "off" && given["METRICS_PORT"] !== undefined) {

@@ -1,5 +1,6 @@
 // Runs the service: the only file that touches the process.
 import { createServer } from "node:http";
+import { IndexerStatus } from "../chain/status.ts";
 import { readCommandLine } from "../db/command-line.ts";
 import { progressLine } from "../db/progress-line.ts";
 import { startLive } from "../db/simulate/live.ts";
@@ -9,6 +10,7 @@ import { readConfig } from "./config.ts";
 import { finishAnswers, listen } from "./http/listen.ts";
 import { openLog } from "./http/observe/log.ts";
 import { metricsServer } from "./http/observe/serve-metrics.ts";
+import { startIndexing } from "./indexing.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
@@ -69,14 +71,26 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     onLost: lost.reject,
   });
   signal.throwIfAborted();
-  if (
+  const progress = progressLine(process.stderr);
+  const indexer = config.index && new IndexerStatus();
+  if (embeddedUrl !== undefined && config.index && indexer) {
+    const indexing = await startIndexing({
+      url: embeddedUrl,
+      settings: config.index,
+      dataDir: config.dataDir,
+      status: indexer,
+      log,
+      progress,
+    });
+    stack.defer(() => unlessAborted(hurry, indexing.stop()));
+  } else if (
     embeddedUrl !== undefined &&
     (await seedEmbedded({
       url: embeddedUrl,
       config,
       signal,
       log,
-      progress: progressLine(process.stderr),
+      progress,
     }))
   ) {
     const live = startLive(embeddedUrl, {
@@ -110,6 +124,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       db: watch,
       droppedLines: log.dropped,
     },
+    indexer,
     exposedSchemas: config.exposedSchemas,
     watch: values.watch ? { tell: log.info } : undefined,
     log: log.error,

@@ -16,6 +16,8 @@ export interface ReadinessOptions {
   maxHeadAge: number;
   /** How long a probe waits for the database, in milliseconds; default 2000. */
   withinMs?: number | undefined;
+  /** Why what fills the database in this process is not up to date. */
+  reasonsOfIndexer?: (() => string[]) | undefined;
   log: (error: unknown) => void;
 }
 
@@ -49,7 +51,7 @@ export class Readiness {
   }
 
   async #ask(): Promise<string[]> {
-    const { db, gate, maxHeadAge, log } = this.#options;
+    const { db, gate, maxHeadAge, log, reasonsOfIndexer = () => [] } = this.#options;
     try {
       const pending = await pendingMigrations(db);
       if (pending.length > 0) {
@@ -62,7 +64,8 @@ export class Readiness {
       }
       // The gate opens a moment after the database does, or not, where it is read as somebody else.
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
-      return maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
+      const stale = maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
+      return [...stale, ...reasonsOfIndexer()];
     } catch (error) {
       if (error instanceof BeforeBaseline) return [error.message];
       const failure = databaseFailure(error);

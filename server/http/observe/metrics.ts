@@ -13,6 +13,8 @@ export interface MetricsSources {
   kept: { readonly bytes: number; readonly size: number } | undefined;
   /** How many lines of the log were dropped. */
   droppedLines: () => number;
+  /** The metrics of the indexer in this process. */
+  indexer?: Registry | undefined;
 }
 
 const SELECT_HEAD = {
@@ -35,6 +37,7 @@ const CODE = /^[A-Z][A-Z_]{0,49}$/;
 
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #others: Registry[];
   readonly #db: Database;
   readonly #durations: Histogram<"route" | "status">;
   readonly #aborted: Counter;
@@ -46,7 +49,8 @@ export class Metrics {
   readonly #headAge: Gauge;
   #asking: Promise<string> | undefined;
 
-  constructor({ pools, db, kept, droppedLines }: MetricsSources) {
+  constructor({ pools, db, kept, droppedLines, indexer }: MetricsSources) {
+    this.#others = indexer === undefined ? [] : [indexer];
     this.#db = db;
     const registers = [this.#registry];
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
@@ -191,6 +195,6 @@ export class Metrics {
       // The requests that meet the same failure log it.
       this.#databaseUp.set(0);
     }
-    return this.#registry.metrics();
+    return Registry.merge([this.#registry, ...this.#others]).metrics();
   }
 }

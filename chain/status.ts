@@ -1,0 +1,111 @@
+// How the indexer is doing: its metrics for Prometheus, and why the service may not be ready.
+import { Counter, Gauge, Registry } from "prom-client";
+import type { IndexerEvent } from "./indexer.ts";
+
+interface State {
+  known: number;
+  knownTime: number;
+  indexed: number;
+  time: number;
+}
+
+export class IndexerStatus {
+  readonly registry = new Registry();
+  readonly #known = this.#gauge(
+    "dex_chain_known_block",
+    "Last block of the chain that a node has named.",
+  );
+  readonly #indexed = this.#gauge(
+    "dex_chain_indexed_block",
+    "Last block that the indexer has written.",
+  );
+  readonly #lag = this.#gauge(
+    "dex_chain_lag_blocks",
+    "Blocks that the node knows and the indexer has not written.",
+  );
+  readonly #lagSeconds = this.#gauge(
+    "dex_chain_lag_seconds",
+    "Time between the last block written and the last block known, by the chain's clock.",
+  );
+  readonly #rows = this.#counter(
+    "dex_chain_events_total",
+    "Offers, trades and cancellations written.",
+  );
+  readonly #leftOut = this.#counter(
+    "dex_chain_events_left_out_total",
+    "Offers, trades and cancellations of tokens whose amounts are not exact.",
+  );
+  readonly #reorganisations = this.#counter(
+    "dex_chain_reorganisations_total",
+    "Reorganisations of the chain that the indexer has followed.",
+  );
+  readonly #depth = this.#gauge(
+    "dex_chain_reorganisation_depth_blocks",
+    "Depth of the last reorganisation: blocks that were taken back.",
+  );
+  readonly #requests = new Counter({
+    name: "dex_chain_requests_total",
+    help: "Requests to the nodes, by method and outcome: ok, refused, limited or failed.",
+    labelNames: ["method", "outcome"],
+    registers: [this.registry],
+  });
+  #problem: string | undefined = "The indexer has not written a block yet";
+  #state: State = { known: 0, knownTime: 0, indexed: 0, time: 0 };
+
+  /** Why what it fills is not up to date; none where nothing fails. */
+  reasons(): string[] {
+    return this.#problem === undefined ? [] : [this.#problem];
+  }
+
+  readonly hear = (event: IndexerEvent): void => {
+    switch (event.event) {
+      case "known":
+        this.#learn(event);
+        break;
+      case "written":
+        this.#problem = undefined;
+        this.#learn(event);
+        this.#rows.inc(event.rows);
+        this.#leftOut.inc(event.leftOut);
+        break;
+      case "reorganisation":
+        this.#reorganisations.inc();
+        this.#depth.set(event.depth);
+        break;
+      case "request":
+        this.#requests.inc({ method: event.method, outcome: event.outcome });
+        break;
+      case "failure":
+        this.#problem = `The indexer is interrupted: ${event.reason}`;
+        break;
+      case "recovered":
+        this.#problem = undefined;
+        break;
+      case "waiting":
+      case "leftOut":
+    }
+  };
+
+  /** It has stopped for good. */
+  readonly stopped = (reason: string): void => {
+    this.#problem = `The indexer has stopped: ${reason}`;
+  };
+
+  #learn(news: Partial<State>): void {
+    this.#state = { ...this.#state, ...news };
+    const { known, knownTime, indexed, time } = this.#state;
+    this.#known.set(known);
+    if (time === 0) return;
+    this.#indexed.set(indexed);
+    this.#lag.set(Math.max(0, known - indexed));
+    this.#lagSeconds.set(Math.max(0, knownTime - time));
+  }
+
+  #gauge(name: string, help: string): Gauge {
+    return new Gauge({ name, help, registers: [this.registry] });
+  }
+
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.registry] });
+  }
+}

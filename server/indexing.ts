@@ -1,0 +1,62 @@
+// Indexes a chain into the embedded database, beside the service.
+import type { IndexerStatus } from "../chain/status.ts";
+import { matchingMarket } from "../chain/exchanges/matching-market.ts";
+import { readGivenMarkets } from "../chain/given-markets.ts";
+import { runIndexer } from "../chain/indexer.ts";
+import { indexProgress } from "../chain/progress.ts";
+import type { IndexSettings } from "../chain/settings.ts";
+import { readConnection } from "../db/embedded/connection.ts";
+import type { ProgressLine } from "../db/progress-line.ts";
+
+export interface IndexingOptions {
+  /** The superuser's, of the embedded database. */
+  url: string;
+  settings: IndexSettings;
+  dataDir: string;
+  status: IndexerStatus;
+  log: Record<"info" | "warn", (line: string) => void>;
+  progress: ProgressLine;
+}
+
+export interface Indexing {
+  /** Resolves when nothing is left running. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the indexer. Where it stops for good, the service goes on with the blocks that are written, and `/ready` says
+ * why. Throws where the database holds the simulated exchange.
+ */
+export async function startIndexing(options: IndexingOptions): Promise<Indexing> {
+  const { url, settings, dataDir, status, log, progress } = options;
+  if ((await readConnection(dataDir))?.seed !== undefined) {
+    throw new Error(
+      `DATA_DIR ${dataDir} holds the simulated exchange: to index a chain, give another DATA_DIR.`,
+    );
+  }
+  const markets =
+    settings.pairsFile === undefined ? [] : await readGivenMarkets(settings.pairsFile);
+  const stopping = new AbortController();
+  const tell = indexProgress({ line: progress, isTerminal: false, ...log });
+  const running = runIndexer({
+    ...settings,
+    databaseUrl: url,
+    decoder: matchingMarket,
+    markets,
+    signal: stopping.signal,
+    onEvent: (event) => {
+      status.hear(event);
+      tell(event);
+    },
+  }).catch((error: unknown) => {
+    const reason = (error as Error).message;
+    status.stopped(reason);
+    log.warn(`The indexer has stopped: ${reason}`);
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
