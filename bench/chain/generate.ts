@@ -31,6 +31,8 @@ export interface GenerateOptions {
   secondsApart?: number;
   /** Logs of other contracts in each block that has logs. */
   foreignLogs?: number;
+  /** From this block on another branch: the blocks before it are those of the same options without it. */
+  fork?: { block: number; seed: number };
 }
 
 export interface GeneratedChain extends RecordedChain {
@@ -109,9 +111,11 @@ interface Emitted {
 }
 
 export function generateChain(options: GenerateOptions): GeneratedChain {
-  const { events, blocks: length, seed = 1, chainId = 1, firstBlock = 1 } = options;
+  const { events, blocks: length, chainId = 1, firstBlock = 1, fork } = options;
   const { firstTimestamp = 1_600_000_000, secondsApart = 12, foreignLogs = 1 } = options;
-  const random = randomOf(seed);
+  let { seed = 1 } = options;
+  let draw = randomOf(seed);
+  const random = (): number => draw();
   const below = (n: number): number => Math.floor(random() * n);
   const exchange = addressOf("exchange");
   const accounts = Array.from({ length: 200 }, (_, n) => addressOf(`account ${n}`));
@@ -247,6 +251,10 @@ export function generateChain(options: GenerateOptions): GeneratedChain {
   let nonce = 0;
   for (let n = 0; n < length; n++) {
     const timestamp = firstTimestamp + n * secondsApart;
+    if (firstBlock + n === fork?.block) {
+      seed = fork.seed;
+      draw = randomOf(seed);
+    }
     // A block's share is as of a random moment within it, so that some have more and some have none.
     const due = n === length - 1 ? events : Math.floor((events * (n + random())) / length);
     const transactions: [Address, Emitted[]][] = [];
@@ -350,7 +358,13 @@ function placed(
     }
   }
   const root: Hex = `0x${digest(sent.map(({ hash }) => hash).join(" "))}`;
-  const header = { ...plainHeader(at, logs), transactionsRoot: root, receiptsRoot: root };
+  const header = {
+    ...plainHeader(at, logs),
+    transactionsRoot: root,
+    receiptsRoot: root,
+    // Empty blocks of two branches differ.
+    extraData: numberToHex(seed, { size: 4 }),
+  };
   const hash = hashOf(header);
   for (const log of logs) log.blockHash = hash;
   for (const transaction of sent) transaction["blockHash"] = hash;

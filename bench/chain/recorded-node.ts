@@ -76,10 +76,13 @@ export function serve(chain: ServedChain): Server {
     const parts = Array.isArray(asked)
       ? [OPEN_LIST, ...joined(asked.map(answer)), CLOSE_LIST]
       : answer(asked);
-    const body = Buffer.concat(parts);
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
     response.setHeader("content-type", "application/json");
-    response.setHeader("content-length", body.length);
-    response.end(body);
+    response.setHeader("content-length", length);
+    // The logs of a range are one part, which is not copied.
+    if (length > WORTH_NO_COPY) for (const part of parts) response.write(part);
+    else response.write(Buffer.concat(parts));
+    response.end();
   };
   return createServer((request, response) => {
     respond(request, response).catch((error: unknown) => {
@@ -93,6 +96,11 @@ const [OPEN_LIST, CLOSE_LIST, COMMA, CLOSE] = ["[", "]", ",", "}"].map((text) =>
   Buffer.from(text),
 ) as [Buffer, Buffer, Buffer, Buffer];
 const NULL = Buffer.from("null");
+
+/** In bytes. */
+const WORTH_NO_COPY = 65_536;
+/** Filters whose logs are kept; an indexer has one. */
+const FILTERS_KEPT = 4;
 
 function joined(lists: readonly Buffer[][]): Buffer[] {
   return lists.flatMap((parts, n) => (n === 0 ? parts : [COMMA, ...parts]));
@@ -135,6 +143,7 @@ export class ServedChain {
   /** Parents of recorded blocks that are not recorded themselves: their number. */
   readonly #parents = new Map<Hex, number>();
   #ofTransaction: Map<Hex, { block: RecordedBlock; index: number }> | undefined;
+  readonly #filters = new Map<string, FilteredLogs>();
   #head: number;
 
   constructor(chain: RecordedChain, { head, finality = FINALITY }: RecordedNodeOptions = {}) {
@@ -270,27 +279,35 @@ export class ServedChain {
   }
 
   #logs(filter: Filter): Buffer[] {
-    const { blocks } = this.#chain;
-    const matches = matcherOf(filter);
-    const found: Buffer[] = [];
-    if (filter.blockHash !== undefined) {
-      const number = this.#numberOf(filter.blockHash);
+    const [from, to] = this.#rangeOf(filter);
+    const { bytes, starts } = this.#filtered(filter);
+    const start = starts[this.#indexFrom(from)] ?? 0;
+    const end = starts[this.#indexFrom(Math.min(to, this.#head) + 1)] ?? 0;
+    // Without the comma behind the last.
+    return [OPEN_LIST, bytes.subarray(start, Math.max(end - 1, start)), CLOSE_LIST];
+  }
+
+  #rangeOf({ blockHash, fromBlock, toBlock }: Filter): [number, number] {
+    if (blockHash !== undefined) {
+      const number = this.#numberOf(blockHash);
       if (number === undefined || number > this.#head) throw new RpcError(-32000, "unknown block");
-      const block = this.#byHash.get(filter.blockHash);
-      if (block !== undefined) collect(block, matches, found);
-    } else {
-      const to = Math.min(this.#numberAt(filter.toBlock), this.#head);
-      const from = this.#numberAt(filter.fromBlock);
-      if (from > this.#numberAt(filter.toBlock)) {
-        throw new RpcError(-32000, "invalid block range params");
-      }
-      for (let n = this.#indexFrom(from); n < blocks.length; n++) {
-        const block = blocks[n];
-        if (block === undefined || block.number > to) break;
-        collect(block, matches, found);
-      }
+      return [number, number];
     }
-    return [OPEN_LIST, ...found, CLOSE_LIST];
+    const [from, to] = [this.#numberAt(fromBlock), this.#numberAt(toBlock)];
+    if (from > to) throw new RpcError(-32000, "invalid block range params");
+    return [from, to];
+  }
+
+  #filtered(filter: Filter): FilteredLogs {
+    const key = JSON.stringify([filter.address, filter.topics]);
+    let logs = this.#filters.get(key);
+    if (logs === undefined) {
+      logs = filterLogs(this.#chain.blocks, matcherOf(filter));
+      const [oldest] = this.#filters.keys();
+      if (this.#filters.size >= FILTERS_KEPT && oldest !== undefined) this.#filters.delete(oldest);
+      this.#filters.set(key, logs);
+    }
+    return logs;
   }
 
   #transaction(hash: Hex): Buffer[] {
@@ -357,29 +374,25 @@ function matcherOf({ address, topics }: Filter): Matcher {
   };
 }
 
-/** Adds the JSON of the logs that match: rows of neighbours as one piece of the block's. */
-function collect(
-  { logs, bounds, logBytes }: RecordedBlock,
-  matches: Matcher,
-  found: Buffer[],
-): void {
-  let start: number | undefined;
-  let end = 0;
-  const close = (): void => {
-    if (start === undefined) return;
-    if (found.length > 0) found.push(COMMA);
-    found.push(logBytes.subarray(start, end));
-    start = undefined;
-  };
-  for (let n = 0; n < logs.length; n++) {
-    const [log, bound] = [logs[n], bounds[n]];
-    if (log === undefined || bound === undefined) continue;
-    if (matches(log)) {
-      start ??= bound.start;
-      end = bound.end;
-    } else {
-      close();
+/** The JSON of all logs that match, a comma behind each; those of block n begin at the n-th start. */
+interface FilteredLogs {
+  bytes: Buffer;
+  starts: number[];
+}
+
+function filterLogs(blocks: readonly RecordedBlock[], matches: Matcher): FilteredLogs {
+  const parts: Buffer[] = [];
+  const starts: number[] = [];
+  let length = 0;
+  for (const { logs, bounds, logBytes } of blocks) {
+    starts.push(length);
+    for (const [n, { start, end }] of bounds.entries()) {
+      const log = logs[n];
+      if (log === undefined || !matches(log)) continue;
+      parts.push(logBytes.subarray(start, end), COMMA);
+      length += end - start + 1;
     }
   }
-  close();
+  starts.push(length);
+  return { bytes: Buffer.concat(parts, length), starts };
 }

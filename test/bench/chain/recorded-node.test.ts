@@ -51,6 +51,16 @@ describe("a generated chain", () => {
     expect(lastHash(3)).not.toBe(lastHash(4));
   });
 
+  it("has another branch from a block on", () => {
+    const options = { events: 300, blocks: 100, firstBlock: 1 };
+    const hashes = (fork?: { block: number; seed: number }) =>
+      generateChain({ ...options, ...(fork && { fork }) }).blocks.map(({ hash }) => hash);
+    const [trunk, branch] = [hashes(), hashes({ block: 91, seed: 2 })];
+    expect(branch.slice(0, 90)).toEqual(trunk.slice(0, 90));
+    expect(branch.slice(90).filter((hash) => trunk.includes(hash))).toEqual([]);
+    expect(branch).toHaveLength(100);
+  });
+
   it("has the events asked for, in an order that an exchange can have", async () => {
     const raw = await allLogs({ address: exchange });
     const standing = new Map<string, { pay: bigint; buy: bigint; gems: string }>();
