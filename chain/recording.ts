@@ -41,8 +41,14 @@ export class Recording {
     });
     // The next query fails; without a listener the process would end.
     client.on("error", () => undefined);
-    await registry.load(client);
-    return new Recording(client, registry);
+    const recording = new Recording(client, registry);
+    try {
+      await registry.load(client);
+    } catch (error) {
+      await recording.close();
+      throw error;
+    }
+    return recording;
   }
 
   async close(): Promise<void> {

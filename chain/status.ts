@@ -102,7 +102,10 @@ export class IndexerStatus {
   }
 
   #gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: [this.registry] });
+    const gauge = new Gauge({ name, help, registers: [this.registry] });
+    // Absent until it is known: 0 would say something.
+    gauge.remove();
+    return gauge;
   }
 
   #counter(name: string, help: string): Counter {

@@ -27,3 +27,15 @@ export function errorText(error: unknown): string {
     ...(hint === undefined ? [] : [`Hint: ${hint}`]),
   ].join("\n");
 }
+
+/** What is missing where a database was never migrated, with the command that makes it; undefined for other errors. */
+export function missingSchema(error: unknown): string | undefined {
+  const { message, code } = error as DatabaseError;
+  if (code === "42P01" || code === "3F000") {
+    return `the database lacks the tables (${message}): run \`npm run db:migrate\``;
+  }
+  if (code === "22023" && message.includes("role")) {
+    return `the database lacks the roles (${message}): run \`npm run db:roles\``;
+  }
+  return undefined;
+}

@@ -1,5 +1,6 @@
 // `npm run index`: fills the database from an exchange's events, and follows the chain; or verifies a range.
 import { readCommandLine } from "../../db/command-line.ts";
+import { errorText, missingSchema } from "../../db/error-text.ts";
 import { LoadError } from "../../db/load/load-error.ts";
 import { ownerUrl } from "../../db/locate.ts";
 import { progressLine } from "../../db/progress-line.ts";
@@ -87,7 +88,9 @@ async function main(): Promise<number> {
       console.error(error.message);
       return error.exitCode;
     }
-    console.error(error instanceof LoadError ? error.message : (error as Error).message);
+    console.error(
+      error instanceof LoadError ? error.message : (missingSchema(error) ?? errorText(error)),
+    );
     return EXIT.failed;
   }
 }

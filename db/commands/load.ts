@@ -1,6 +1,7 @@
 // `npm run load -- DIR`: loads a folder of CSV files into the database.
 import { parseArgs } from "node:util";
 import { connect, type Client } from "../connect.ts";
+import { errorText, missingSchema } from "../error-text.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
 import { loadProgressLine } from "../load/progress.ts";
@@ -92,24 +93,8 @@ function summaryText(summary: LoadSummary): string {
   return [...counts, head].join("\n");
 }
 
-interface CodedError extends Error {
-  code?: string;
-  errors?: Error[];
-}
-
 /** One line; for what is likely, with what to do. */
-function explain(error: unknown): string {
-  if (error instanceof LoadError) return error.message;
-  const { message, code, errors } = error as CodedError;
-  // Where a host has several addresses, the errors are one for each.
-  const told = message === "" ? (errors?.map((one) => one.message).join("; ") ?? code) : message;
-  if (code === "42P01" || code === "3F000") {
-    return `the database lacks the tables (${told ?? ""}): run \`npm run db:migrate\``;
-  }
-  if (code === "22023" && message.includes("role")) {
-    return `the database lacks the roles (${message}): run \`npm run db:roles\``;
-  }
-  return told ?? String(error);
-}
+const explain = (error: unknown): string =>
+  error instanceof LoadError ? error.message : (missingSchema(error) ?? errorText(error));
 
 process.exitCode = await main();

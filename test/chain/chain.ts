@@ -22,6 +22,8 @@ const DEPLOY_GAS = 16_000_000n;
 export interface ChainOptions {
   /** The time of the first block, else the present. */
   start?: Date;
+  /** Else a free one. */
+  port?: number;
 }
 
 export interface TestChain {
@@ -64,8 +66,8 @@ function clientOf(url: string) {
 /** viem's actions of a test, of a reader and of a wallet. */
 export type ChainClient = ReturnType<typeof clientOf>;
 
-export async function startChain({ start }: ChainOptions = {}): Promise<TestChain> {
-  const [contracts, node] = await Promise.all([compile(), startNode(start)]);
+export async function startChain({ start, port }: ChainOptions = {}): Promise<TestChain> {
+  const [contracts, node] = await Promise.all([compile(), startNode(start, port)]);
   const client = clientOf(node.url);
   const accounts = await client.getAddresses();
   let branches = 0;

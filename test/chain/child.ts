@@ -36,10 +36,14 @@ export interface NodeProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a chain on a free port. `start` is the time of its first block, else the present. */
-export async function startNode(start?: Date): Promise<NodeProcess> {
+/** Starts a chain, on a free port unless one is given. `start` is the time of its first block, else the present. */
+export async function startNode(start?: Date, port = 0): Promise<NodeProcess> {
   const child = spawn(process.execPath, [pathOf("node.js")], {
-    env: { ...process.env, ...(start && { CHAIN_START: start.toISOString() }) },
+    env: {
+      ...process.env,
+      CHAIN_PORT: String(port),
+      ...(start && { CHAIN_START: start.toISOString() }),
+    },
     // The chain ends with its stdin, also when this process is killed.
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -1,6 +1,7 @@
 // docs/configuration.md has every setting and docs/operations.md every metric, and no other.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
+import { IndexerStatus } from "../../chain/status.ts";
 import { makePool } from "../../db/connect.ts";
 import { settings } from "../../server/config.ts";
 import {
@@ -36,8 +37,9 @@ const rowsOf = (title: string): string[][] =>
 const metricNames = (): string[] => {
   // It connects when it is first asked, and is not.
   const pool = makePool("postgres://nobody@127.0.0.1:1/nothing");
-  return new Metrics({ pools: { rest: pool }, db: pool, kept: undefined, droppedLines: () => 0 })
-    .names;
+  const indexer = new IndexerStatus().registry;
+  const own = { kept: undefined, droppedLines: () => 0, indexer };
+  return new Metrics({ pools: { rest: pool }, db: pool, ...own }).names;
 };
 
 it("has each setting, with its default and what it accepts", () => {

@@ -161,7 +161,13 @@ export class Metrics {
 
   /** The names of all metrics, as they are registered. */
   get names(): string[] {
-    return this.#registry.getMetricsAsArray().map(({ name }) => name);
+    return this.#all()
+      .getMetricsAsArray()
+      .map(({ name }) => name);
+  }
+
+  #all(): Registry {
+    return Registry.merge([this.#registry, ...this.#others]);
   }
 
   /** Counts a request that is over. */
@@ -195,6 +201,6 @@ export class Metrics {
       // The requests that meet the same failure log it.
       this.#databaseUp.set(0);
     }
-    return Registry.merge([this.#registry, ...this.#others]).metrics();
+    return this.#all().metrics();
   }
 }

@@ -1,4 +1,4 @@
-// Runs a chain on a free port of 127.0.0.1, prints its URL, and ends with its stdin: a test that dies
+// Runs a chain on 127.0.0.1, by CHAIN_PORT or on a free port, prints its URL, and ends with its stdin: a test that dies
 // leaves no node behind.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,11 @@ const { network } = await createHardhatRuntimeEnvironment(
   {},
   import.meta.dirname,
 );
-const server = await network.createServer({ network: "chain" }, "127.0.0.1", 0);
+const server = await network.createServer(
+  { network: "chain" },
+  "127.0.0.1",
+  Number(process.env.CHAIN_PORT ?? 0),
+);
 const { port } = await server.listen();
 process.stdout.write(`LISTENS http://127.0.0.1:${port}\n`);
 
