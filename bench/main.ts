@@ -90,8 +90,12 @@ function commandOf(args: string[]): string {
   return ["npm run bench", ...(shown.length > 0 ? ["--", ...shown] : [])].join(" ");
 }
 
-// Results of --quick must not replace the published ones.
-const outFolder = ({ out, quick }: BenchOptions): string =>
-  out ?? fileURLToPath(new URL(quick ? "../.bench/results" : "results", import.meta.url));
+// Results of --quick, or of the bulk load alone, must not replace the published ones.
+function outFolder({ out, quick, parts }: BenchOptions): string {
+  if (out !== undefined) return out;
+  const isLoadOnly = parts.every((part) => part === "load");
+  const folder = isLoadOnly ? "results/load" : "results";
+  return fileURLToPath(new URL(quick ? "../.bench/results" : folder, import.meta.url));
+}
 
 process.exitCode = await main(process.argv.slice(2));

@@ -16,7 +16,8 @@ bench/README.md describes the measurements.
   --warm-up S      seconds of warm-up of each measurement, default 2
   --connections N  number of keep-alive connections, default 16
   --load-trades N  number of trades of the bulk load, default 1000000
-  --out DIR        output folder, default bench/results (with --quick .bench/results)
+  --out DIR        output folder, default bench/results (of load alone bench/results/load, with --quick
+                   .bench/results)
   --quick          200,000 trades and short rounds, takes less than five minutes; to try the benchmark
   --help           show this
 

@@ -22,8 +22,8 @@ export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRo
   let first = 1;
   let open = "";
   let rest = "";
-  const refuse = (problem: string): never => {
-    throw new LoadError(`${name} line ${first}: ${problem}`);
+  const refuse = (problem: string, line = first): never => {
+    throw new LoadError(`${name} line ${line}: ${problem}`);
   };
   const rowOf = (end: string): CsvRow | undefined => {
     lines += 1;
@@ -42,7 +42,7 @@ export async function* readCsv(path: string, name: string): AsyncGenerator<CsvRo
     const ends = (rest + text).split("\n");
     rest = ends.pop() ?? "";
     yield ends.flatMap((end) => rowOf(end) ?? []);
-    if (rest.length > LONGEST_ROW) refuse(NOT_CLOSED);
+    if (rest.length > LONGEST_ROW) refuse(NOT_CLOSED, open === "" ? lines + 1 : first);
   }
   const last = rowOf(rest);
   if (last !== undefined) yield [last];

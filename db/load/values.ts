@@ -72,7 +72,8 @@ let lastValidDate = "";
 
 function isDate(text: string): boolean {
   if (text === lastValidDate) return true;
-  if (text.startsWith("0000")) return false;
+  // In UTC a time of the first or the last day can be outside the years 1 to 9999.
+  if (text <= "0001-01-01" || text >= "9999-12-31") return false;
   const midnight = new Date(`${text}T00:00:00Z`);
   // Date turns 31 June into 1 July instead of failing.
   const isValid = !Number.isNaN(midnight.valueOf()) && midnight.toISOString().startsWith(text);

@@ -10,6 +10,7 @@ import {
   anOffer,
   aTrade,
   DAI,
+  MKR,
   registerMarkets,
   WETH,
   write,
@@ -359,6 +360,18 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
       { killed: [[1], [5]] },
       "killed has 2 dimensions: it must be an array of one",
     ],
+    ...(["maker", "lot_gem", "bid_gem"] as const).flatMap((column) =>
+      [1, 8].map((id): [string, Given, RegExp] => [
+        `a trade with another ${column} than its offer ${id}`,
+        {
+          offers: [offer({ id: 8 })],
+          trades: [trade({ idx: 3 }), trade({ idx: 4, offer_id: id, [column]: MKR })],
+        },
+        new RegExp(
+          `^trade with tx 0x\\w{64}, idx 4: its ${column} is ${MKR}, but that of its offer ${id} is 0x\\w{40}$`,
+        ),
+      ]),
+    ),
     ["a duplicate cancellation", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
       "a second cancellation of an offer",
@@ -574,6 +587,11 @@ describe("after block 100", () => {
       "block 101 is at 294276-12-31 23:59:59+00: its time must be a timestamp of the years 1 to 9999",
     ],
     [
+      "a trade with another maker than its offer",
+      stagedTrade({ tx: HASH, maker: MKR }),
+      `trade with tx ${HASH}, idx 0: its maker is ${MKR}, but that of its offer 1 is `,
+    ],
+    [
       "a second cancellation of an offer",
       `insert into ingest.staged_block values (101, '${AT}');
       insert into ingest.staged_cancellation values (101, 2)`,
@@ -590,6 +608,14 @@ describe("after block 100", () => {
     await writer.query(staged);
     await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(message);
     await writer.query("rollback");
+  });
+
+  it("an offer that contradicts an earlier trade of it is refused", async () => {
+    await block({ number: 101, trades: [trade({ offer_id: 50, tx: HASH })] });
+    await expectRefused(
+      () => block({ number: 102, offers: [offer({ id: 50, maker: MKR })] }),
+      `trade with tx ${HASH}, idx 0: its maker is ${trade()["maker"] as string}, but that of its offer 50 is ${MKR}`,
+    );
   });
 
   it("tokens are kept in the letter case that they are registered in", async () => {

@@ -67,6 +67,9 @@ begin
     perform dex_private.keep_left(made);
     touched := touched || dex_private.enter_book(made);
   end if;
+  if write_block.trades <> '[]' or made <> '{}' then
+    perform ingest.refuse_contradictions(before.last_trade + 1, made);
+  end if;
 
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then

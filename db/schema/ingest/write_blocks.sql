@@ -212,6 +212,7 @@ begin
     select staged.id
     from ingest.staged_offer as staged
   );
+  perform ingest.refuse_contradictions(before.last_trade + 1, made);
   perform dex_private.keep_left(made);
   perform dex_private.enter_book(made);
 

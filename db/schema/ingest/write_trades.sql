@@ -139,3 +139,39 @@ begin
 end
 $$;
 comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers that are filled by this.';
+
+create function ingest.refuse_contradictions(first_trade bigint, offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  perform ingest.refuse((
+    select format('trade with tx %s, idx %s: its %s is %s, but that of its offer %s is %s', trade.tx, trade.idx, fact.name, fact.here, offer.id, fact.there)
+    from (
+      select newer.*
+      from public.dex_trade as newer
+      where newer.id >= first_trade
+      union all
+      select older.*
+      from unnest(offers) as given (id)
+      cross join lateral (
+        select *
+        from public.dex_trade as trades
+        where trades.offer_id = given.id
+        offset 0
+      ) as older
+      where older.id < first_trade
+    ) as trade
+    join public.dex_offer as offer on offer.id = trade.offer_id
+    cross join lateral (
+      values
+        ('maker', trade.maker, offer.maker),
+        ('lot_gem', trade.lot_gem, offer.lot_gem),
+        ('bid_gem', trade.bid_gem, offer.bid_gem)
+    ) as fact (name, here, there)
+    where fact.here <> fact.there
+      and lower(fact.here) <> lower(fact.there)
+    limit 1
+  ));
+end
+$$;
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker or other tokens than its offer.';

@@ -53,7 +53,7 @@ $$;
 comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
 
 -- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
--- the whole index by market.
+-- the whole index by market. With a subquery as its argument, hours_of would not be inlined but planned each time.
 create function dex_private.figures_from(first_trade bigint, market integer default null)
 returns setof dex_private.period_figure
 language sql stable
@@ -93,11 +93,12 @@ as $$
   select *
   from minute
   union all
-  select *
-  from dex_private.hours_of(array(
-    select minute::dex_private.period_figure
+  select hour.*
+  from (
+    select array_agg(minute::dex_private.period_figure) as minutes
     from minute
-  ))
+  ) as dealt_minutes
+  cross join lateral dex_private.hours_of(dealt_minutes.minutes) as hour
 $$;
 comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
 

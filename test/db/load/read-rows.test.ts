@@ -142,6 +142,11 @@ describe("a file", () => {
       "pairs.csv line 3: the row has an unclosed quote",
     ],
     [
+      "with a row of more than 100,000 characters",
+      `base,quote\nWETH,DAI\nMKR,${"x".repeat(300_000)}`,
+      "pairs.csv line 3: the row has an unclosed quote, or more than 100000 characters",
+    ],
+    [
       "with an unclosed quote before a long rest",
       `base,quote\nA,"B\n${"A,B\n".repeat(50_000)}`,
       "pairs.csv line 2: the row has an unclosed quote, or more than 100000 characters",
@@ -263,6 +268,8 @@ describe("a trade", () => {
         "2018-06-08T12:01:60Z",
         "2018-06-08T12:01:28.1234567Z",
         "2018-06-08T12:01:28+16",
+        "9999-12-31T23:59:59-10",
+        "0001-01-01T00:00:00+10",
         "0000-01-01T00:00:00Z",
         "1528459288",
         "yesterday",
