@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ea780f7756b5713336c124f6c8f90cfcd932399a
+--! Hash: sha1:375a7d9dca41ff3718ecbe5a61bf277c1b394bcb
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -405,7 +405,7 @@ where lot_tkn is null;
 create index dex_trade_lower_bid_gem_unlabelled_idx on dex_trade (lower(bid_gem))
 where bid_tkn is null;
 
-comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state counted by dex_private.trades_of(market)\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
 comment on column dex_trade.id is 'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
 comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null.';
 comment on column dex_trade.market_id is E'@behavior -*\nThe key that tables and views join by.';
@@ -896,6 +896,20 @@ as $$
   limit 1
 $$;
 comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
+
+create function dex_private.trades_of(market text) returns bigint
+language sql stable parallel safe
+as $$
+  select coalesce(sum(figure.trades), 0)::bigint
+    + (select count(*) from public.dex_trade as trade where trade.market_id is null and trades_of.market is null)
+  from dex_private.period_figure as figure
+  where figure.minutes = 60
+    and figure.market_id = any (array(
+      select pair.id from public.dex_pair as pair where pair.market = coalesce(trades_of.market, pair.market)
+    ))
+$$;
+comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
+grant execute on function dex_private.trades_of(text) to dex_reader;
 
 -- All figures of each market as of the head.
 

@@ -161,3 +161,17 @@ as $$
   limit 1
 $$;
 comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
+
+create function dex_private.trades_of(market text) returns bigint
+language sql stable parallel safe
+as $$
+  select coalesce(sum(figure.trades), 0)::bigint
+    + (select count(*) from public.dex_trade as trade where trade.market_id is null and trades_of.market is null)
+  from dex_private.period_figure as figure
+  where figure.minutes = 60
+    and figure.market_id = any (array(
+      select pair.id from public.dex_pair as pair where pair.market = coalesce(trades_of.market, pair.market)
+    ))
+$$;
+comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
+grant execute on function dex_private.trades_of(text) to dex_reader;

@@ -4,12 +4,17 @@
 // `@appendOnly schema.table` names a table with one row and a column `epoch`, a number that grows when
 // existing rows change. Ids are never reused, and only the newest rows are ever removed. A row count up
 // to an id therefore holds while the row with that id exists and the epoch is the same.
+//
+// `… counted by schema.function(column)` names a function that gives the number of rows with a value of
+// this column, and for null that of all rows, without reading them.
 import type { PgClass } from "pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
 export interface AppendOnly {
   idColumn: string;
   epochTable: SQL;
+  /** Undefined where no function gives a number of rows. */
+  countedBy: { name: SQL; column: string } | undefined;
 }
 
 declare global {
@@ -22,6 +27,8 @@ declare global {
     }
   }
 }
+
+const TAG = /^(\w+)\.(\w+)(?:\s+counted by\s+(\w+)\.(\w+)\((\w+)\))?$/;
 
 const INTEGERS = ["int2", "int4", "int8"];
 
@@ -46,7 +53,8 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
           const tag = pgClass.getTagsAndDescription().tags["appendOnly"];
           if (tag === undefined) return;
           const idColumn = idColumnOf(pgClass);
-          const [, schema = "", name = ""] = /^(\w+)\.(\w+)$/.exec(String(tag).trim()) ?? [];
+          const [, schema = "", name = "", functionSchema, functionName = "", column = ""] =
+            TAG.exec(String(tag).trim()) ?? [];
           const table = await info.helpers.pgIntrospection.getClassByName(
             serviceName,
             schema,
@@ -55,7 +63,7 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
           if (idColumn === undefined || table?.getAttribute({ name: "epoch" }) === undefined) {
             log(
               new Error(
-                `@appendOnly of ${pgClass.relname} is ignored: it needs a primary key of one integer column, and schema.table with a column "epoch", not "${String(tag)}".`,
+                `@appendOnly of ${pgClass.relname} is ignored: it needs a primary key of one integer column, and schema.table with a column "epoch", perhaps followed by "counted by schema.function(column)", not "${String(tag)}".`,
               ),
             );
             return;
@@ -64,6 +72,10 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
           resourceOptions.extensions.appendOnly = {
             idColumn,
             epochTable: sql.identifier(schema, name),
+            countedBy:
+              functionSchema === undefined
+                ? undefined
+                : { name: sql.identifier(functionSchema, functionName), column },
           };
         },
       },

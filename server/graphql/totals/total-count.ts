@@ -33,6 +33,13 @@ interface CountedConnection {
   resource: PgResource;
   appendOnly: AppendOnly;
   $key: Step<string>;
+  /** The set, if the database keeps its number of rows. */
+  $kept: Step<KeptSet | null>;
+}
+
+/** The rows with this value of the column that `countedBy` names; null for all rows. */
+interface KeptSet {
+  value: string | null;
 }
 
 interface Task {
@@ -68,6 +75,19 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
   return object(Object.fromEntries(names.map((name) => [name, fieldArgs.getRaw(name)])));
 }
 
+/** The set that these arguments select, if the database keeps its number of rows. */
+function keptSet(
+  { condition, ...others }: Record<string, unknown>,
+  countedBy: AppendOnly["countedBy"],
+): KeptSet | null {
+  if (countedBy === undefined || Object.values(others).some((value) => value != null)) return null;
+  const [field, ...more] = Object.entries(condition ?? {});
+  if (field === undefined) return { value: null };
+  const [name, value] = field as [string, unknown];
+  const isKept = more.length === 0 && name === countedBy.column && typeof value === "string";
+  return isKept ? { value } : null;
+}
+
 /** The total, if the cache has it for the page's table version. */
 function cachedTotal({ cached, page }: Task): number | undefined {
   if (page === null || cached?.epoch !== page.epoch) return undefined;
@@ -76,7 +96,7 @@ function cachedTotal({ cached, page }: Task): number | undefined {
 
 /** The counting statement; it is not sent when the task is null. */
 function countRows(
-  { $connection, resource, appendOnly }: CountedConnection,
+  { $connection, resource, appendOnly, $kept }: CountedConnection,
   $task: Step<Task>,
 ): Step<Counted> {
   const $rows = aggregateOf($connection);
@@ -93,8 +113,25 @@ function countRows(
   const minId = sql`${sql.literal(String(MIN_ID))}::bigint`;
   const newest = sql`select max(${id}) from ${resource.from as SQL} where ${id} <= ${upTo}`;
   const above = sql`coalesce((${newest} and ${id} = any (${checkpoints}) and ${epoch} = ${cachedEpoch}), ${minId})`;
-  $rows.where(sql`${$rows.alias}.${id} > ${above} and ${$rows.alias}.${id} <= ${upTo}`);
-  const counted = sql`concat_ws(' ', count(*), ${above}, coalesce((${newest}), ${minId}), ${epoch})`;
+  // A kept number is of all rows of the snapshot: without a checkpoint, only the rows after the page are
+  // counted, and subtracted.
+  const isKept = sql`(${$rows.placeholder(
+    lambda($kept, (set) => set !== null, true),
+    TYPES.boolean,
+  )} and ${above} = ${minId})`;
+  const value = $rows.placeholder(
+    lambda($kept, (set) => set?.value ?? null, true),
+    TYPES.text,
+  );
+  const least = sql`case when ${isKept} then ${upTo} else ${above} end`;
+  const most = sql`case when ${isKept} then ${sql.literal(String(MAX_ID))}::bigint else ${upTo} end`;
+  $rows.where(sql`${$rows.alias}.${id} > ${least} and ${$rows.alias}.${id} <= ${most}`);
+  const { countedBy } = appendOnly;
+  const count =
+    countedBy === undefined
+      ? sql`count(*)`
+      : sql`case when ${isKept} then ${countedBy.name}(${value}) - count(*) else count(*) end`;
+  const counted = sql`concat_ws(' ', ${count}, ${above}, coalesce((${newest}), ${minId}), ${epoch})`;
   return lambda($rows.singleAsRecord().select(counted, TYPES.text, true), parseCounted, true);
 }
 
@@ -167,12 +204,11 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
             }
             const rootPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
               const $connection = plan($parent, fieldArgs, info) as AnyConnection;
-              const $key = lambda(
-                rowArguments(fieldArgs, info),
-                (args) => countKey(resource.name, args),
-                true,
-              );
-              countedConnections.set($connection, { $connection, resource, appendOnly, $key });
+              const $args = rowArguments(fieldArgs, info);
+              const $key = lambda($args, (args) => countKey(resource.name, args), true);
+              const $kept = lambda($args, (args) => keptSet(args, appendOnly.countedBy), true);
+              const connection = { $connection, resource, appendOnly, $key, $kept };
+              countedConnections.set($connection, connection);
               return $connection;
             };
             const extensions = { ...field.extensions, isCountedBesideRows: true };

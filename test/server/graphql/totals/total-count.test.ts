@@ -299,6 +299,22 @@ it("is correct with literals and with variables", async () => {
   expect(await counts()).toEqual([42, 42, 14, 3, 3]);
 });
 
+it.each([
+  ["all trades", "", 12],
+  // Every third trade, n = 0, 3, 6 and 9, is of WETH and DAI.
+  ["a market", 'condition: { market: "WETHDAI" }', 4],
+])("takes the first count of %s from what the database keeps", async (_, args, total) => {
+  await add(12);
+  // Nothing writes so: it shows that the trade is not read.
+  await database.owner.query("delete from dex_trade where market = 'WETHDAI' and id < 5");
+  const service = await makeTestApp(database.reader, { cache: "off" });
+  const query = `{ allDexTrades(first: 1${args && `, ${args}`}) { totalCount nodes { id } } }`;
+  const { allDexTrades } = await dataOf<{ allDexTrades: TradesPage }>(service, query);
+  await service.close();
+
+  expect(allDexTrades.totalCount).toBe(total);
+});
+
 it("does not depend on the paging arguments", async () => {
   await add(30);
   for (const page of ["first: 3", "last: 2", "offset: 29", "first: 0", "orderBy: [TIME_DESC]"]) {
