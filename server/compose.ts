@@ -13,7 +13,6 @@ import { AnswerCache, type CacheOptions } from "./http/cache/answer-cache.ts";
 import { makeGraphqlAnswersPlugin } from "./http/cache/graphql-answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "./http/cross-origin.ts";
 import { withFrontHeaders } from "./http/front-headers.ts";
-import { readEmptyBody } from "./graphql/empty-bodies.ts";
 import { onlyJsonPosts } from "./graphql/only-json-posts.ts";
 import { DatabaseGate } from "./http/database-gate.ts";
 import { readBodyUpTo } from "./graphql/limits/body.ts";
@@ -172,13 +171,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.use(referenceRouter());
 
   app.use("/graphql", queryFromAnyOrigin);
-  app.all(
-    /^\/graphql$/,
-    noteRoute("/graphql"),
-    onlyJsonPosts,
-    readBodyUpTo(limits.bodyBytes),
-    readEmptyBody,
-  );
+  app.all(/^\/graphql$/, noteRoute("/graphql"), onlyJsonPosts, readBodyUpTo(limits.bodyBytes));
   const graphql = await addGraphql(app, server, {
     pool: graphqlPool,
     catalogs: options.catalogs ?? pool,

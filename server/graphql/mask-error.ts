@@ -2,7 +2,6 @@
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
 import { databaseFailure } from "../http/database-failure.ts";
-import { timeoutMessage } from "./limits/timeouts.ts";
 
 /** SQLSTATE class 22 is an error in the query's data, for example a number out of range. */
 const isDataException = (code: unknown): boolean =>
@@ -21,6 +20,18 @@ const FILTER_ERRORS = new Map([
 ]);
 
 const isSafe = (error: unknown): error is SafeError => error instanceof Error && isSafeError(error);
+
+/**
+ * The message for a timeout of grafast; undefined for another error. grafast marks a timeout only by a
+ * private symbol, and tells its two kinds apart only by the message.
+ */
+function timeoutMessage({ message, extensions }: SafeError): string | undefined {
+  const marks = Object.getOwnPropertySymbols(extensions ?? {}).map((mark) => mark.description);
+  if (!marks.includes("timeout")) return undefined;
+  return message.includes("plan")
+    ? "The query took too long to plan: simplify it."
+    : "The query took too long: ask for smaller pages, or by what an index serves.";
+}
 
 type LogError = (error: unknown) => void;
 

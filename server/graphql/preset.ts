@@ -1,4 +1,4 @@
-// The PostGraphile preset: what of the schema becomes GraphQL, each option with its reason.
+// The PostGraphile preset, each option with its reason.
 import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { makeV4Preset } from "postgraphile/presets/v4";
@@ -6,12 +6,11 @@ import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connecti
 import type { Pool } from "../../db/connect.ts";
 import { makeAppendOnlyPlugin } from "./totals/append-only.ts";
 import { CursorsPlugin } from "./paging/cursors.ts";
-import { makeDescriptionsPlugin } from "./schema/descriptions.ts";
+import { makeDescriptionsPlugin, OPERATORS } from "./schema/descriptions.ts";
 import { makeEitherWayPlugin } from "./rows/either-way.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
-import { KnownOperationsPlugin } from "./known-operations.ts";
 import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
 import { makePlansPlugin } from "./limits/plans.ts";
 import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
@@ -25,7 +24,7 @@ import { PagingArgumentsPlugin } from "./paging/paging-arguments.ts";
 import { makeServedOrdersPlugin } from "./paging/served-orders.ts";
 import { ServedConditionsPlugin } from "./limits/served-conditions.ts";
 import { SnapshotPlugin } from "./rows/operation-snapshot.ts";
-import { StorableTextPlugin } from "./schema/storable-text.ts";
+import { ValidationRulesPlugin } from "./schema/validation-rules.ts";
 import { StrictScalarsPlugin } from "./schema/strict-scalars.ts";
 import { makeTotalCountPlugin } from "./totals/total-count.ts";
 import { WholeRowsPlugin } from "./rows/whole-rows.ts";
@@ -33,15 +32,14 @@ import { WholeRowsPlugin } from "./rows/whole-rows.ts";
 type GraphiqlConfig = NonNullable<NonNullable<GraphileConfig.Preset["ruru"]>["clientConfig"]>;
 
 export interface PresetOptions {
-  /** Reads as dex_reader; what that role may not see is not in the schema. */
+  /** Reads as dex_reader; the schema has only what that role is granted. */
   pool: Pool;
-  /** Hears of every error that a client is not shown. */
+  /** Logs an error that is masked for the client. */
   log: (error: unknown) => void;
-  /** What one request may ask for. */
   limits: GraphqlLimits;
-  /** The operations in flight; without it, none has to wait. */
+  /** Bounds the operations in flight; without it, none waits. */
   operations?: OperationsInFlight | undefined;
-  /** Schemas of the site's own that are shown beside `public`. */
+  /** The site's own schemas, exposed beside `public`. */
   exposedSchemas?: readonly string[];
 }
 
@@ -55,11 +53,11 @@ export function makePreset({
   return {
     extends: [
       makeV4Preset({
-        // Lists are connections: each can be paged and counted.
+        // Every list is a connection, with pages and a count.
         simpleCollections: "omit",
-        // What dex_reader is not granted is not shown.
+        // Only what dex_reader is granted.
         ignoreRBAC: false,
-        // No list of a relation that no index serves.
+        // No list of a relation without an index.
         ignoreIndexes: false,
         graphqlRoute: "/graphql",
         graphiqlRoute: "/graphiql",
@@ -69,78 +67,65 @@ export function makePreset({
       PostGraphileConnectionFilterPreset,
     ],
     plugins: [
-      // First, so that what is refused begins nothing.
+      // First, so that a refusal comes before any work.
       makeDocumentLimitsPlugin(limits),
       makeOperationLimitsPlugin(limits),
       makePlansPlugin(operations),
       ServedConditionsPlugin,
       makeWholeListsPlugin(limits),
-      KnownOperationsPlugin,
       ExactNamesPlugin,
       makeServedOrdersPlugin(log),
       PagingArgumentsPlugin,
       CursorsPlugin,
       PageInfoPlugin,
       StrictScalarsPlugin,
-      StorableTextPlugin,
+      ValidationRulesPlugin,
       makeEitherWayPlugin(log),
       ImpliedConditionsPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       WholeRowsPlugin,
       makeDescriptionsPlugin(limits),
-      // Decides by the query that is executed.
+      // After WholeRowsPlugin, because it looks at the rewritten query.
       SnapshotPlugin,
       PagePolicyPlugin,
     ],
     disablePlugins: [
-      // Filters through relations join at a client's will. `connectionFilterRelations: false` does
-      // not remove them.
+      // No filters through relations, whose joins a client would choose. `connectionFilterRelations:
+      // false` does not remove them.
       "PgConnectionArgFilterForwardRelationsPlugin",
       "PgConnectionArgFilterBackwardRelationsPlugin",
-      // The service only reads: there is no Mutation type, for tables nor for functions.
+      // The service only reads.
       "MutationPlugin",
       // `query { query { query … } }` and the node interface on Query serve Relay 1 only.
       "QueryQueryPlugin",
     ],
     pgServices: [makePgService({ pool, schemas: ["public", ...exposedSchemas] })],
     schema: {
-      // Of two things of one name, one would else be left out.
+      // Fail on two objects of one name, instead of leaving one out.
       dontSwallowErrors: true,
-      // The interface's names are allDexTrades and so on.
+      // The interface has names like allDexTrades.
       pgSimplifyAllRows: false,
-      // By these and no other: pattern matching reads whole tables.
-      connectionFilterAllowedOperators: [
-        "isNull",
-        "equalTo",
-        "notEqualTo",
-        "in",
-        "notIn",
-        "lessThan",
-        "lessThanOrEqualTo",
-        "greaterThan",
-        "greaterThanOrEqualTo",
-        "equalToInsensitive",
-        "inInsensitive",
-      ],
+      // No pattern matching, which reads whole tables.
+      connectionFilterAllowedOperators: Object.keys(OPERATORS),
       connectionFilterArrays: false,
       connectionFilterComputedColumns: false,
       connectionFilterSetofFunctions: false,
     },
     grafast: {
-      // No client is told the plan of its query, nor the SQL, however it asks.
+      // No client may see the plan or the SQL of its query.
       explain: false,
       timeouts: { planning: limits.planningMs, execution: limits.executionMs },
     },
     grafserv: {
-      // The preset for version 4 takes forms too.
+      // The preset for version 4 also accepts forms.
       allowedRequestContentTypes: ["application/json"],
       maskError: makeMaskError(log),
-      // DocumentLimitsPlugin keeps documents by their length, where this counts them.
+      // DocumentLimitsPlugin caches documents by their length; this cache counts them.
       parseAndValidateCacheSize: 0,
     },
     ruru: {
-      // What GraphiQL opens with. The type asks for every setting, where all are optional.
+      // The type requires every setting, although all are optional.
       clientConfig: { defaultQuery: EXAMPLE_QUERIES } as GraphiqlConfig,
     },
   };

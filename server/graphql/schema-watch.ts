@@ -3,6 +3,7 @@
 // PostgreSQL notifies of schema changes only by event triggers, which only a superuser can create. Every
 // role can read the catalogs, so polling needs no more privileges than dex_reader has.
 import { setTimeout as sleep } from "node:timers/promises";
+import { makeIntrospectionQuery } from "pg-introspection";
 import type { Database } from "../../db/connect.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 
@@ -14,72 +15,22 @@ export interface CatalogWatchOptions {
   signal: AbortSignal;
 }
 
-const POLL_MS = 500;
+const POLL_MS = 1000;
 
-// Every change of an object gives its catalog row a new xmin; updates of statistics in the row do not.
-// OIDs below 16384 belong to system objects. Schemas named pg_* include those of temporary tables.
+/** Statistics and transaction ids, which change without a change of the schema. */
+const VOLATILE = '"rel(pages|tuples|allvisible|allfrozen|frozenxid|minmxid)": ?[^,}]*';
+
+// PostGraphile's own introspection, so that it covers what a schema is built from, comments and grants
+// included. The lists of databases and namespaces are left out: each session with a temporary table adds
+// a namespace.
 const SELECT_STATE = {
   name: "catalog_state",
   text: `
-    with
-      namespaces as (
-        select
-          namespace.oid,
-          namespace.xmin
-        from pg_namespace as namespace
-        where
-          namespace.nspname !~ '^pg_'
-          and namespace.nspname not in ('information_schema', 'graphile_migrate')
-      ),
-      classes as (
-        select
-          class.oid,
-          class.xmin
-        from pg_class as class
-        join namespaces on namespaces.oid = class.relnamespace
-        where class.oid >= 16384
-      ),
-      entries as (
-        select concat_ws(' ', 'namespace', oid, xmin) as entry
-        from namespaces
-        union all
-        select concat_ws(' ', 'class', oid, xmin)
-        from classes
-        union all
-        select concat_ws(' ', 'attribute', attribute.attrelid, attribute.attnum, attribute.xmin)
-        from pg_attribute as attribute
-        join classes on classes.oid = attribute.attrelid
-        where attribute.attnum > 0
-        union all
-        select concat_ws(' ', 'index', index.indexrelid, index.xmin, index.indisvalid)
-        from pg_index as index
-        join classes on classes.oid = index.indrelid
-        union all
-        select concat_ws(' ', 'constraint', constr.oid, constr.xmin)
-        from pg_constraint as constr
-        join namespaces on namespaces.oid = constr.connamespace
-        union all
-        select concat_ws(' ', 'function', proc.oid, proc.xmin)
-        from pg_proc as proc
-        join namespaces on namespaces.oid = proc.pronamespace
-        union all
-        select concat_ws(' ', 'type', type.oid, type.xmin)
-        from pg_type as type
-        join namespaces on namespaces.oid = type.typnamespace
-        union all
-        select concat_ws(' ', 'value', value.oid, value.xmin)
-        from pg_enum as value
-        union all
-        select concat_ws(' ', 'comment', comment.objoid, comment.objsubid, comment.xmin)
-        from pg_description as comment
-        where comment.objoid >= 16384
-        union all
-        select concat_ws(' ', 'member', member.roleid, member.member, member.xmin)
-        from pg_auth_members as member
-      )
-    select md5(string_agg(entries.entry, ',' order by entries.entry)) as state
-    from entries
+    with introspection (catalogs) as (${makeIntrospectionQuery()})
+    select md5(regexp_replace((catalogs::jsonb - '{database,namespaces}'::text[])::text, $1, '', 'g')) as state
+    from introspection
   `,
+  values: [VOLATILE],
   query_timeout: 5000,
 };
 

@@ -1,5 +1,5 @@
-// Puts GraphQL and GraphiQL into the Express application.
-// First, since it is read when PostGraphile is loaded.
+// Adds GraphQL and GraphiQL to the Express application.
+// First, because PostGraphile reads the environment when it is loaded.
 import "./production.ts";
 import { Router, type Express, type RequestHandler } from "express";
 import type { Server, ServerResponse } from "node:http";
@@ -16,59 +16,52 @@ import { catalogState, followCatalogs } from "./schema-watch.ts";
 
 const RETRY_MS = 1000;
 
-/** For how long a request waits for the schema. */
+/** How long a request waits for the schema. */
 const SCHEMA_WAIT_MS = 5000;
 
-/** Where GraphiQL hears of a changed schema. */
+/** The event stream that tells GraphiQL of a changed schema. */
 const STREAM = "/graphql/stream";
 
 export interface GraphqlHandle {
-  /** Ends the streams by which browsers hear of changes; what else was begun goes on. */
+  /** Ends the event streams, which would hold up the stop of the server. */
   endStreams: () => void;
-  /** Lets go of what PostGraphile holds; the pool stays its owner's. */
+  /** Releases what PostGraphile holds, but not the pool. */
   release: () => Promise<void>;
 }
 
 export interface WatchOptions {
-  /** Tells the operator what has become of a change. */
+  /** Logs the result of a change. */
   tell: (line: string) => void;
 }
 
 export interface GraphqlOptions extends PresetOptions {
-  /** The schema is read by this, and the state of the catalogs that tells of its changes. */
+  /** The schema and the state of the catalogs are read from this pool. */
   catalogs: Pool;
-  /** The schema is read once this is open: a database that lacks migrations has another. */
+  /** The schema is built when this opens: a database without all migrations has another schema. */
   gate: DatabaseGate;
-  /** What the rest of the service adds to PostGraphile. */
+  /** The service's other PostGraphile plugins. */
   plugins?: GraphileConfig.Plugin[];
-  /** Shows what migrations change; without it, the schema is that of the start. */
+  /** Follows changes of the database's schema; without it, the schema of the start stays. */
   watch?: WatchOptions | undefined;
-  /** Called when a new schema takes the place of the one before, at once. */
+  /** Called just before a new schema replaces the old one. */
   onNewSchema?: () => void;
 }
 
 /**
- * Serves POST /graphql, and GraphiQL at /graphiql. The schema is read from the database meanwhile,
- * and again every second as long as that fails; what is asked before waits for it, 5 seconds at most.
- * Where it is watched, it is read again after every change, and replaced if it can be built.
+ * Serves POST /graphql, and GraphiQL at /graphiql. Requests wait up to 5 seconds until the schema is built;
+ * a failed build is repeated every second.
  */
 export async function addGraphql(
   app: Express,
   server: Server,
-  {
-    plugins = [],
-    catalogs,
-    gate,
-    watch,
-    onNewSchema = () => undefined,
-    ...options
-  }: GraphqlOptions,
+  { plugins = [], catalogs, gate, watch, onNewSchema, ...options }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
+  const { signal } = released;
   const { pool, exposedSchemas = [], log } = options;
-  // Made anew for each schema: what its plugins keep is of one schema.
-  const presetOf = (schemas: readonly string[], asked: Pool): GraphileConfig.Preset => ({
-    extends: [makePreset({ ...options, pool: asked, exposedSchemas: schemas })],
+  // Each schema has plugins of its own, because they keep state of one schema.
+  const presetOf = (schemas: readonly string[], from: Pool): GraphileConfig.Preset => ({
+    extends: [makePreset({ ...options, pool: from, exposedSchemas: schemas })],
     plugins,
     grafserv: { watch: watch !== undefined, eventStreamPath: STREAM },
   });
@@ -78,48 +71,48 @@ export async function addGraphql(
       exposedSchemas,
       db: catalogs,
     });
-  // What its operator has asked for and cannot have stops the start.
+  // A conflict in EXPOSED_SCHEMAS stops the start.
   const atOnce =
     gate.obstacle === undefined && exposedSchemas.length > 0
       ? await build().catch(unlessConflict)
       : undefined;
-  // The routes' place in the application; what is behind it comes when the gate opens.
+  // Reserves the routes' place in the application until the gate opens.
   const router = Router();
   const streams = new Set<ServerResponse>();
   let instance: ReturnType<typeof grafserv> | undefined;
   let following: Promise<void> | undefined;
 
-  const begin = async (): Promise<{ schema: Promise<unknown> }> => {
+  const begin = async (): Promise<{ built: Promise<unknown> }> => {
     await gate.opened;
-    const { tell = () => undefined } = watch ?? {};
     const known = watch && (await catalogState(catalogs).catch(() => undefined));
-    const schema =
-      atOnce === undefined ? untilBuilt(build, log, released.signal) : Promise.resolve(atOnce);
-    const serving = grafserv({ preset: presetOf(exposedSchemas, pool), schema });
-    instance = serving;
+    const schema = atOnce ?? untilBuilt(build, log, signal);
+    const serving = (instance = grafserv({ preset: presetOf(exposedSchemas, pool), schema }));
     await serving.addTo(router as unknown as Express, server);
-
+    // Only the release makes it fail, and then no request waits for it.
+    const built = Promise.resolve(schema).catch(() => undefined);
+    if (watch === undefined) return { built };
     const rebuild = async (): Promise<void> => {
       const changed = await build();
-      onNewSchema();
+      onNewSchema?.();
       serving.setSchema(changed);
-      tell("The database's schema has changed: GraphQL shows it as it is now.");
+      watch.tell("The database's schema has changed: GraphQL shows it as it is now.");
     };
-    // It fails only when it is released before it could be built, and then nobody asks any more.
-    const built = schema.catch(() => undefined);
-    if (watch) {
-      const { signal } = released;
-      following = built.then(() =>
-        followCatalogs({ db: catalogs, known, signal }, rebuild, (error) =>
-          tell(
-            `The database's schema has changed, and cannot be shown: ${(error as Error).message}. GraphQL stays as it was.`,
-          ),
-        ),
+    const onFailure = (error: unknown): void =>
+      watch.tell(
+        `The database's schema has changed, and cannot be shown: ${(error as Error).message}. GraphQL stays as it was.`,
       );
-    }
-    return { schema: built };
+    following = built.then(() =>
+      followCatalogs({ db: catalogs, known, signal }, rebuild, onFailure),
+    );
+    return { built };
   };
-  if (watch) router.get(STREAM, noteRoute(STREAM), keepIn(streams));
+  if (watch) {
+    router.get(STREAM, noteRoute(STREAM), (_req, res, next) => {
+      streams.add(res);
+      res.once("close", () => streams.delete(res));
+      next();
+    });
+  }
   const begun = begin();
   app.use(["/graphql", "/graphiql"], gate.refuseUntilOpen, waitFor(begun));
   app.use(router);
@@ -136,56 +129,47 @@ export async function addGraphql(
   };
 }
 
-/** Any other failure may pass, and is tried again. */
+/** Other failures are temporary. */
 function unlessConflict(error: unknown): undefined {
   if (error instanceof SchemaConflict) throw error;
   return undefined;
 }
 
-/** Builds it, and again every second as long as that fails; of each reason `log` hears once. */
+/** Repeats a failed build every second, and logs each new reason once. */
 async function untilBuilt(
   build: () => Promise<GraphQLSchema>,
   log: (error: unknown) => void,
   signal: AbortSignal,
 ): Promise<GraphQLSchema> {
-  let told: string | undefined;
+  let logged: string | undefined;
   for (;;) {
     try {
       return await build();
     } catch (error) {
       const { message } = error as Error;
-      if (message !== told) log(error);
-      told = message;
+      if (message !== logged) log(error);
+      logged = message;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw error;
     }
   }
 }
 
-/** A middleware that has the responses of a route known for as long as they last. */
-function keepIn(streams: Set<ServerResponse>): RequestHandler {
-  return (_req, res, next) => {
-    streams.add(res);
-    res.once("close", () => streams.delete(res));
-    next();
-  };
-}
-
-/** A middleware that keeps requests until there is a schema; those that wait too long are refused. */
-function waitFor(begun: Promise<{ schema: Promise<unknown> }>): RequestHandler {
-  let isThere = false;
-  const there = begun.then(async ({ schema }) => {
-    await schema;
-    isThere = true;
+/** A middleware that delays requests until the schema is built, and refuses those that wait too long. */
+function waitFor(begun: Promise<{ built: Promise<unknown> }>): RequestHandler {
+  let isBuilt = false;
+  const ready = begun.then(async ({ built }) => {
+    await built;
+    isBuilt = true;
   });
-  // Whoever began it hears of it.
-  there.catch(() => undefined);
+  // The caller of addGraphql gets the error.
+  ready.catch(() => undefined);
   return (_req, _res, next) => {
-    if (isThere) {
+    if (isBuilt) {
       next();
       return;
     }
     const late = sleep(SCHEMA_WAIT_MS, undefined, { ref: false });
-    void Promise.race([there, late.then(() => new DatabaseUnreachable())]).then(next, next);
+    void Promise.race([ready, late.then(() => new DatabaseUnreachable())]).then(next, next);
   };
 }

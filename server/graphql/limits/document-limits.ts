@@ -1,38 +1,30 @@
-// Refuses a document that exceeds a limit before it is validated, and keeps documents that are valid.
+// Refuses a document that exceeds a limit before it is validated, and caches valid documents.
+import { LRUCache } from "lru-cache";
 import type { ExecutionConfig } from "postgraphile/grafserv";
 import { documentProblem } from "./document-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 
 type ParseAndValidate = ExecutionConfig["parseAndValidate"];
 
-/**
- * Documents are kept up to so many characters together. A document of short tokens takes 150 bytes
- * for each character, so this is 45 MB at most.
- */
-const KEPT_CHARACTERS = 300_000;
+/** A document of short tokens takes 150 bytes for each character, so this is 45 MB at most. */
+const CACHED_CHARACTERS = 300_000;
 
 /**
- * Makes the plugin. graphql-armor's rules would stand beside graphql's own, one of which is slow on
- * the very documents that are refused here, and its token limit does not fit grafserv, which takes
- * no options of its parser.
+ * graphql-armor's rules would run beside graphql's own, one of which is slow on the very documents that
+ * are refused here; and grafserv does not pass on the parser option for graphql-armor's token limit.
  */
 export function makeDocumentLimitsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
   const limited = (stock: ParseAndValidate): ParseAndValidate => {
-    const kept = new Map<string, ReturnType<ParseAndValidate>>();
-    let characters = 0;
+    const cache = new LRUCache<string, ReturnType<ParseAndValidate>>({
+      maxSize: CACHED_CHARACTERS,
+      sizeCalculation: (_result, query) => query.length,
+    });
     return (query) => {
-      const known = kept.get(query);
-      if (known !== undefined) return known;
+      const cached = cache.get(query);
+      if (cached !== undefined) return cached;
       const problem = documentProblem(query, limits);
-      if (problem !== undefined) return { errors: [problem] };
-      const result = stock(query);
-      if (result.document === undefined) return result;
-      characters += query.length;
-      if (characters > KEPT_CHARACTERS) {
-        kept.clear();
-        characters = query.length;
-      }
-      kept.set(query, result);
+      const result = problem === undefined ? stock(query) : { errors: [problem] };
+      if (result.document !== undefined) cache.set(query, result);
       return result;
     };
   };

@@ -1,26 +1,26 @@
-// Bounds how many GraphQL operations are in flight, of one client and of the process, and for how much of
-// the time they are planned: a plan takes the event loop for up to 50 ms, and other requests wait.
+// Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of
+// the time that planning takes: a plan blocks the event loop for up to 50 ms.
 import type { IncomingMessage } from "node:http";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 
 export interface InFlightLimits {
   /** Operations of one client, 0 for any number. */
   perClient: number;
-  /** Operations that wait until others have ended. */
+  /** Operations that wait until others end. */
   waiting: number;
-  /** For how long one waits, in milliseconds. */
+  /** How long an operation waits at most, in milliseconds. */
   waitMs: number;
 }
 
 export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, waitMs: 5000 };
 
-/** After a plan, no other is made for so many times as long. REST then waits for a plan in one of four cases. */
+/** After a plan, planning pauses for this multiple of its time, so that a plan blocks one REST request in four. */
 const PAUSE = 3;
 
-/** A plan that took long by chance, as on a machine that was halted, holds up no others. */
+/** A plan that took long by chance, for example on a halted machine, does not delay others. */
 const LONGEST_PAUSE_MS = 250;
 
-/** Operations that wait, the first come first, each for a time. */
+/** A queue of operations, each of which waits for a limited time. */
 class WaitingLine {
   readonly #waiting = new Set<() => void>();
   readonly #waitMs: number;
@@ -33,32 +33,30 @@ class WaitingLine {
     return this.#waiting.size === 0;
   }
 
-  /** Resolves when it is this operation's turn; rejects where that takes too long. */
-  wait(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const begin = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(begin);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(begin);
-        reject(new ServiceBusy());
-      }, this.#waitMs);
-      this.#waiting.add(begin);
-    });
+  /** Resolves when it is this operation's turn; rejects if that takes too long. */
+  async wait(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const begin = (): void => resolve(undefined);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(begin);
+      reject(new ServiceBusy());
+    }, this.#waitMs);
+    this.#waiting.add(begin);
+    await promise.finally(() => clearTimeout(timer));
   }
 
-  /** Lets the first go on. */
+  /** Ends the wait of the first operation. */
   begin(): void {
     const [first] = this.#waiting;
-    first?.();
+    if (first === undefined) return;
+    this.#waiting.delete(first);
+    first();
   }
 }
 
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
-  // Made once: the stack of each error would be a good part of a refusal.
+  // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
   readonly #ofClient = new Map<string, number>();
@@ -76,7 +74,7 @@ export class OperationsInFlight {
     this.#toPlan = new WaitingLine(limits.waitMs);
   }
 
-  /** Why the next operation of this client would be refused; undefined where it would not. */
+  /** Returns why the next operation of this client would be refused; undefined if it is accepted. */
   refusal(client: string): ClientFacingError | undefined {
     const { perClient, running, waiting } = this.#limits;
     if (this.#inFlight >= running + waiting) return this.#busy;
@@ -85,8 +83,8 @@ export class OperationsInFlight {
   }
 
   /**
-   * Runs an operation when it is its turn. Its place is free again when the operation has ended, also
-   * where its client has gone: the database still works on it.
+   * Runs an operation when it is its turn. It holds its place until it ends, even if its client is gone:
+   * the database still works on it.
    */
   async run<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
     const refused = this.refusal(client);
@@ -111,8 +109,8 @@ export class OperationsInFlight {
   }
 
   /**
-   * Runs what plans an operation before it awaits anything, when it is its turn. An operation that waits
-   * for that leaves its place to one that is planned already.
+   * Calls `planning`, which plans synchronously, when it is its turn. An operation that waits for its plan
+   * leaves its place to one that has a plan.
    */
   async plan<Result>(planning: () => Result): Promise<Awaited<Result>> {
     if (!this.#mayPlan) {
@@ -157,10 +155,10 @@ export class OperationsInFlight {
   }
 }
 
-/** Begins it now; what it throws at once rejects the promise. */
+/** Calls a function now; an exception rejects the promise. */
 const begun = async <Result>(act: () => Result): Promise<Awaited<Result>> => await act();
 
-/** Makes the plugin, which stands around the parsing of the request too. */
+/** The plugin wraps the whole request, parsing included. */
 export function makeInFlightPlugin(
   operations: OperationsInFlight,
   clientOf: (req: IncomingMessage) => string,
@@ -179,7 +177,7 @@ export function makeInFlightPlugin(
           try {
             return await operations.run(clientOf(req), next);
           } catch (error) {
-            // Thrown, grafserv would print it beside the log.
+            // grafserv prints thrown errors outside the log.
             return { type: "error", statusCode: 503, headers: {}, error: error as Error };
           }
         },

@@ -8,14 +8,6 @@ import {
   type AnyConnection,
 } from "../grafast-internals.ts";
 
-const SIDES = {
-  hasPreviousPage: { cursor: "getAfter", offset: true },
-  hasNextPage: { cursor: "getBefore", offset: false },
-} as const;
-
-const isSide = (name: string | undefined): name is keyof typeof SIDES =>
-  name !== undefined && name in SIDES;
-
 /**
  * A cursor leaves rows outside the page on its side, and so does an offset that skips rows. grafast assumes
  * that an offset always skips rows.
@@ -34,16 +26,6 @@ function skippedRows($connection: AnyConnection, $offset: Step<number | null | u
   return $rows.setFirst(lambda($offset, (offset) => Math.min(offset ?? 0, 1), true)).items();
 }
 
-const CURSORS = new Set(["startCursor", "endCursor"]);
-
-/** Reads the rows: grafast does not read them if only a cursor is selected. */
-function cursorPlan(fieldName: string, stock: FieldPlanResolver | undefined): FieldPlanResolver {
-  return ($pageInfo, fieldArgs, info) => {
-    connectionOfPageInfo($pageInfo).nodes();
-    return stock ? stock($pageInfo, fieldArgs, info) : fieldOfPageInfo($pageInfo, fieldName);
-  };
-}
-
 export const PageInfoPlugin: GraphileConfig.Plugin = {
   name: "PageInfoPlugin",
   version: "1.0.0",
@@ -51,22 +33,24 @@ export const PageInfoPlugin: GraphileConfig.Plugin = {
 
   schema: {
     hooks: {
-      GraphQLObjectType_fields_field(field, _build, { scope, Self }) {
-        const { fieldName } = scope;
+      GraphQLObjectType_fields_field(field, _build, { scope: { fieldName }, Self }) {
         if (Self.name !== "PageInfo") return field;
-        if (CURSORS.has(fieldName)) return { ...field, plan: cursorPlan(fieldName, field.plan) };
-        if (!isSide(fieldName)) return field;
-        const side = SIDES[fieldName];
         const stock: FieldPlanResolver =
           field.plan ?? (($pageInfo) => fieldOfPageInfo($pageInfo, fieldName));
         const plan: FieldPlanResolver = ($pageInfo, fieldArgs, info) => {
-          const $known = stock($pageInfo, fieldArgs, info) as Step<boolean>;
+          const $stock = stock($pageInfo, fieldArgs, info) as Step<boolean>;
           const $connection = connectionOfPageInfo($pageInfo);
-          const $cursor = $connection[side.cursor]() ?? constant(null);
-          const $offset = side.offset ? $connection.getOffset() : null;
+          if (fieldName === "startCursor" || fieldName === "endCursor") {
+            // grafast does not read the rows if only a cursor is selected.
+            $connection.nodes();
+            return $stock;
+          }
+          const isPrevious = fieldName === "hasPreviousPage";
+          const $cursor = isPrevious ? $connection.getAfter() : $connection.getBefore();
+          const $offset = isPrevious ? $connection.getOffset() : null;
           const $skipped = $offset === null ? constant(null) : skippedRows($connection, $offset);
           return lambda(
-            list([$known, $cursor, $offset ?? constant(null), $skipped]),
+            list([$stock, $cursor ?? constant(null), $offset ?? constant(null), $skipped]),
             hasPage,
             true,
           );

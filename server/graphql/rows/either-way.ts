@@ -4,7 +4,8 @@
 // in either order, and that indexes begin with it. A filter with both orders in an `or` then becomes a
 // condition on that number, and the index returns the rows in the requested order. For the `or` itself
 // PostgreSQL would read and sort all matching rows.
-import type { PgClass, PgNamespace } from "pg-introspection";
+import { isDeepStrictEqual } from "node:util";
+import type { Introspection, PgClass } from "pg-introspection";
 import { sqlValueWithCodec, TYPES, type PgCondition } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
@@ -40,10 +41,10 @@ const TAG = /^(\w+)\.(\w+)\((\w+), *(\w+)\)$/;
 function eitherWayOf(
   table: PgClass,
   tag: string,
-  namespaceNamed: (name: string) => PgNamespace | undefined,
+  introspection: Introspection,
 ): EitherWay | undefined {
   const [, schema = "", name = "", one = "", other = ""] = TAG.exec(tag.trim()) ?? [];
-  const isFunction = namespaceNamed(schema)?.getProcs({ name })?.length === 1;
+  const isFunction = introspection.getNamespace({ name: schema })?.getProcs({ name })?.length === 1;
   const isText = (name: string): boolean => {
     const column = table.getAttribute({ name });
     return column?.attnotnull === true && column.getType()?.typname === "text";
@@ -55,42 +56,26 @@ function eitherWayOf(
 /** The values a and b of `or: [{one: {equalTo: a}, other: {equalTo: b}}, {…b…, …a…}]`; else undefined. */
 function unorderedPair(value: unknown, one: string, other: string): [string, string] | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
-  const [[a, b], [c, d]] = (value as unknown[]).map((way) => [
-    equalTo(way, one),
-    equalTo(way, other),
-  ]) as [[unknown, unknown], [unknown, unknown]];
+  // The input's objects have no prototype; the clone's objects do.
+  const ways = structuredClone(value) as Record<string, { equalTo?: unknown } | null>[];
+  const [a, b] = [ways[0]?.[one]?.equalTo, ways[0]?.[other]?.equalTo];
   if (typeof a !== "string" || typeof b !== "string") return undefined;
-  return a === d && b === c ? [a, b] : undefined;
+  const way = (x: string, y: string) => ({ [one]: { equalTo: x }, [other]: { equalTo: y } });
+  return isDeepStrictEqual(ways, [way(a, b), way(b, a)]) ? [a, b] : undefined;
 }
-
-/** The `equalTo` value of a field, if the filter has two fields and the field one operator. */
-function equalTo(filter: unknown, field: string): unknown {
-  if (!isRecord(filter) || Object.keys(filter).length !== 2) return undefined;
-  const operators = filter[field];
-  return isRecord(operators) && Object.keys(operators).length === 1
-    ? operators["equalTo"]
-    : undefined;
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
 
 const sqlText = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);
 
-const columnsOf = (alias: SQL, way: EitherWay): [SQL, SQL] => [
-  sql`${alias}.${sql.identifier(way.one)}`,
-  sql`${alias}.${sql.identifier(way.other)}`,
-];
+const column = (alias: SQL, name: string): SQL => sql`${alias}.${sql.identifier(name)}`;
 
 /** Condition: the row's key is that of a and b. */
-function hasKey(alias: SQL, way: EitherWay, a: string, b: string): SQL {
-  const [one, other] = columnsOf(alias, way);
-  return sql`${way.key}(${one}, ${other}) = ${way.key}(${sqlText(a)}, ${sqlText(b)})`;
+function hasKey(alias: SQL, { key, one, other }: EitherWay, a: string, b: string): SQL {
+  return sql`${key}(${column(alias, one)}, ${column(alias, other)}) = ${key}(${sqlText(a)}, ${sqlText(b)})`;
 }
 
 /** Condition: the two columns hold a and b, in either order. */
 function hasUnorderedPair(alias: SQL, way: EitherWay, a: string, b: string): SQL {
-  const [one, other] = columnsOf(alias, way);
+  const [one, other] = [column(alias, way.one), column(alias, way.other)];
   // `case` keeps the planner from choosing an index on the columns; it estimates that half of the
   // rows with the key match.
   return sql`(
@@ -122,9 +107,7 @@ export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConf
           const tag = pgClass?.getTagsAndDescription().tags["eitherWay"];
           if (pgClass === undefined || tag === undefined) return;
           const { introspection } = await info.helpers.pgIntrospection.getService(serviceName);
-          const eitherWay = eitherWayOf(pgClass, String(tag), (name) =>
-            introspection.getNamespace({ name }),
-          );
+          const eitherWay = eitherWayOf(pgClass, String(tag), introspection);
           if (eitherWay === undefined) {
             log(
               new Error(

@@ -17,6 +17,8 @@ import { impliedKey } from "./either-way.ts";
 
 /** A client's comparison of a column with a value. */
 interface Comparison {
+  /** The and-ed comparisons that it belongs to. */
+  group: object;
   attributeName: string;
   attribute: PgCodecAttribute;
   operator: string;
@@ -91,24 +93,17 @@ function isNegated(where: unknown): boolean {
 /** For each group of and-ed comparisons, the value that each column must equal. */
 const equalities = new WeakMap<object, Map<string, unknown>>();
 
-/** Applies a comparison together with the conditions that it implies. */
-function applyWithImplied(
-  comparison: Comparison,
-  where: PgCondition,
-  group: object,
-  apply: (where: PgCondition) => void,
-): void {
-  const { attributeName, attribute, operator, value } = comparison;
+/** The condition to apply a comparison to, so that the conditions that it implies are added. */
+function withImplied(comparison: Comparison, where: PgCondition): PgCondition {
+  const { group, attributeName, attribute, operator, value } = comparison;
   const { ordered, coalesced, eitherWay } = attribute.extensions ?? {};
   const equal = equalities.get(group) ?? new Map<string, unknown>();
   equalities.set(group, equal);
   if (operator === "equalTo") equal.set(attributeName, value);
-  if (ordered === undefined && coalesced === undefined && eitherWay === undefined) {
-    apply(where);
-    return;
-  }
+  if (ordered === undefined && coalesced === undefined && eitherWay === undefined) return where;
 
-  const withImplied = (condition: SQL, column: SQL): SQL => {
+  // PostGraphile calls this after all comparisons of the group are applied.
+  const implied = (condition: SQL, column: SQL): SQL => {
     const hasPlainIndex = coalesced?.plainIndexWith.some((name) => equal.has(name)) === true;
     const conditions = [
       hasPlainIndex || isNegated(where) ? condition : withCoalesced(condition, column, comparison),
@@ -117,17 +112,16 @@ function applyWithImplied(
     ];
     return sql.join(conditions, " and ");
   };
-  const collecting = Object.assign(Object.create(where) as PgCondition, {
+  return Object.assign(Object.create(where) as PgCondition, {
     where: (spec: PgWhereConditionSpec<string>) => {
-      if (typeof spec === "function")
+      if (typeof spec === "function") {
         throw new Error(`${attributeName} has a condition as a function`);
-      // A callback is called after all comparisons of the group are applied.
+      }
       const callback = (column: SQL): SQL =>
-        withImplied("callback" in spec ? spec.callback(column) : spec, column);
+        implied("callback" in spec ? spec.callback(column) : spec, column);
       where.where({ type: "attribute", attribute: attributeName, callback });
     },
   });
-  apply(collecting);
 }
 
 export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
@@ -139,47 +133,43 @@ export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLInputObjectType_fields_field(field, _build, { scope }) {
         const { apply } = field as Applied;
-        if (apply === undefined) return field;
-
-        if (scope.isPgConnectionConditionInputField === true) {
-          const { pgAttribute: attribute, pgCodec: codec } = scope;
-          const [attributeName] =
-            Object.entries(codec?.attributes ?? {}).find(([, one]) => one === attribute) ?? [];
-          if (attribute === undefined || attributeName === undefined) return field;
-          const applied: Applied = {
-            apply: (where, value, info) => {
-              const operation =
-                value === null
-                  ? { operator: "isNull", value: true }
-                  : { operator: "equalTo", value };
-              const comparison = { attributeName, attribute, ...operation };
-              applyWithImplied(comparison, where, where, (collecting) => {
-                apply(collecting, value, info);
-              });
-            },
-          };
-          return { ...field, ...applied };
-        }
-
-        if (scope.isPgConnectionFilterOperator === true) {
-          const { fieldName: operator } = scope;
-          const applied: Applied = {
-            apply: (where, value, info) => {
-              const { attributeName, attribute } = where.extensions.pgFilterAttribute ?? {};
-              if (attributeName === undefined || attribute === undefined) {
-                apply(where, value, info);
-                return;
-              }
-              const comparison = { attributeName, attribute, operator, value };
-              applyWithImplied(comparison, where, where.dangerouslyGetParent(), (collecting) => {
-                apply(collecting, value, info);
-              });
-            },
-          };
-          return { ...field, ...applied };
-        }
-        return field;
+        const comparisonOf = comparisons(scope);
+        if (apply === undefined || comparisonOf === undefined) return field;
+        const applied: Applied = {
+          apply: (where, value, info) => {
+            const comparison = comparisonOf(where, value);
+            return apply(
+              comparison ? withImplied(comparison, where) : where,
+              value,
+              info,
+            ) as unknown;
+          },
+        };
+        return { ...field, ...applied };
       },
     },
   },
 };
+
+/** Returns the comparison that a field of a condition, or an operator of a filter, makes with a value. */
+function comparisons(
+  scope: GraphileBuild.ScopeInputObjectFieldsField,
+): ((where: PgCondition, value: unknown) => Comparison | undefined) | undefined {
+  if (scope.isPgConnectionConditionInputField === true) {
+    const { pgAttribute: attribute, pgCodec: codec } = scope;
+    const [attributeName] =
+      Object.entries(codec?.attributes ?? {}).find(([, one]) => one === attribute) ?? [];
+    if (attribute === undefined || attributeName === undefined) return undefined;
+    return (group, value) =>
+      value === null
+        ? { group, attributeName, attribute, operator: "isNull", value: true }
+        : { group, attributeName, attribute, operator: "equalTo", value };
+  }
+  if (scope.isPgConnectionFilterOperator !== true) return undefined;
+  const { fieldName: operator } = scope;
+  return (where, value) => {
+    const { attributeName, attribute } = where.extensions.pgFilterAttribute ?? {};
+    if (attributeName === undefined || attribute === undefined) return undefined;
+    return { group: where.dangerouslyGetParent(), attributeName, attribute, operator, value };
+  };
+}

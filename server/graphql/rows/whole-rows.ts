@@ -1,22 +1,14 @@
 // Reads all rows of a page in one step instead of one step for each value.
 import {
   getNamedType,
-  GraphQLScalarType,
-  GraphQLString,
   isLeafType,
   isNonNullType,
   isObjectType,
   type DocumentNode,
-  type GraphQLLeafType,
   type GraphQLObjectType,
   type GraphQLSchema,
 } from "graphql";
-import {
-  TYPES,
-  type PgCodec,
-  type PgCodecAttribute,
-  type PgCodecWithAttributes,
-} from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgCodecAttribute, PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 import {
   Step,
   type ExecutionDetails,
@@ -100,21 +92,6 @@ class WholeRowsStep extends Step<unknown> {
   }
 }
 
-const identity = (text: string): string => text;
-
-/** PostGraphile declares its text scalars, BigFloat for example, without `serialize`. */
-const PLAIN_SCALAR = new GraphQLScalarType({ name: "PlainScalar" });
-
-/** Whether the type serializes a text as itself. */
-const serializesUnchanged = (type: GraphQLLeafType): boolean =>
-  [GraphQLString, PLAIN_SCALAR].some((scalar) => scalar.serialize === type.serialize);
-
-function fromTextOf({ fromPg }: PgCodec, type: GraphQLLeafType): Column["fromText"] {
-  // Saves one call for each value of most columns.
-  if (fromPg === TYPES.text.fromPg && serializesUnchanged(type)) return identity;
-  return (text) => type.serialize(fromPg(text));
-}
-
 function columnsOf(of: string, rowType: GraphQLObjectType): Column[] {
   const fields = rowType.getFields();
   return selectedFields(of).map(({ key, field: fieldName }) => {
@@ -130,7 +107,7 @@ function columnsOf(of: string, rowType: GraphQLObjectType): Column[] {
       name,
       asText: (sqlColumn) =>
         codec.castFromPg?.(sqlColumn, notNull) ?? sql`${sql.parens(sqlColumn)}::text`,
-      fromText: fromTextOf(codec, type),
+      fromText: (text) => type.serialize(codec.fromPg(text)),
       nullError: isNonNullType(field?.type)
         ? `Cannot return null for non-nullable field ${rowType.name}.${fieldName}.`
         : undefined,

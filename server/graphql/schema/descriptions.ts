@@ -47,7 +47,8 @@ const LOGICAL: Texts = {
   not: "This is false. A comparison with a null is neither true nor false.",
 };
 
-const OPERATORS: Texts = {
+/** The operators of filters, in the order of the schema. */
+export const OPERATORS: Texts = {
   isNull: "`true`: the value is null. `false`: it is not.",
   equalTo: "The value equals this.",
   notEqualTo: "The value differs from this and is not null.",
