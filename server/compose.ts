@@ -39,8 +39,7 @@ import { rateLimiter } from "./http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
 import { answerFailures, refuseAsOf } from "./http/refusal.ts";
 import { setStandingHeaders } from "./http/standing-headers.ts";
-import { refuseMalformed } from "./http/well-formed.ts";
-import { boundUrls } from "./http/url-bounds.ts";
+import { refuseMalformed } from "./http/malformed.ts";
 
 export interface AppOptions {
   /** Reads the database as dex_reader. Whoever made it closes it, after the service. */
@@ -127,7 +126,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // work for every request stays outside it.
   const answering = withReadableAccept(cache ? cache.answering(app) : app);
   const unshed = shedLoad(answering, { operations, clientOf, refuse });
-  const limited = limiter.limit(refuseMalformed(boundUrls(unshed, refuse), refuse));
+  const limited = limiter.limit(refuseMalformed(unshed, refuse));
   const counted = countRefusals(onOver, warn);
   const observed = observe(withFrontHeaders(limited), (observation) => {
     metrics?.count(observation);
