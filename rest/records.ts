@@ -1,13 +1,12 @@
-// Rows of a query → the `data` of an envelope.
+// Shapes the rows of a query to the `data` of an envelope.
 import { z } from "zod";
 import { UnknownPair } from "../server/http/errors.ts";
 
-/** A row's record, and the BASE/QUOTE it is listed under. */
 export interface KeyedRow {
+  /** BASE/QUOTE. */
   key: string;
 }
 
-/** Any decimal of REST. */
 export const decimal = z
   .string()
   .regex(/^(0|[1-9]\d*)(\.\d{0,17}[1-9])?$/)
@@ -19,7 +18,6 @@ export const decimal = z
       "float holds.",
   });
 
-/** A decimal of REST that may be below zero. */
 export const signedDecimal = z
   .string()
   .regex(/^(0|-?(0|[1-9]\d*)\.\d{0,17}[1-9]|-?[1-9]\d*)$/)
@@ -28,7 +26,6 @@ export const signedDecimal = z
     description: "A decimal number like Decimal, with a minus before it where it is below zero.",
   });
 
-/** What a pair is listed under. */
 export const pairKey = z
   .string()
   .regex(/^.+\/.+$/s)
@@ -37,10 +34,9 @@ export const pairKey = z
     description: "The symbols of base and quote in upper case, joined by a slash.",
   });
 
-/** Records of this kind, each under its key. */
 export const recordsByKey = <Schema extends z.ZodType>(record: Schema) => z.record(pairKey, record);
 
-/** All records, each under its key, in the order of the rows. */
+/** The records by key, in the order of the rows. */
 export function byKey<Row extends KeyedRow>(rows: Row[]): Record<string, Omit<Row, "key">> {
   return Object.fromEntries(rows.map(({ key, ...record }) => [key, record]));
 }

@@ -44,21 +44,18 @@ try {
     process.exitCode = 1;
   }
 }
-// What was given up holds the process no longer.
+// Abandoned work would keep the process alive.
 if (hurry.aborted) process.exit();
 
-/**
- * Serves until it is asked to stop; whatever was opened by then is closed, the last first. Asked to
- * hurry, it gives up what has not ended, all but the embedded database, which it stops.
- */
+/** Serves until it is to stop. To hurry, it waits for nothing but the stop of the embedded database. */
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
-  // Before a database is filled for nothing.
+  // Before the embedded database is filled, which takes long.
   await checkPort(config.host, config.port);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
   const lost = Promise.withResolvers<never>();
-  // It ends the service below; until then, what asks the database fails.
+  // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
@@ -85,13 +82,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     stack.defer(() => unlessAborted(hurry, indexing.stop()));
   } else if (
     embeddedUrl !== undefined &&
-    (await seedEmbedded({
-      url: embeddedUrl,
-      config,
-      signal,
-      log,
-      progress,
-    }))
+    (await seedEmbedded({ url: embeddedUrl, config, signal, log, progress }))
   ) {
     const live = startLive(embeddedUrl, {
       seed: SEED,
@@ -104,28 +95,23 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
 
   const cache = config.cache && { ...config.cache, versionFrom: watch };
   const app = await makeApp({
+    ...config,
     pool,
     graphqlPool,
     catalogs: watch,
     gate,
     cache,
-    http: config.http,
-    limits: config.limits,
-    rateLimit: config.rateLimit,
-    trustedProxies: config.trustedProxies,
     inFlight: {
       perClient: config.maxConcurrent,
       waiting: config.poolQueue,
       waitMs: config.poolWaitMs,
     },
-    maxHeadAge: config.maxHeadAge,
     metrics: config.metrics && {
       isPublic: config.metrics.port === undefined,
       db: watch,
       droppedLines: log.dropped,
     },
     indexer,
-    exposedSchemas: config.exposedSchemas,
     watch: values.watch ? { tell: log.info } : undefined,
     log: log.error,
     warn: log.warn,
@@ -150,9 +136,8 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       server.close();
       server.closeAllConnections();
     });
-    log.info(
-      `Metrics   ${await listen(server, config.host, config.metrics.port, "METRICS_PORT")}/metrics`,
-    );
+    const metricsUrl = await listen(server, config.host, config.metrics.port, "METRICS_PORT");
+    log.info(`Metrics   ${metricsUrl}/metrics`);
   }
 
   const stopped = new Promise((resolve) => {
@@ -164,14 +149,13 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
 }
 
-/** Throws where the port cannot be listened on. */
 async function checkPort(host: string, port: number): Promise<void> {
   const server = createServer();
   await listen(server, host, port);
   server.close();
 }
 
-/** What the user can mend is a line that says how; a defect of the service's own comes whole. */
+/** A message for what the user can mend; the stack of a defect. */
 function forUser(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isDefect = /^(Type|Range|Reference|Syntax)Error$/.test(error.name) && !("code" in error);

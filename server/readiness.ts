@@ -1,5 +1,4 @@
-// Whether the service can serve, and if not, why: the database, its migrations, whether every figure
-// can be read, the age of its head.
+// Whether the service can serve: the database, its migrations, every statement of REST, the age of the head.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
@@ -12,7 +11,7 @@ import { DatabaseNotReady } from "./http/errors.ts";
 export interface ReadinessOptions {
   db: Database;
   gate: DatabaseGate;
-  /** How old the head may be, in seconds; 0 for any age, and for no head. */
+  /** Maximum age of the head in seconds; 0 for any age, and for no head. */
   maxHeadAge: number;
   /** How long a probe waits for the database, in milliseconds; default 2000. */
   withinMs?: number | undefined;
@@ -20,9 +19,6 @@ export interface ReadinessOptions {
   reasonsOfIndexer?: (() => string[]) | undefined;
   log: (error: unknown) => void;
 }
-
-/** Default of `withinMs`, in milliseconds. */
-const READY_WITHIN_MS = 2000;
 
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -32,16 +28,15 @@ export class Readiness {
     this.#options = options;
   }
 
-  /** Why the service cannot serve; none where it can. Who asks at the same time is told the same. */
+  /** Why the service cannot serve; empty where it can. Probes in flight share one answer. */
   async reasons(): Promise<string[]> {
-    // Asked however often, it asks the database one thing at a time.
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     const given = new AbortController();
-    const { withinMs = READY_WITHIN_MS } = this.#options;
+    const { withinMs = 2000 } = this.#options;
     const silence = sleep(withinMs, undefined, { signal: given.signal }).then(() => [
       `The database has not answered within ${withinMs / 1000} seconds`,
     ]);
-    // It ends by being given up.
+    // Its abort below rejects it.
     silence.catch(() => undefined);
     try {
       return await Promise.race([this.#asking, silence]);
@@ -57,12 +52,12 @@ export class Readiness {
       if (pending.length > 0) {
         return pending.map((name) => `The database lacks the migration ${name}`);
       }
-      const unreadable = await findUnreadable(db, isOfAll);
+      const unreadable = await findUnreadable(db, concernsAll);
       for (const { error } of unreadable) if (databaseFailure(error) === undefined) log(error);
       if (unreadable.length > 0) {
         return unreadable.map(({ figures }) => `The ${figures} cannot be read`);
       }
-      // The gate opens a moment after the database does, or not, where it is read as somebody else.
+      // The gate opens up to a second later, and never for another role than dex_reader.
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
       const stale = maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
       return [...stale, ...reasonsOfIndexer()];
@@ -76,13 +71,13 @@ export class Readiness {
   }
 }
 
-/** Whether whatever else is asked of the database would fail for the same reason. */
-function isOfAll(error: unknown): boolean {
+/** Whether every other statement would fail for the same reason. */
+function concernsAll(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && !(failure instanceof DatabaseNotReady);
 }
 
-/** By the clock of the database, which the service's may differ from. */
+/** By the clock of the database, since that of the service may differ. */
 async function headTooOld(db: Database, maxHeadAge: number): Promise<string[]> {
   const { rows } = await db.query<{ block: number; age: number }>(`
     select

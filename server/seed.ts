@@ -1,33 +1,31 @@
-// Decides what the embedded database is filled with at a start, and fills it.
+// Fills the embedded database at a start.
 import { connect } from "../db/connect.ts";
 import { readConnection, writeConnection } from "../db/embedded/connection.ts";
 import { progressBar, type ProgressLine } from "../db/progress-line.ts";
 import { catchUp, holdingsOf, simulateHistory } from "../db/simulate/history.ts";
 import type { Config } from "./config.ts";
 
-/** The simulated exchange of a given seed is the same on every machine. */
+/** Equal seeds simulate equal exchanges on every machine. */
 export const SEED = 1;
 
 const HISTORY_DAYS = 30;
-/** Where the first fill was interrupted long ago, it still ends now. */
+/** A first fill that was interrupted long ago must still end now. */
 const MOST_DAYS = 3650;
 
 export interface SeedOptions {
-  /** The superuser's, of the embedded database. */
+  /** The embedded database's superuser. */
   url: string;
   config: Pick<Config, "dataDir" | "embeddedSeed" | "seedTrades" | "simulateRate">;
-  /** Ends the filling early; the next start goes on from what was written. */
+  /** Ends the filling early; the next start continues it. */
   signal: AbortSignal;
   log: Record<"info" | "warn", (line: string) => void>;
   progress: ProgressLine;
 }
 
 /**
- * Fills a new database with history, finishes a history that was interrupted, or brings a simulated one
- * up to now. Resolves to whether the simulated exchange is to go on trading in it.
- *
- * Only a database that a start has filled is ever traded into, which connection.json remembers: one
- * that was started with EMBEDDED_SEED=none and loaded by hand is its user's, whatever it holds.
+ * Fills a new database with history, finishes an interrupted history, or brings a simulated one up to now.
+ * Resolves to whether the simulated exchange is to go on trading in it: only if a start has filled it, as
+ * connection.json says. One that was started with EMBEDDED_SEED=none and loaded by hand is its user's.
  */
 export async function seedEmbedded(options: SeedOptions): Promise<boolean> {
   const { url, config, log } = options;
@@ -49,7 +47,7 @@ export async function seedEmbedded(options: SeedOptions): Promise<boolean> {
   }
   const isWhole = seed === "simulated" && holdings !== "empty";
   const begun = isWhole || holdings === "empty" ? 0 : await countTrades(url);
-  // Before the first trade, so that the next start knows whose data these are.
+  // Before the first trade, so that the next start knows that the data are simulated.
   await writeSeed(config.dataDir, isWhole ? "simulated" : "filling");
   if (isWhole || begun >= config.seedTrades) await goOn(options);
   else await fill(options, begun);
@@ -63,7 +61,7 @@ async function writeSeed(dataDir: string, seed: "filling" | "simulated"): Promis
   await writeConnection(dataDir, { ...connection, seed });
 }
 
-/** Writes the rest of SEED_TRADES: all of them, or what an interrupted start has left. */
+/** Writes the trades that are missing from SEED_TRADES. */
 async function fill(
   { url, config, signal, log, progress }: SeedOptions,
   begun: number,

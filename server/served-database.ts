@@ -1,6 +1,6 @@
 // Opens the database that the service reads, and makes sure that it can be served.
 import { setTimeout as sleep } from "node:timers/promises";
-import { abandonPool } from "../db/bounded-pool.ts";
+import { abandonPool, type PoolBounds } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, READER_SETTINGS, type Pool } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
@@ -11,93 +11,73 @@ import { DatabaseGate, type Obstacle } from "./http/database-gate.ts";
 import { unlessAborted } from "./stopping.ts";
 import { isUnreachable } from "./http/database-failure.ts";
 
-/** The database cannot be served as it is; the message says what to do. */
+/** The database cannot be served as it is; the message says how to mend that. */
 export class CannotServe extends Error {
   override readonly name = "CannotServe";
 }
 
 export interface ServedDatabase {
-  /** Reads as dex_reader. */
+  /** REST's connections, as dex_reader. */
   pool: Pool;
-  /** Connections of GraphQL's own: REST always has those of `pool`. */
+  /** GraphQL's own: it cannot take those of REST. */
   graphqlPool: Pool;
-  /**
-   * One more connection of the same role, for what the service itself asks: the version of the data,
-   * and what there is to be served. It waits for no query of the pool, and has bounds of its own.
-   */
+  /** One connection for the service's own statements: it waits for none of the clients' statements. */
   watch: Pool;
-  /** Open once the database can be served. */
   gate: DatabaseGate;
-  /** The embedded database's superuser, which may fill it; undefined for any other. */
+  /** The login that may fill the embedded database; undefined for any other. */
   embeddedUrl: string | undefined;
 }
 
 export interface OpenOptions {
   config: Config;
-  /** Whether to migrate a database that is not the service's own. */
+  /** Whether to migrate DATABASE_URL. */
   migrate: boolean;
-  /** Takes what is to be let go when the service ends, the last opened first. */
+  /** Closes what was opened. */
   stack: AsyncDisposableStack;
-  /** Aborted when whatever still runs is to be given up. */
+  /** Aborted when nothing is to be waited for any more. */
   hurry: AbortSignal;
   log: DatabaseLog;
-  /** Gets the reason when the embedded database has ended and cannot be started again. */
+  /** The embedded database has ended and cannot be started again. */
   onLost: (error: Error) => void;
 }
 
-/** What the operator has to mend is a warning. */
 type DatabaseLog = Record<"info" | "warn", (line: string) => void>;
 
-/**
- * For how long PostgreSQL works on what the service itself asks, in milliseconds, and for how long
- * that is waited for. STATEMENT_TIMEOUT_MS and POOL_HOLD_MS are for what clients ask: where a site has
- * them short, the catalogs take longer to read, and without these nothing could be served.
- */
-const OWN_QUESTION_MS = 60_000;
+// STATEMENT_TIMEOUT_MS and POOL_HOLD_MS are for clients. A site may set them shorter than the catalogs take
+// to read, and nothing could be served.
+const OWN_STATEMENT_MS = 60_000;
 
 /**
  * Opens DATABASE_URL, or the embedded database without one. Throws where the database cannot be read
- * as dex_reader. One that does not answer yet, or lacks migrations, is waited for behind the gate.
+ * as dex_reader. The gate waits for one that does not answer yet, or lacks migrations.
  */
 export async function openDatabase(options: OpenOptions): Promise<ServedDatabase> {
   const { config, stack, hurry, log } = options;
+  const { exposedSchemas, lockTimeoutMs, poolQueue: queue, poolHoldMs: holdMs } = config;
   const embedded = config.databaseUrl === undefined ? await startEmbedded(options) : undefined;
-  const embeddedUrl = embedded?.url;
   const url = embedded?.readerUrl ?? config.databaseUrl ?? "";
-  if (embeddedUrl === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
-  const { poolSize, poolQueue: queue, poolWaitMs: waitMs, poolHoldMs: holdMs } = config;
-  const { statementTimeoutMs, lockTimeoutMs, graphqlStatementTimeoutMs, graphqlPoolSize } = config;
+  if (embedded === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const prepare = embedded !== undefined || config.prepare;
-  const reader = { role: "dex_reader", waitMs, lockTimeoutMs, prepare } as const;
-  const pool = makePool(url, {
-    ...reader,
-    statementTimeoutMs,
-    poolSize,
-    bounds: { queue, holdMs },
-  });
-  stack.defer(() => endPool(pool, hurry));
-  const graphqlPool = makePool(url, {
-    ...reader,
-    statementTimeoutMs: graphqlStatementTimeoutMs,
-    poolSize: graphqlPoolSize,
-    bounds: { queue, holdMs },
-  });
-  stack.defer(() => endPool(graphqlPool, hurry));
-  // It connects when it is first asked.
-  const watch = makePool(url, {
-    ...reader,
-    statementTimeoutMs: OWN_QUESTION_MS,
-    poolSize: 1,
-    bounds: { queue: Infinity, holdMs: OWN_QUESTION_MS },
-  });
-  stack.defer(() => endPool(watch, hurry));
 
-  const { exposedSchemas } = config;
-  const findOwnObstacle = (): Promise<Obstacle | undefined> =>
+  const open = (
+    poolSize: number,
+    statementTimeoutMs: number,
+    bounds: PoolBounds = { queue, holdMs },
+  ): Pool => {
+    const session = { role: "dex_reader", lockTimeoutMs, statementTimeoutMs, prepare } as const;
+    const pool = makePool(url, { ...session, poolSize, waitMs: config.poolWaitMs, bounds });
+    stack.defer(() => endPool(pool, hurry));
+    return pool;
+  };
+  const pool = open(config.poolSize, config.statementTimeoutMs);
+  const graphqlPool = open(config.graphqlPoolSize, config.graphqlStatementTimeoutMs);
+  const watch = open(1, OWN_STATEMENT_MS, { queue: Infinity, holdMs: OWN_STATEMENT_MS });
+
+  const look = (): Promise<Obstacle | undefined> =>
     findObstacle(watch, { url, prepare, exposedSchemas });
-  const gate = new DatabaseGate(await findOwnObstacle());
+  const gate = new DatabaseGate(await look());
   if (gate.obstacle === undefined) {
-    if (embeddedUrl === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
+    if (embedded === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
     await warnOfRights(watch, log);
   } else {
     log.warn(
@@ -105,23 +85,24 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
     );
     const stopped = new AbortController();
     stack.defer(() => stopped.abort());
-    const look = (): Promise<Obstacle | undefined> => findOwnObstacle().catch(notServable);
-    void gate.openWhenClear(look, stopped.signal, log).then(() => warnOfRights(watch, log));
+    // A database that came later keeps the service waiting for what would have ended its start.
+    const lookAgain = (): Promise<Obstacle | undefined> =>
+      look().catch((error: unknown) => ({ kind: "not ready", line: reason(error) }));
+    void gate.openWhenClear(lookAgain, stopped.signal, log).then(() => warnOfRights(watch, log));
   }
-  return { pool, graphqlPool, watch, gate, embeddedUrl };
+  return { pool, graphqlPool, watch, gate, embeddedUrl: embedded?.url };
 }
 
-/** What a database that came later lacks, that one of the start would have been refused for. */
-const notServable = (error: unknown): Obstacle => ({ kind: "not ready", line: reason(error) });
-
-/** What is given up has a moment to end by itself. */
+/** How long a pool may take to end by itself. */
 const END_MS = 1000;
 
 async function endPool(pool: Pool, hurry: AbortSignal): Promise<void> {
   const ended = pool.end();
-  await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
+  const wait = (): Promise<void> =>
+    unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
+  await wait();
   abandonPool(pool);
-  await unlessAborted(hurry, Promise.race([ended, sleep(END_MS, undefined, { ref: false })]));
+  await wait();
 }
 
 async function startEmbedded({ config, stack, log, onLost }: OpenOptions): Promise<Embedded> {
@@ -135,20 +116,25 @@ async function startEmbedded({ config, stack, log, onLost }: OpenOptions): Promi
 async function migrate(url: string): Promise<void> {
   try {
     await applyMigrations(url);
-  } catch (error) {
-    if (error instanceof BeforeBaseline) throw new CannotServe(error.message, { cause: error });
+  } catch (cause) {
+    if (cause instanceof BeforeBaseline) throw new CannotServe(cause.message, { cause });
     throw new CannotServe(
-      `The migrations cannot be applied by ${shownUrl(url)}: ${reason(error)}. Give a login that ` +
+      `The migrations cannot be applied by ${shownUrl(url)}: ${reason(cause)}. Give a login that ` +
         "may become dex_owner as DATABASE_OWNER_URL, and make the roles by `npm run db:roles`.",
-      { cause: error },
+      { cause },
     );
   }
 }
 
-/**
- * What stands in the way of serving this database now, and may pass. Throws where it cannot be read
- * as dex_reader, which somebody has to change.
- */
+interface Served {
+  url: string;
+  prepare: boolean;
+  exposedSchemas: readonly string[];
+}
+
+const BEHIND_POOLER = "Behind a pooler such as PgBouncer, give PREPARE=off: docs/deployment.md.";
+
+/** An obstacle that may pass. Throws where somebody has to change the database or the settings. */
 async function findObstacle(
   pool: Pool,
   { url, prepare, exposedSchemas }: Served,
@@ -176,16 +162,19 @@ async function findObstacle(
   }
 }
 
-interface Served {
-  url: string;
-  prepare: boolean;
-  exposedSchemas: readonly string[];
-}
-
-const BEHIND_POOLER = "Behind a pooler such as PgBouncer, give PREPARE=off: docs/deployment.md.";
-
 async function checkReader(pool: Pool, url: string): Promise<void> {
-  const role = await roleOf(pool, url);
+  const { rows } = await pool
+    .query<{ role: string }>("select current_user as role")
+    .catch((cause: unknown) => {
+      if (isUnreachable(cause)) throw cause;
+      throw new CannotServe(
+        `${shownUrl(url)} cannot become dex_reader: ${reason(cause)}. Make the roles by ` +
+          "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
+          "login of DATABASE_URL.",
+        { cause },
+      );
+    });
+  const role = rows[0]?.role ?? "nobody";
   if (role === "dex_reader") return;
   throw new CannotServe(
     `${shownUrl(url)} reads as ${role}, not as dex_reader: the connection's \`options\` are lost on the ` +
@@ -193,40 +182,23 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
   );
 }
 
-/** Behind a pooler, the login brings the settings of the session. */
+/** Behind a pooler the login has the settings of the session. */
 async function checkSettings(pool: Pool, url: string): Promise<void> {
   const { rows } = await pool.query<{ name: string; setting: string }>(
     "select name, current_setting(name) as setting from unnest($1::text[]) as name",
     [Object.keys(READER_SETTINGS)],
   );
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-  const missing = Object.entries(READER_SETTINGS).filter(
-    ([name, value]) => found.get(name) !== value,
-  );
+  const missing = Object.entries(READER_SETTINGS)
+    .filter(([name, value]) => found.get(name) !== value)
+    .map(([name, value]) => `${name} = ${value}`);
   if (missing.length === 0) return;
-  const settings = missing.map(([name, value]) => `${name} = ${value}`).join(", ");
   throw new CannotServe(
     `With PREPARE=off the login of ${shownUrl(url)} must have the settings of the service's sessions, and ` +
-      `lacks ${settings}: docs/deployment.md has the statements.`,
+      `lacks ${missing.join(", ")}: docs/deployment.md has the statements.`,
   );
 }
 
-async function roleOf(pool: Pool, url: string): Promise<string> {
-  try {
-    const { rows } = await pool.query<{ role: string }>("select current_user as role");
-    return rows[0]?.role ?? "nobody";
-  } catch (error) {
-    if (isUnreachable(error)) throw error;
-    throw new CannotServe(
-      `${shownUrl(url)} cannot become dex_reader: ${reason(error)}. Make the roles by ` +
-        "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
-        "login of DATABASE_URL.",
-      { cause: error },
-    );
-  }
-}
-
-/** Whether dex_reader can see what is to be shown. */
 async function checkExposed(
   pool: Pool,
   url: string,
@@ -257,10 +229,7 @@ const SELECT_EXPOSED = `
   order by asked.place
 `;
 
-/**
- * Warns the operator where the login could become more than dex_reader. No client can make the service
- * change its role; a login that has nothing to change to needs no such promise.
- */
+/** No client can change the service's role, but a login without other roles does not depend on that. */
 async function warnOfRights(pool: Pool, log: DatabaseLog): Promise<void> {
   const row = await pool.query<{ login: string; rights: string | null }>(LOGIN_AND_RIGHTS).then(
     ({ rows }) => rows[0],
@@ -286,7 +255,7 @@ const LOGIN_AND_RIGHTS = `
   where login.rolname = session_user
 `;
 
-/** What went wrong, in the words of whoever said it; of several refusals the first. */
+/** The message of an error; the first of an AggregateError. */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return reason(error.errors[0]);
   return error instanceof Error ? error.message.replace(/\.$/, "") : String(error);

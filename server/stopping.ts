@@ -1,19 +1,18 @@
-// When to stop, and when to stop at once.
+// Turns signals of the process into abort signals.
 import { performance } from "node:perf_hooks";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** One Ctrl-C may come twice: from the terminal, and handed on by npm. */
+/** One Ctrl-C may come twice: from the terminal and from npm. */
 const SAME_MS = 250;
 
 export interface StopSignals {
-  /** Aborted by the first signal: what was begun is to be answered. */
+  /** Aborted by the first signal: requests in flight are answered. */
   stop: AbortSignal;
-  /** Aborted by a second: what was begun is to be given up. */
+  /** Aborted by a second: requests in flight are abandoned. */
   hurry: AbortSignal;
 }
 
-/** Listens to the signals by which a process is asked to end. */
 export function stopSignals(process: NodeJS.EventEmitter): StopSignals {
   const stop = new AbortController();
   const hurry = new AbortController();
@@ -29,7 +28,7 @@ export function stopSignals(process: NodeJS.EventEmitter): StopSignals {
   return { stop: stop.signal, hurry: hurry.signal };
 }
 
-/** Waits for this work, but not past the signal. Rejects only where the work does so before. */
+/** Waits for the work until the signal. Rejects if the work does so before. */
 export async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -1,4 +1,4 @@
-// The OpenAPI document, made of what the endpoints declare of themselves.
+// Makes the OpenAPI 3.1 document from the declarations of the endpoints.
 import type { z } from "zod";
 import { health, type HealthPath } from "../../server/http/health.ts";
 import { release } from "../../server/http/release.ts";
@@ -10,10 +10,9 @@ import { failures, type Failure } from "./error-responses.ts";
 import { headers, OF_ANY_ORIGIN, OF_A_FIGURE, OF_THE_REQUEST, type HeaderName } from "./headers.ts";
 import { Schemas } from "./schemas.ts";
 
-/** Real answers, by the name of what gives them and then by a line that says which they are. */
+/** Real answers, by `answersOf` and then by a description. */
 export type Examples = Record<string, Record<string, unknown>>;
 
-/** The name of what gives the answers of an operation with a status. */
 export const answersOf = (operationId: string, status: number): string =>
   `${operationId} ${status}`;
 
@@ -39,10 +38,9 @@ its markets, exact to the last of 18 digits.
 
 const versions = [v1, v2];
 
-/** The failures that a path outside the versions can be answered with, but for its own. */
+/** Statuses of /health and /ready beside their own. */
 const OF_A_PLAIN_PATH = [400, 405, 414, 417, 500, 501];
 
-/** Makes the document, an OpenAPI 3.1 one. */
 export function openapiDocument(examples: Examples): object {
   const parts = new Parts(examples);
   return {
@@ -55,7 +53,7 @@ export function openapiDocument(examples: Examples): object {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The service that this document is from." }],
-    // Whoever can reach it may ask.
+    // No authentication.
     security: [],
     tags: [
       ...versions.map(({ name, description }) => ({ name, description })),
@@ -88,7 +86,6 @@ export function openapiDocument(examples: Examples): object {
   };
 }
 
-/** The parts of one document. */
 class Parts {
   readonly schemas = new Schemas();
   readonly #examples: Examples;
@@ -97,7 +94,6 @@ class Parts {
     this.#examples = examples;
   }
 
-  /** What an endpoint is asked for, and what it answers. */
   operation({ name, envelope }: Version, endpoint: Endpoint): object {
     const { id, path, summary, description, query = {}, data } = endpoint;
     return {
@@ -123,7 +119,6 @@ class Parts {
     };
   }
 
-  /** What a path of the process's health answers. */
   healthOperation({ id, summary, description, answers }: HealthPath): object {
     const own = Object.entries(answers).map(([status, { meaning, schema }]) => [
       status,
@@ -148,7 +143,6 @@ class Parts {
     };
   }
 
-  /** The failures in a version's envelope, by their names. */
   failuresOf({ name: version, envelope }: Version): [name: string, response: object][] {
     const { failureSchema } = envelope;
     return failures.map(({ status, name, description, headers: carried }) => {
@@ -196,7 +190,6 @@ class Parts {
   }
 }
 
-/** What a failure of a version is called among the document's responses. */
 export const failureName = (version: string, name: string): string =>
   `${version.toUpperCase()}${name}`;
 

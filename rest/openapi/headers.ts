@@ -1,6 +1,5 @@
-// The headers that a client's program may want to read, as they are described in OpenAPI.
+// The headers of REST as OpenAPI describes them.
 
-/** Every answer has it. */
 const always = (description: string, schema: object, example: string) => ({
   description,
   required: true,
@@ -8,7 +7,6 @@ const always = (description: string, schema: object, example: string) => ({
   example,
 });
 
-/** Answers have it where it says something. */
 const sometimes = (description: string, schema: object, example: string) => ({
   ...always(description, schema, example),
   required: false,
@@ -84,19 +82,15 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** What every answer has that is about its one request. */
 export const OF_THE_REQUEST: HeaderName[] = ["X-Request-Id", "Server-Timing"];
 
-/** How often the client may ask. */
 export const OF_THE_LIMIT: HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
-/** For pages of other origins. */
 export const OF_ANY_ORIGIN: HeaderName[] = [
   "Access-Control-Allow-Origin",
   "Access-Control-Expose-Headers",
 ];
 
-/** What an answer with figures has. */
 export const OF_A_FIGURE: HeaderName[] = [
   ...(["Cache-Control", "ETag", "Vary"] as const),
   ...OF_THE_REQUEST,

@@ -1,14 +1,13 @@
-// Schemas of zod as the JSON Schemas of an OpenAPI document, which in 3.1 are the same.
+// Converts zod's schemas to JSON Schema, which OpenAPI 3.1 uses as it is.
 import { z } from "zod";
 
-/** The schemas of one document. */
 export class Schemas {
-  /** Those that have an id, by it: they are told once, and referred to. */
+  /** Schemas with an id, for references. */
   readonly named: Record<string, object> = {};
 
-  /** The schema, or the reference to it, of what is given out. */
+  /** The schema of the output, or a reference to it. */
   of(schema: z.ZodType): object {
-    // Within an object, so that one with an id is referred to even where it stands alone.
+    // As a property, a schema with an id becomes a reference.
     const { $defs, properties } = z.toJSONSchema(z.object({ it: schema }));
     const { it = {}, ...named } = JSON.parse(
       JSON.stringify({ ...$defs, ...properties }).replaceAll('"#/$defs/', '"#/components/schemas/'),

@@ -5,13 +5,13 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { policyOf } from "../../server/http/content-security-policy.ts";
 import { readOnlyRoute } from "../../server/http/read-only-route.ts";
-import { encodingFor, etagAnswer, sendAnswer, type Content } from "../../server/http/answer.ts";
+import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../../server/http/answer.ts";
 import { standingHeadersWith } from "../../server/http/standing-headers.ts";
 
-/** What the service brings changes with a release only; a browser asks again after five minutes. */
+// The files change with a release only.
 const CACHE_CONTROL = "public, max-age=300";
 
-// Nothing is fetched from another host: no font, no validator, no icon.
+// Nothing is loaded from another host.
 const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -63,19 +63,21 @@ const FILES: Record<string, { type: string; read: (req: Request) => Promise<stri
 
 const OF_THE_PAGE = standingHeadersWith(policyOf(PAGE));
 
-/** How many answers are kept: each file has one for each encoding, and the document for each origin. */
+/** Each file has an answer for each encoding, and the document one for each origin. */
 const MOST_ANSWERS = 32;
 
-/** `/openapi.json`, `/docs`, and the files of the page below that. */
 export function referenceRouter(): Router {
   const router = Router({ caseSensitive: true });
-  const answers = new LRUCache<string, ReturnType<typeof etagAnswer>>({ max: MOST_ANSWERS });
+  const answers = new LRUCache<string, Answer, () => Promise<Answer>>({
+    max: MOST_ANSWERS,
+    fetchMethod: (_key, _stale, { context: make }) => make(),
+  });
   for (const [path, { type, read }] of Object.entries(FILES)) {
     readOnlyRoute(router, path, async (req, res) => {
       const encoding = encodingFor(req, "gzip");
       const key = [path, encoding, path === "/openapi.json" ? originOf(req) : ""].join("\n");
-      const make = async (): ReturnType<typeof etagAnswer> => {
-        const content: Content = {
+      const make = async (): Promise<Answer> => {
+        const content = {
           type: `${type}; charset=utf-8`,
           cacheControl: CACHE_CONTROL,
           plain: await read(req),
@@ -83,11 +85,7 @@ export function referenceRouter(): Router {
         };
         return etagAnswer(content, encoding);
       };
-      const answer = answers.get(key) ?? make();
-      answers.set(key, answer);
-      // What fails is made anew.
-      answer.catch(() => answers.delete(key));
-      sendAnswer(req, res, await answer);
+      sendAnswer(req, res, await answers.forceFetch(key, { context: make }));
     });
   }
   return router;
@@ -98,11 +96,11 @@ const ofSwaggerUi = (name: string): Promise<Buffer> =>
 
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
-/** Where the client has asked; relative where its Host is no name. */
+/** The address that was asked; relative where Host is no name. */
 const originOf = ({ host, protocol }: Request): string =>
   HOST.test(host) ? `${protocol}://${host}` : "/";
 
-/** Generators of clients take a relative address for one of the file that they read. */
+/** Generators of clients resolve a relative address against the file that they read. */
 async function openapiFor(req: Request): Promise<string> {
   const text = await readFile(new URL("openapi.json", import.meta.url), "utf8");
   return text.replace('"url": "/"', `"url": "${originOf(req)}"`);

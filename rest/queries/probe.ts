@@ -1,4 +1,4 @@
-// Asks every statement of REST for a pair that there is not: does the schema still bear them?
+// Tries every statement of REST with a pair that does not exist.
 import type { Database } from "../../db/connect.ts";
 import { findBook } from "./book.ts";
 import { findCandles } from "./candles.ts";
@@ -23,24 +23,20 @@ const PROBES: Record<string, (db: Database) => Promise<unknown>> = {
   candles: (db) => findCandles(db, NO_PAIR, { interval: "1m", limit: 1, empty: "omit" }),
 };
 
-/** A kind of figure that cannot be read, and why. */
 export interface Unreadable {
   figures: string;
   error: unknown;
 }
 
-/**
- * What cannot be read, of all kinds of figures; one after the other, on one connection at a time.
- * Where `isOfAll` says so of an error, it is thrown, and the rest is not tried.
- */
+/** Tries one after the other, on one connection. Throws an error that concerns all statements. */
 export async function findUnreadable(
   db: Database,
-  isOfAll: (error: unknown) => boolean,
+  concernsAll: (error: unknown) => boolean,
 ): Promise<Unreadable[]> {
   const unreadable: Unreadable[] = [];
   for (const [figures, probe] of Object.entries(PROBES)) {
     await probe(db).catch((error: unknown) => {
-      if (isOfAll(error)) throw error;
+      if (concernsAll(error)) throw error;
       unreadable.push({ figures, error });
     });
   }

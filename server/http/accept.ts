@@ -1,4 +1,4 @@
-// Reads the Accept header, and drops what is not a media range.
+// Drops from the Accept header what is not a media range.
 import { format, parse, type ContentType } from "content-type";
 import type { IncomingMessage, RequestListener } from "node:http";
 
@@ -20,7 +20,7 @@ export function readableAccept(header: string): string {
 const isMediaRange = ({ type, parameters: { q } }: ContentType): boolean =>
   MEDIA_RANGE.test(type) && (q === undefined || QUALITY.test(q));
 
-/** Empty for a type or parameter with characters that HTTP has no place for. */
+/** Empty for a type or parameter with characters that HTTP does not allow. */
 function asText(element: ContentType): string {
   try {
     return format(element);
@@ -29,7 +29,6 @@ function asText(element: ContentType): string {
   }
 }
 
-/** Hands on every request with an Accept header that can be read. */
 export const withReadableAccept =
   (next: RequestListener): RequestListener =>
   (req: IncomingMessage, res) => {

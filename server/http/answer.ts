@@ -1,4 +1,4 @@
-// A finished answer: its headers and body in one encoding, and how it is sent.
+// Makes an answer in one encoding, and sends it.
 import fresh from "fresh";
 import Negotiator from "negotiator";
 import { hash } from "node:crypto";
@@ -8,14 +8,13 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Observation } from "./observe/observation.ts";
 import { STANDING_HEADERS } from "./standing-headers.ts";
 
-/** An answer of status 200. */
+/** An answer of status 200 in one encoding. */
 export interface Answer {
-  /** Names and values in turn, as `writeHead` takes them. */
+  /** Alternating names and values, as `writeHead` takes them. */
   headers: readonly OutgoingHttpHeader[];
-  /** A string has one character a byte: Node sends a short one in one piece with its headers. */
-  body: Buffer | string;
+  body: Buffer;
   etag: string | undefined;
-  /** The request that it was made for, where requests are observed. */
+  /** The observation of the request that it was made for. */
   madeFor?: Observation | undefined;
 }
 
@@ -23,7 +22,7 @@ export type Encoding = "br" | "gzip" | "identity";
 
 type Compressed = Exclude<Encoding, "identity">;
 
-// The types are of an older release.
+// @types/negotiator lacks `preferred`.
 type Choose = (
   available: readonly Encoding[],
   options: { preferred: readonly Compressed[] },
@@ -39,37 +38,22 @@ export function encodingFor(req: IncomingMessage, ...offered: readonly Compresse
 /** Shorter bodies gain nothing from compression. */
 export const COMPRESS_FROM_BYTES = 1024;
 
-const gzipped = promisify(gzip);
-const brotlied = promisify(brotliCompress);
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** The bytes in this encoding. */
 export async function encoded(plain: Buffer, encoding: Encoding): Promise<Buffer> {
   if (encoding === "identity") return plain;
-  return encoding === "gzip" ? gzipped(plain) : brotlied(plain, BROTLI);
+  return encoding === "gzip" ? promisify(gzip)(plain) : promisify(brotliCompress)(plain, BROTLI);
 }
-
-/** Node sends longer bodies with less work as bytes. */
-const SHORT_BYTES = 8192;
-
-/** Bytes with memory of their own: a small buffer is a slice of a larger one. */
-export const asBody = (bytes: Buffer): Buffer | string =>
-  bytes.length <= SHORT_BYTES ? bytes.toString("latin1") : bytes;
 
 export interface Content {
   type: string;
   cacheControl: string;
   plain: string | Buffer;
-  /** Instead of `STANDING_HEADERS`. */
   standing?: readonly string[];
-  /** Which headers of the request choose the answer; Accept-Encoding unless given. */
   vary?: string;
 }
 
-/**
- * An answer with a strong ETag, which promises equal bytes: each encoding has one of its own, made
- * from the plain bytes.
- */
+/** A strong ETag promises equal bytes, so each encoding has its own. */
 export async function etagAnswer(
   { type, cacheControl, plain, standing = STANDING_HEADERS, vary = "Accept-Encoding" }: Content,
   wanted: Encoding,
@@ -86,10 +70,10 @@ export async function etagAnswer(
     ...(encoding === "identity" ? [] : ["Content-Encoding", encoding]),
     ...["Content-Length", body.length],
   ];
-  return { headers, body: asBody(body), etag };
+  return { headers, body, etag };
 }
 
-const OF_THE_BODY = new Set(["Content-Type", "Content-Encoding", "Content-Length"]);
+const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/;
 
 /** Sends an answer, or 304 to a client that has it. Node leaves out the body for HEAD. */
 export function sendAnswer(
@@ -98,9 +82,7 @@ export function sendAnswer(
   { headers, body, etag }: Answer,
 ): void {
   if (etag !== undefined && asked["if-none-match"] !== undefined && fresh(asked, { etag })) {
-    const kept = headers.filter((_, n) => !OF_THE_BODY.has(String(headers[n - (n % 2)])));
+    const kept = headers.filter((_, n) => !BODY_HEADERS.test(String(headers[n - (n % 2)])));
     res.writeHead(304, kept).end();
-    return;
-  }
-  res.writeHead(200, headers as OutgoingHttpHeader[]).end(body, "latin1");
+  } else res.writeHead(200, headers as OutgoingHttpHeader[]).end(body);
 }

@@ -1,12 +1,9 @@
-// The content security policy of a page for people: what it brings, and nothing from anywhere else.
+// The content security policy of an HTML page.
 import { createHash } from "node:crypto";
 
 const SCRIPT_IN_PAGE = /<script(?: type="module")?>(.*?)<\/script>/gs;
 
-/**
- * Lets the page run its own files and the scripts written into it, each by its hash, so that
- * nothing else that might get into it would run; and ask this service alone.
- */
+/** Allows the page's own files and, by hash, its inline scripts; and requests to this service alone. */
 export function policyOf(html: string): string {
   const hashes = [...html.matchAll(SCRIPT_IN_PAGE)].map(
     ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,

@@ -1,7 +1,7 @@
-// Lets web pages of any origin read the answers: there is nothing private in them.
+// Lets web pages of any origin read the answers, which are public.
 import cors from "cors";
 
-/** Without this a page could not see them. */
+/** Browsers hide other headers from a page of another origin. */
 export const EXPOSED_HEADERS = "ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy";
 
 const ANY_ORIGIN = {
@@ -11,12 +11,12 @@ const ANY_ORIGIN = {
   maxAge: 3600,
 };
 
-/** Answers a preflight on a path that is only read. The route tells the methods. */
+/** The route answers OPTIONS itself, with `Allow`. */
 export const readFromAnyOrigin = cors({
   ...ANY_ORIGIN,
   methods: ["GET", "HEAD"],
   preflightContinue: true,
 });
 
-/** For GraphQL, which takes POST; answers the preflight itself. */
+/** For GraphQL; it answers the preflight. */
 export const queryFromAnyOrigin = cors({ ...ANY_ORIGIN, methods: ["GET", "HEAD", "POST"] });

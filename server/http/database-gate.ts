@@ -1,19 +1,17 @@
-// Keeps requests from a database until it can be served: it answers, is read as dex_reader, and has
-// every migration. A database may be started, or migrated, after the service.
+// Refuses requests until the database can be served: it may be started, or migrated, after the service.
 import type { NextFunction, Request, Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseNotReady, DatabaseUnreachable } from "./errors.ts";
 
-/** Why a database cannot be served yet. */
 export interface Obstacle {
   kind: "unreachable" | "not ready";
-  /** For the operator, in a line; it names no password. */
+  /** For the log; without a password. */
   line: string;
 }
 
 const RETRY_MS = 1000;
 
-/** Once open, it stays so: what befalls the database later, its statements say. */
+/** Once open, it stays open: later failures are those of statements. */
 export class DatabaseGate {
   #obstacle: Obstacle | undefined;
   readonly #opened = Promise.withResolvers<undefined>();
@@ -23,20 +21,16 @@ export class DatabaseGate {
     if (obstacle === undefined) this.#opened.resolve(undefined);
   }
 
-  /** What stands in the way; undefined once it is open. */
+  /** Undefined once it is open. */
   get obstacle(): Obstacle | undefined {
     return this.#obstacle;
   }
 
-  /** Resolves when it opens; never, where it does not. */
   get opened(): Promise<undefined> {
     return this.#opened.promise;
   }
 
-  /**
-   * Looks again every second until nothing stands in the way any more. A changed obstacle is logged as a
-   * warning.
-   */
+  /** Looks every second until there is no obstacle. A changed obstacle is a warning. */
   async openWhenClear(
     look: () => Promise<Obstacle | undefined>,
     signal: AbortSignal,
@@ -53,7 +47,7 @@ export class DatabaseGate {
     }
   }
 
-  /** An Express middleware that lets nobody by until it is open. */
+  /** An Express middleware. */
   readonly refuseUntilOpen = (_req: Request, _res: Response, next: NextFunction): void => {
     if (this.#obstacle === undefined) next();
     else if (this.#obstacle.kind === "unreachable") throw new DatabaseUnreachable();

@@ -1,17 +1,14 @@
-// What each version of the interface wraps its answers in.
+// The envelopes of REST v1 and v2.
 import { z } from "zod";
 
 export interface Envelope {
-  /** `time` is ISO 8601 UTC with milliseconds: the moment that `data` describes. */
+  /** `time` is ISO 8601 UTC with milliseconds. */
   success(data: unknown, time: string): object;
   failure(message: string, time: string): object;
-  /** What `success` gives for data of this kind. */
   successSchema(data: z.ZodType): z.ZodType;
-  /** What `failure` gives. */
   failureSchema: z.ZodType;
 }
 
-/** A moment in ISO 8601 UTC with milliseconds. */
 export const isoMoment = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

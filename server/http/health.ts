@@ -1,15 +1,15 @@
-// What a process supervisor asks: does the process live, and can it serve?
+// Liveness and readiness, for a process supervisor.
 import { Router, type Response } from "express";
 import { z } from "zod";
 import { DatabaseUnreachable } from "./errors.ts";
 import { readOnlyRoute } from "./read-only-route.ts";
 
-/** Says why the service cannot serve; nothing where it can. */
 export interface Readiness {
+  /** Why the service cannot serve; empty where it can. */
   reasons(): Promise<string[]>;
 }
 
-/** A path as OpenAPI has it, with its answers by status. */
+/** As OpenAPI describes it; `answers` by status. */
 export interface HealthPath {
   id: string;
   path: string;
@@ -18,7 +18,6 @@ export interface HealthPath {
   answers: Record<number, { meaning: string; schema: z.ZodType }>;
 }
 
-/** The paths of `healthRouter`. */
 export const health: HealthPath[] = [
   {
     id: "health",
@@ -49,10 +48,6 @@ export const health: HealthPath[] = [
   },
 ];
 
-/**
- * `/health`: 200 while the process lives, whatever the database does. `/ready`: 200 when the service
- * can serve, else 503 with the reasons.
- */
 export function healthRouter(readiness: Readiness): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/health", (_req, res) => {

@@ -1,46 +1,33 @@
 // The HTTP server with its bounds.
-import {
-  createServer,
-  STATUS_CODES,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** What a client may take of the server's time and memory; milliseconds, bytes, connections. */
 export interface HttpBounds {
-  /** For a request's headers to arrive whole; then 408. */
+  /** Until a request's headers are complete; then 408. */
   headersTimeoutMs: number;
-  /** For a request to arrive whole, its body too; then 408. Not less than that for headers. */
+  /** Until a request is complete; then 408. Not less than that for headers. */
   requestTimeoutMs: number;
-  /**
-   * For anything to move on a connection, in either direction; then it is closed. It is for how long a
-   * client may wait with its next request, or with reading an answer. While one is made, it rests.
-   */
+  /** Without data in either direction, except while an answer is made; then the connection is closed. */
   idleMs: number;
-  /** All of a request's headers, and its first line; more is 431. */
+  /** Of the first line and the headers; more is 431. */
   maxHeaderBytes: number;
-  /** Connections at once; further ones are closed as they come. */
+  /** Further connections are closed. */
   maxConnections: number;
 }
 
 export const HTTP_BOUNDS: HttpBounds = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  // Longer than the 60 seconds that proxies keep a connection, so that theirs is never cut first.
+  // Proxies keep a connection for 60 seconds, and must be the first to close it.
   idleMs: 65_000,
   maxHeaderBytes: 16_384,
   maxConnections: 10_000,
 };
 
-/** How often the server looks for requests that are late. */
+/** How often Node checks the timeouts of requests. */
 const CHECK_MS = 1000;
 
-/**
- * Makes the server; it does not listen yet. Node's parser refuses what is not HTTP/1.1, without a body:
- * `onMalformed` gets its connection.
- */
+/** `onMalformed` gets the connection of what Node's parser refuses. */
 export function makeServer(
   listener: RequestListener,
   bounds: HttpBounds,
@@ -49,24 +36,24 @@ export function makeServer(
   const server = createServer({
     headersTimeout: bounds.headersTimeoutMs,
     requestTimeout: bounds.requestTimeoutMs,
-    // Node promises this to clients, and keeps the connection for a second more.
+    // Node keeps the connection for a second longer than it promises to clients.
     keepAliveTimeout: Math.max(0, bounds.idleMs - 1000),
     connectionsCheckingInterval: Math.min(CHECK_MS, bounds.headersTimeoutMs),
     maxHeaderSize: bounds.maxHeaderBytes,
-    // Refused in words.
+    // malformed.ts refuses it with a message.
     requireHostHeader: false,
-    // No stream is made for a request without a body, as most are.
+    // Makes no stream for a request without a body; with one, a cache hit takes a sixth longer.
     optimizeEmptyRequests: true,
   });
   server.timeout = bounds.idleMs;
   server.on("timeout", (socket: Socket) => {
-    // Nothing moves while an answer is being made, either; other limits bound that.
+    // An answer may take longer: other limits bound that.
     const answering = answerOn(socket);
     if (answering === undefined || answering.headersSent) socket.destroy();
   });
   server.maxConnections = bounds.maxConnections;
   server.on("request", listener);
-  // Another expectation than 100-continue is refused in words.
+  // malformed.ts refuses other expectations than 100-continue with a message.
   server.on("checkExpectation", listener);
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket: Socket) => {
     if (code === "ECONNRESET" || !socket.writable) {
@@ -74,7 +61,7 @@ export function makeServer(
       return;
     }
     onMalformed(socket);
-    // Where an answer has begun, another cannot.
+    // No second answer can begin within the first.
     if (!answerOn(socket)?.headersSent) {
       const status = STATUSES[code] ?? 400;
       socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
@@ -91,7 +78,6 @@ const STATUSES: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** The answer that is being made or sent on this connection. Node's own refusals ask in this way. */
-function answerOn(socket: Socket): ServerResponse | undefined {
-  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
-}
+/** The answer in flight on this connection, as Node's own handler of 'clientError' finds it. */
+const answerOn = (socket: Socket) =>
+  (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage ?? undefined;

@@ -20,7 +20,7 @@ const INTERFACES = [
   { path: "/ready", name: "Readiness", description: "200 when the service can serve" },
 ];
 
-/** A link to it would only be refused. */
+/** GET would be refused. */
 const NOT_FOR_GET = "/graphql";
 
 const PAGE = `<!doctype html>
@@ -58,7 +58,6 @@ const COMMON = {
   vary: "Accept, Accept-Encoding",
 };
 
-/** `/` alone. */
 export function indexRouter(): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/", async (req, res) => {

@@ -1,16 +1,13 @@
-// Listens where the configuration says, and stops without breaking an answer off.
+// Listens, and stops after the answers in flight.
 import type { Server } from "node:http";
 
-/** How long a stop waits for the answers that were begun. */
+/** How long a stop waits for the answers in flight. */
 const GRACE_MS = 10_000;
 
-/** How often a stop looks for connections whose last answer is out. */
+/** How often a stop closes idle connections. */
 const SWEEP_MS = 50;
 
-/**
- * Listens, and resolves to the URL it answers at. Throws a line for the user where it cannot, which
- * names the setting of the port.
- */
+/** Resolves to the URL. On failure throws a message that names the port setting. */
 export function listen(
   server: Server,
   host: string,
@@ -21,7 +18,7 @@ export function listen(
     const fail = (error: NodeJS.ErrnoException): void =>
       reject(new Error(cannotListen(error, host, `${setting} ${port}`), { cause: error }));
     server.once("error", fail);
-    // Node's own backlog of 511 is full in a burst of 2,000 connections, which then wait for seconds.
+    // 2,000 connections at once overflow Node's default of 511, and then wait for seconds.
     server.listen({ port, host, backlog: 4096 }, () => {
       server.off("error", fail);
       resolve(urlOf(server));
@@ -49,11 +46,7 @@ function urlOf(server: Server): string {
   return `http://${everywhere ? "localhost" : shown}:${address.port}`;
 }
 
-/**
- * Waits for `close`, which ends when the server's last connection does: connections that are kept
- * alive are closed as soon as nothing is being answered on them, and all of them after a while, or
- * when it is to hurry.
- */
+/** Closes each connection when it is idle, all of them after a while or on `hurry`; `close` waits for that. */
 export async function finishAnswers(
   server: Server,
   close: () => Promise<void>,

@@ -1,8 +1,8 @@
-// What is refused because of its path alone.
+// Refuses broken and unknown paths.
 import type { NextFunction, Request, Response } from "express";
 import { BrokenPath, UnknownPath } from "./errors.ts";
 
-/** Refuses a path that does not decode to text, before any route tries to. */
+/** Express's routes would answer a path that does not decode themselves. */
 export function refuseBrokenPath(req: Request, _res: Response, next: NextFunction): void {
   try {
     decodeURIComponent(req.path);
@@ -12,7 +12,7 @@ export function refuseBrokenPath(req: Request, _res: Response, next: NextFunctio
   next();
 }
 
-/** Stands after all routes: what comes here is served by none of them. */
+/** Stands after all routes. */
 export function refuseUnknownPath(): never {
   throw new UnknownPath();
 }

@@ -1,5 +1,5 @@
-// A path that can only be read.
-import type { Request, RequestHandler, Response, Router } from "express";
+// Serves a path by GET, HEAD and OPTIONS; other methods throw MethodNotAllowed.
+import type { RequestHandler, Router } from "express";
 import { readFromAnyOrigin } from "./cross-origin.ts";
 import { MethodNotAllowed } from "./errors.ts";
 import { noteRoute } from "./observe/observation.ts";
@@ -7,23 +7,15 @@ import { setStandingHeaders } from "./standing-headers.ts";
 
 const ALLOWED = "GET, HEAD, OPTIONS";
 
-/**
- * Serves a path by GET, and so by HEAD. OPTIONS is told which methods there are; any other throws
- * MethodNotAllowed.
- */
 export function readOnlyRoute(router: Router, path: string, handler: RequestHandler): void {
   router
     .route(path)
     .all(noteRoute(path))
     .get(handler)
-    .options(setStandingHeaders, readFromAnyOrigin, tellMethods)
-    .all(refuseMethod);
-}
-
-function tellMethods(_req: Request, res: Response): void {
-  res.set("Allow", ALLOWED).status(204).end();
-}
-
-function refuseMethod(req: Request): never {
-  throw new MethodNotAllowed(req.method, ALLOWED);
+    .options(setStandingHeaders, readFromAnyOrigin, (_req, res) => {
+      res.set("Allow", ALLOWED).status(204).end();
+    })
+    .all(({ method }) => {
+      throw new MethodNotAllowed(method, ALLOWED);
+    });
 }

@@ -18,7 +18,7 @@ const HEADERS = [
 const GRAPHQL = /^\/graphql(?![^/?])/;
 const V1 = /^\/v1(?![^/?])/;
 
-/** Makes what answers with an error, in the form of the interface that is asked. */
+/** Answers in the form of the interface that is asked. */
 export const refuseAsOf =
   (head: LastHead): Refuse =>
   (req, res, error) => {
@@ -26,7 +26,7 @@ export const refuseAsOf =
     const url = urlOf(req);
     const isGraphql = GRAPHQL.test(url) && !(error instanceof UnknownPath);
     const observation = observationOf(req);
-    // A request that is refused in front of Express has no other route yet.
+    // In front of Express a request has no route yet.
     if (isGraphql && observation !== undefined) {
       observation.route = "/graphql";
       observation.errors = [error.code];
@@ -40,21 +40,21 @@ export const refuseAsOf =
     res.writeHead(status, [...HEADERS, ...own]).end(text);
   };
 
-/** Express takes from `url` the path that a router is mounted at. */
+/** Express removes from `url` the path of a router. */
 const urlOf = ({ originalUrl, url = "" }: IncomingMessage & { originalUrl?: string }): string =>
   originalUrl ?? url;
 
-/** What a client is told of an error; a fault that is not its own it learns nothing of. */
+/** The error that the client gets: a fault of the service shows nothing of its cause. */
 export const clientFacing = (error: unknown): ClientFacingError =>
   error instanceof ClientFacingError ? error : (databaseFailure(error) ?? new InternalError());
 
-/** An Express error handler. What the client is not shown goes to the log whole. */
+/** An Express error handler. The log gets what the client does not. */
 export const answerFailures =
   (refuse: Refuse, log: (error: unknown) => void): ErrorRequestHandler =>
   (error: unknown, req, res, next) => {
     const told = clientFacing(error);
     if (told !== error) log(error);
-    // Too late to say anything: Express closes the connection.
+    // Express closes the connection of an answer that has begun.
     if (res.headersSent) next(told);
     else refuse(req, res, told);
   };

@@ -1,4 +1,4 @@
-// Answers from memory while the data stand as they were; equal requests in flight share one answer.
+// Caches answers while the data do not change; equal requests in flight share one answer.
 import { LRUCache } from "lru-cache";
 import { hash } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -10,14 +10,11 @@ import { VersionWatch, type DataVersion } from "./data-version.ts";
 import { isShortJson, readBody } from "./request-body.ts";
 
 export interface CacheOptions {
-  /** How much memory the answers may take, in bytes. */
+  /** Maximum size. */
   bytes: number;
-  /**
-   * For how long the data are taken to stand after their version was read, in milliseconds: no answer
-   * is older. 0 reads it for every request.
-   */
+  /** Milliseconds after which the version of the data is read again; 0 reads it for each request. */
   checkMs: number;
-  /** Asked for the version, if not the service's pool. It must lead to the same server. */
+  /** Asked for the version: the same server as that of the answers. Default: the service's pool. */
   versionFrom?: Database;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
@@ -25,29 +22,29 @@ export interface CacheOptions {
 
 export interface AnswerCacheOptions extends CacheOptions {
   versionFrom: Database;
-  /** How long the body of a GraphQL request may be. */
+  /** Maximum size of a GraphQL body. */
   bodyBytes: number;
   log: (error: unknown) => void;
 }
 
-/** Makes the answer to a request; undefined for one that only its own client may get. */
+/** Makes an answer; undefined for one that must not be shared. */
 type Make = () => Promise<Answer | undefined>;
 
-/** What an answer takes beside its texts and its body, by measurement roughly. */
+/** Of an answer beside its texts and its body, roughly, by measurement. */
 const OVERHEAD_BYTES = 1024;
 
-/** No answer takes more than this share of the memory. */
+/** Larger answers are not cached. */
 const LARGEST_SHARE = 1 / 8;
 
-/** Without a head, figures depend on the clock: they are as old as this at most. */
+/** Without a head, figures depend on the clock: this is their maximum age. */
 const CLOCK_MS = 1000;
 
 /**
- * The answers to GET and HEAD below /v1 and /v2, and to POST /graphql. Only successes are kept and
- * shared, under what decides their bytes: the URL or the SHA-256 of the body, and what was negotiated.
+ * Answers to GET and HEAD below /v1 and /v2, and to POST /graphql. Only successes are cached and shared.
+ * The key is what decides their bytes: the URL or the SHA-256 of the body, and what was negotiated.
  *
  * The version of the data is read before an answer is made, so the answer is never older. A new version
- * or schema drops them all: a write anywhere may change any of them.
+ * or schema clears the cache: a write anywhere may change any answer.
  */
 export class AnswerCache {
   readonly #kept: LRUCache<string, Answer, Make>;
@@ -78,29 +75,28 @@ export class AnswerCache {
     this.#bodyBytes = bodyBytes;
   }
 
-  /** How many bytes all that is kept takes, about. */
   get bytes(): number {
     return this.#kept.calculatedSize;
   }
 
-  /** How many are kept. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** Drops all answers. */
   clear(): void {
     this.#kept.clear();
   }
 
-  /**
-   * A listener for the http server, in front of Express, which costs more than a cache hit. It hands
-   * on what is not kept.
-   */
+  /** Stands in front of Express, which takes longer than a cache hit. */
   answering(next: RequestListener): RequestListener {
     return (req, res) => {
       const { method, url = "" } = req;
-      const answerBy = (key: string): void => this.#answer(key, req, res, next);
+      const answerBy = (key: string): void => {
+        const go = (version?: DataVersion): void => this.#answerAt(version, key, req, res, next);
+        const version = this.#versions.known();
+        if (version !== undefined) go(version);
+        else void this.#versions.ask().then(go);
+      };
       if (method === "GET" || method === "HEAD") {
         if (/^\/v[12]\//.test(url)) answerBy(`${url}\n${encodingFor(req, "gzip")}`);
         else next(req, res);
@@ -114,13 +110,6 @@ export class AnswerCache {
     };
   }
 
-  #answer(key: string, req: IncomingMessage, res: ServerResponse, next: RequestListener): void {
-    const version = this.#versions.known();
-    const go = (known: DataVersion | undefined): void => this.#answerAt(known, key, req, res, next);
-    if (version !== undefined) go(version);
-    else void this.#versions.ask().then(go);
-  }
-
   #answerAt(
     version: DataVersion | undefined,
     key: string,
@@ -128,7 +117,7 @@ export class AnswerCache {
     res: ServerResponse,
     next: RequestListener,
   ): void {
-    // Without the version nothing is known of what is kept.
+    // Without the version no cached answer is known to be right.
     if (version !== undefined) {
       const { text, hasHead } = version;
       const current = hasHead ? text : `${text} ${Math.floor(this.#now() / CLOCK_MS)}`;
@@ -145,10 +134,7 @@ export class AnswerCache {
     next(req, res);
   }
 
-  /**
-   * The answer to a request that was handed on: made by `make`, or that of an equal request in flight.
-   * Where `make` gives undefined, so does this, to all of them.
-   */
+  /** Makes the answer, or waits for that of an equal request in flight. Undefined if `make` gives that. */
   async share(req: IncomingMessage, make: Make): Promise<Answer | undefined> {
     const key = this.#keys.get(req);
     if (key === undefined) return make();
@@ -167,7 +153,7 @@ export class AnswerCache {
   }
 }
 
-/** lru-cache rejects so a fetch without an answer, if the cache is cleared meanwhile. */
+/** lru-cache's error for a fetch without an answer, if the cache was cleared meanwhile. */
 const isCleared = (error: unknown): boolean =>
   error instanceof Error && error.message === "deleted";
 
@@ -175,7 +161,6 @@ const isCleared = (error: unknown): boolean =>
 const sizeOf = ({ headers, body }: Answer, key: string): number =>
   OVERHEAD_BYTES + body.length + 2 * (key.length + headers.join("").length);
 
-/** Notes where the answer to this request came from, and what was asked. */
 function noteAnswer(req: IncomingMessage, cache: "hit" | "shared", { madeFor }: Answer): void {
   const observation = observationOf(req);
   if (observation === undefined) return;

@@ -1,30 +1,28 @@
-// Which state of the data the database shows, asked rarely and remembered in between.
+// The version of the data, read at most every `checkMs`.
 import { performance } from "node:perf_hooks";
 import type { Database } from "../../../db/connect.ts";
 import { databaseFailure } from "../database-failure.ts";
 
-/** A state of the data: under two equal ones every query gives the same. */
+/** Under equal versions every query gives the same. */
 export interface DataVersion {
   text: string;
-  /** Whether a block was ever written; without one, figures depend on the clock as well. */
+  /** Without a head, figures depend on the clock as well. */
   hasHead: boolean;
 }
 
 export interface VersionOptions {
-  /** Asked for the version. It must lead to the server that the queries ask. */
   db: Database;
-  /** For how long a version that was asked for is taken to stand, in milliseconds; 0 for never. */
+  /** For how long a version counts as known, in milliseconds. */
   checkMs: number;
-  /** Hears why the version cannot be read, once for each time that it begins to fail. */
+  /** Gets the first error of each outage. */
   log: (error: unknown) => void;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
 }
 
-// Which transactions are visible decides what data is: every commit changes the snapshot, whatever
-// it wrote, and the writer does nothing for it. A hot standby's snapshot leaves out which
-// transactions are still running, so there the place in the log that was replayed goes with it. The
-// start of the server tells it from another one that has taken over its address.
+// Every commit changes the snapshot, whatever it wrote, and the writer does nothing for it. A hot standby's
+// snapshot leaves out the running transactions, so there the replayed position of the log is added. The
+// start of the server distinguishes it from another server that has taken over its address.
 const SELECT_VERSION = {
   name: "data_version",
   text: `
@@ -40,24 +38,21 @@ const SELECT_VERSION = {
         from dex_head
       ) as "hasHead"
   `,
-  // A connection that was lost without a word would be waited for for many minutes.
+  // Without it, a lost connection would be waited for for many minutes.
   query_timeout: 1000,
 };
 
-/**
- * The version of a database's data, as it was at most `checkMs` ago. While requests come, it is asked for
- * again when half of that is over, so that none waits for it.
- */
+/** While requests come, the version is read again at half of `checkMs`, so that none waits for it. */
 export class VersionWatch {
   readonly #db: Database;
   readonly #checkMs: number;
   readonly #log: (error: unknown) => void;
   readonly #now: () => number;
   #known: DataVersion | undefined;
-  /** When the version that is known was asked for. */
+  /** When the known version was asked for. */
   #knownAt = -Infinity;
   #asking: Promise<DataVersion | undefined> | undefined;
-  /** When the answer that is waited for was asked for. */
+  /** When the statement in flight was sent. */
   #askedAt = -Infinity;
   #askingNext: Promise<DataVersion | undefined> | undefined;
   #failing = false;
@@ -69,7 +64,7 @@ export class VersionWatch {
     this.#now = now;
   }
 
-  /** The version, where it was asked for less than `checkMs` ago; undefined where it must be asked. */
+  /** Undefined where it was asked for `checkMs` ago or earlier. */
   known(): DataVersion | undefined {
     if (this.#known === undefined) return undefined;
     const age = this.#now() - this.#knownAt;
@@ -79,9 +74,8 @@ export class VersionWatch {
   }
 
   /**
-   * Asks for the version, or joins a question that began less than `checkMs` ago. Never rejects:
-   * undefined means that the database cannot say. Once it could not, the question is asked again
-   * behind the scenes, and nobody waits for it until it is answered.
+   * Asks for the version, or waits for a statement sent less than `checkMs` ago. Never rejects: undefined
+   * means a failure. During an outage it asks in the background, and no request waits.
    */
   ask(): Promise<DataVersion | undefined> {
     if (this.#failing) {
@@ -91,8 +85,8 @@ export class VersionWatch {
     if (this.#askingNext !== undefined) return this.#askingNext;
     if (this.#asking === undefined) return this.#begin();
     if (this.#now() - this.#askedAt < this.#checkMs) return this.#asking;
-    // It may have been answered before the write that this request must see: one more for all who
-    // come until then.
+    // The statement in flight may miss a write that this request must see. The next statement serves
+    // all requests that come until then.
     this.#askingNext = this.#asking.then(() => {
       this.#askingNext = undefined;
       return this.#begin();
@@ -113,7 +107,7 @@ export class VersionWatch {
       this.#knownAt = askedAt;
       this.#failing = false;
     } catch (error) {
-      // Who asks the database next says that it cannot be reached.
+      // The next request reports that the database cannot be reached.
       if (!this.#failing && databaseFailure(error) === undefined) this.#log(error);
       this.#failing = true;
       this.#known = undefined;

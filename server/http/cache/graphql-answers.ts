@@ -1,18 +1,18 @@
-// Keeps GraphQL's answers in the cache, and compresses them.
+// Caches and compresses GraphQL's answers.
 import type { IncomingMessage } from "node:http";
 import type { BufferResult, Result } from "postgraphile/grafserv";
 // Declares the context of Express's requests.
 import type {} from "postgraphile/grafserv/express/v4";
-import { asBody, COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../answer.ts";
+import { COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../answer.ts";
 import { STANDING_HEADERS } from "../standing-headers.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 
 const GRAPHQL = "/graphql";
 
-/** In the bytes of an answer, this is its list of errors, or a field's alias. */
+/** An answer with these bytes has errors, or a field with that alias. */
 const ERRORS = Buffer.from('"errors":');
 
-/** A plugin that shares and keeps each answer that has no errors. */
+/** Shares and keeps each answer without errors. */
 export const makeGraphqlAnswersPlugin = (
   cache: AnswerCache | undefined,
 ): GraphileConfig.Plugin => ({
@@ -58,14 +58,13 @@ async function compressed(result: Result | null, req: IncomingMessage): Promise<
 
 const asAnswer = ({ headers, buffer }: BufferResult): Answer => ({
   headers: [...STANDING_HEADERS, ...Object.entries(headers).flat()],
-  body: asBody(buffer),
+  body: buffer,
   etag: undefined,
 });
 
-/** Express has set the standing headers itself. */
+/** Express has set the standing headers already. */
 function asResult({ headers, body }: Answer): BufferResult {
   const own = headers.slice(STANDING_HEADERS.length).map(String);
   const pairs = own.flatMap((name, n) => (n % 2 === 0 ? [[name, own[n + 1] ?? ""] as const] : []));
-  const buffer = typeof body === "string" ? Buffer.from(body, "latin1") : body;
-  return { type: "buffer", statusCode: 200, headers: Object.fromEntries(pairs), buffer };
+  return { type: "buffer", statusCode: 200, headers: Object.fromEntries(pairs), buffer: body };
 }

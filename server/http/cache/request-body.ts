@@ -3,16 +3,13 @@ import type { IncomingMessage } from "node:http";
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/;
 
-/** Whether this is plain JSON of a known length within the limit. Express reads any other. */
+/** Uncompressed JSON of a known length within the limit. Express reads other bodies. */
 export const isShortJson = ({ headers }: IncomingMessage, bodyBytes: number): boolean =>
   JSON_TYPE.test(headers["content-type"] ?? "") &&
   headers["content-encoding"] === undefined &&
   Number(headers["content-length"]) <= bodyBytes;
 
-/**
- * Reads a body of a known length into `req.body`, where Express has it too, and calls `done` as soon
- * as it is whole. Nothing is called where the client goes away before.
- */
+/** Reads a body of a known length into `req.body`, for Express too. Not `done` if the client goes away. */
 export function readBody(
   req: IncomingMessage & { body?: unknown },
   done: (body: Buffer) => void,

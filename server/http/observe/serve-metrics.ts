@@ -1,10 +1,9 @@
-// Gives the metrics to Prometheus: at /metrics of the service, or on a port of their own.
+// Serves the metrics: at /metrics of the service, or on their own port.
 import { createServer, type Server } from "node:http";
 import { Router } from "express";
 import { readOnlyRoute } from "../read-only-route.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** `/metrics` among the service's own paths. */
 export function metricsRouter(metrics: Metrics): Router {
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/metrics", async (_req, res) => {
@@ -14,7 +13,7 @@ export function metricsRouter(metrics: Metrics): Router {
   return router;
 }
 
-/** A server of the metrics alone, not listening yet, for a port that strangers do not reach. */
+/** For a port that only Prometheus reaches. It does not listen yet. */
 export function metricsServer(metrics: Metrics): Server {
   return createServer((req, res) => {
     const isAsked = req.method === "GET" && req.url?.split("?", 1)[0] === "/metrics";
