@@ -4,7 +4,6 @@
 // in either order, and that indexes begin with it. A filter with both orders in an `or` then becomes a
 // condition on that number, and the index returns the rows in the requested order. For the `or` itself
 // PostgreSQL would read and sort all matching rows.
-import { isDeepStrictEqual } from "node:util";
 import type { Introspection, PgClass } from "pg-introspection";
 import { sqlValueWithCodec, TYPES, type PgCondition } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
@@ -53,15 +52,22 @@ function eitherWayOf(
   return { key: sql.identifier(schema, name), one, other };
 }
 
+type Comparison = Record<string, unknown> | null | undefined;
+
+const isOnlyEqualTo = (comparison: Comparison, value: unknown): boolean =>
+  comparison?.["equalTo"] === value && Object.keys(comparison ?? {}).length === 1;
+
 /** The values a and b of `or: [{one: {equalTo: a}, other: {equalTo: b}}, {…b…, …a…}]`; else undefined. */
 function unorderedPair(value: unknown, one: string, other: string): [string, string] | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
-  // The input's objects have no prototype; the clone's objects do.
-  const ways = structuredClone(value) as Record<string, { equalTo?: unknown } | null>[];
-  const [a, b] = [ways[0]?.[one]?.equalTo, ways[0]?.[other]?.equalTo];
+  const ways = value as Record<string, Comparison>[];
+  const [a, b] = [ways[0]?.[one]?.["equalTo"], ways[0]?.[other]?.["equalTo"]];
   if (typeof a !== "string" || typeof b !== "string") return undefined;
-  const way = (x: string, y: string) => ({ [one]: { equalTo: x }, [other]: { equalTo: y } });
-  return isDeepStrictEqual(ways, [way(a, b), way(b, a)]) ? [a, b] : undefined;
+  const isWay = (way: Record<string, Comparison> | null | undefined, x: string, y: string) =>
+    isOnlyEqualTo(way?.[one], x) &&
+    isOnlyEqualTo(way?.[other], y) &&
+    Object.keys(way ?? {}).length === 2;
+  return isWay(ways[0], a, b) && isWay(ways[1], b, a) ? [a, b] : undefined;
 }
 
 const sqlText = (text: string): SQL => sqlValueWithCodec(text, TYPES.text);

@@ -583,7 +583,7 @@ describe("what is not published", () => {
       "utf8",
     );
 
-    expect(names).toContain("minuteFigure");
+    expect(names).toContain("periodFigure");
     for (const text of [introspection, printed]) {
       const words = new Set(text.match(/\w+/g));
       expect(names.filter((name) => words.has(name))).toEqual([]);
