@@ -2,6 +2,7 @@
 // document must not add up. `DOCUMENTS=20000 npm run test:faults -- memory` sends as many as that.
 import { Agent } from "node:http";
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { exchange, graphql } from "../exchange-http.ts";
 import { startService, type Service } from "../service.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
@@ -49,6 +50,10 @@ it(
   "stays what it was when the service was warm, however many different documents come",
   async () => {
     const url = await service.url;
+    const died = service.ended.then(({ code, stderr }) => {
+      throw new Error(`the service ended with ${code}: ${stderr.slice(-2000)}`);
+    });
+    died.catch(() => undefined);
     const agent = new Agent({ keepAlive: true });
     let sent = 0;
     const sendUntil = async (count: number): Promise<void> => {
@@ -57,8 +62,13 @@ it(
         const asked = graphql({ query: largeDocument(sent) });
         let text: string;
         // A machine with much other work has the service say that it is busy.
-        do text = (await exchange(url, asked, { agent })).body.toString("utf8");
-        while (/"code":"(?:UNAVAILABLE|TIMEOUT)"/.test(text));
+        do {
+          const answer = exchange(url, asked, { agent });
+          // A connection that breaks as the service dies does not say why.
+          const reason = (error: unknown) =>
+            Promise.race([died, sleep(2000).then(() => Promise.reject(error as Error))]);
+          text = (await answer.catch(reason)).body.toString("utf8");
+        } while (/"code":"(?:UNAVAILABLE|TIMEOUT)"/.test(text));
         expect(text.slice(0, 8)).toBe('{"data":');
       }
     };
