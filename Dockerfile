@@ -3,17 +3,19 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install script makes anything that is run. Removed: maps, which are for debuggers, and builds of
-# Swagger UI that no page loads.
+# No install script makes anything that is run. Removed: maps, which are for debuggers, builds of Swagger UI
+# that no page loads, and viem's CommonJS builds and types.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && find node_modules -name '*.map' -delete \
-  && rm -r node_modules/swagger-ui-dist/*-es-bundle*
+  && rm -r node_modules/swagger-ui-dist/*-es-bundle* \
+  && rm -r node_modules/viem/_cjs node_modules/viem/_types node_modules/ox/_cjs node_modules/ox/_types
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json .gmrc ./
+COPY chain ./chain
 COPY db ./db
 COPY rest ./rest
 COPY server ./server

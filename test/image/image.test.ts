@@ -140,7 +140,7 @@ it("is run by an account that owns nothing", () => {
 it("holds what is run, and neither tests nor tools", async () => {
   const root = join(image.root, image.workdir);
   expect((await readdir(root)).sort()).toEqual(
-    [".gmrc", "db", "node_modules", "package.json", "rest", "server"].sort(),
+    [".gmrc", "chain", "db", "node_modules", "package.json", "rest", "server"].sort(),
   );
   const packages = await readdir(join(root, "node_modules"));
   for (const left of ["jest", "typescript", "playwright-core", "monaco-editor", "selfsigned"]) {
