@@ -23,6 +23,7 @@ export default defineConfig([
     ...["node_modules/", "coverage/", ".data*/", ".bench/", "examples/*/*.d.ts"],
     // Checked as its users would: by itself, with packages of its own.
     "examples/graphql/",
+    "bench/chain/ponder/",
   ]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,

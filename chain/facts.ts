@@ -38,7 +38,7 @@ export interface TradeFact extends TimedPlace {
   bidAmt: bigint;
 }
 
-/** The cancellation of an offer. */
+/** The cancellation of an offer; addresses have an EIP-55 checksum. */
 export interface CancellationFact extends TimedPlace {
   kind: "cancellation";
   offerId: number;
@@ -46,7 +46,7 @@ export interface CancellationFact extends TimedPlace {
   bidGem: string;
 }
 
-/** A pair of tokens that the exchange lists or delists. */
+/** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
 export interface MarketFact extends Place {
   kind: "market";
   base: string;

@@ -1,5 +1,4 @@
 // The tokens and markets that the indexer registers, and the tokens whose rows it leaves out.
-import { checksumAddress } from "../db/load/checksum.ts";
 import type { Client } from "../db/connect.ts";
 import type { Fact, MarketFact } from "./facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
@@ -149,7 +148,5 @@ export class Registry {
 export const isRefusal = (error: unknown): boolean =>
   ["22023", "23505"].includes(String((error as { code?: unknown }).code));
 
-function gemsOf(fact: Fact): string[] {
-  const gems = fact.kind === "market" ? [fact.base, fact.quote] : [fact.lotGem, fact.bidGem];
-  return gems.map(checksumAddress);
-}
+const gemsOf = (fact: Fact): string[] =>
+  fact.kind === "market" ? [fact.base, fact.quote] : [fact.lotGem, fact.bidGem];

@@ -84,7 +84,7 @@ export function serve(chain: ServedChain): Server {
     else response.write(Buffer.concat(parts));
     response.end();
   };
-  return createServer((request, response) => {
+  return createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     respond(request, response).catch((error: unknown) => {
       response.statusCode = 400;
       response.end(String(error));
@@ -97,6 +97,8 @@ const [OPEN_LIST, CLOSE_LIST, COMMA, CLOSE] = ["[", "]", ",", "}"].map((text) =>
 ) as [Buffer, Buffer, Buffer, Buffer];
 const NULL = Buffer.from("null");
 
+/** A client that computes for seconds does not find its connection closed. */
+const KEEP_ALIVE_MS = 600_000;
 /** In bytes. */
 const WORTH_NO_COPY = 65_536;
 /** Filters whose logs are kept; an indexer has one. */
@@ -197,6 +199,8 @@ export class ServedChain {
       case "recorded_setHead":
         this.setHead(hexToNumber(params[0] as Hex));
         return json(true);
+      case "recorded_calls":
+        return json(Object.fromEntries(this.calls));
       case "recorded_chain": {
         const { blocks: _blocks, ...described } = this.#chain;
         return json({ ...described, first: this.first, last: this.last });

@@ -5,9 +5,16 @@ import { serve, ServedChain } from "../chain/recorded-node.ts";
 import { listenAndTell } from "./listen.ts";
 
 const { RAW_LOGS, EVENTS = "100000", BLOCKS = "20000", SEED = "1", HEAD } = process.env;
+const { FIRST_TIMESTAMP = "1600000000", SECONDS_APART = "12" } = process.env;
 
 const chain =
   RAW_LOGS === undefined
-    ? generateChain({ events: Number(EVENTS), blocks: Number(BLOCKS), seed: Number(SEED) })
+    ? generateChain({
+        events: Number(EVENTS),
+        blocks: Number(BLOCKS),
+        seed: Number(SEED),
+        firstTimestamp: Number(FIRST_TIMESTAMP),
+        secondsApart: Number(SECONDS_APART),
+      })
     : await readRawLogs(RAW_LOGS);
 listenAndTell(serve(new ServedChain(chain, HEAD === undefined ? {} : { head: Number(HEAD) })));

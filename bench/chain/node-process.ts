@@ -1,0 +1,72 @@
+// Starts the recorded node as a process, and asks it what only it has.
+import { PROGRAMS, startServer } from "../servers/start.ts";
+import type { RecordedToken } from "./recorded-chain.ts";
+
+export interface GivenChain {
+  events: number;
+  blocks: number;
+  seed?: number;
+  /** The newest block that is served; beyond the last generated one the blocks are empty. */
+  head?: number;
+  /** In seconds since 1970. */
+  firstTimestamp?: number;
+  secondsApart?: number;
+}
+
+export interface NodeProcess {
+  url: string;
+  chainId: number;
+  exchange: string;
+  firstBlock: number;
+  /** The last generated block. */
+  lastBlock: number;
+  counts: { makes: number; takes: number; kills: number; logs: number };
+  tokens: readonly RecordedToken[];
+  ask<T>(method: string, ...params: unknown[]): Promise<T>;
+  /** How often each method was called. */
+  calls(): Promise<Record<string, number>>;
+  setHead(number: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Described {
+  chainId: number;
+  exchange: string;
+  first: number;
+  last: number;
+  counts: NodeProcess["counts"];
+  tokens: readonly RecordedToken[];
+}
+
+export async function startNodeProcess(chain: GivenChain): Promise<NodeProcess> {
+  const { events, blocks, seed = 1, head, firstTimestamp, secondsApart } = chain;
+  const server = await startServer(PROGRAMS.recordedNode, {
+    ...{ EVENTS: String(events), BLOCKS: String(blocks), SEED: String(seed) },
+    ...(head !== undefined && { HEAD: String(head) }),
+    ...(firstTimestamp !== undefined && { FIRST_TIMESTAMP: String(firstTimestamp) }),
+    ...(secondsApart !== undefined && { SECONDS_APART: String(secondsApart) }),
+  });
+  const { url } = server;
+  const ask = async <T>(method: string, ...params: unknown[]): Promise<T> => {
+    const response = await fetch(url, {
+      method: "POST",
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    const { result, error } = (await response.json()) as { result: T; error?: unknown };
+    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return result;
+  };
+  const { first, last, ...described } = await ask<Described>("recorded_chain");
+  return {
+    ...described,
+    ...{ url, firstBlock: first, lastBlock: last, ask },
+    stop: () => server.stop(),
+    calls: () => ask("recorded_calls"),
+    async setHead(number) {
+      await ask("recorded_setHead", `0x${number.toString(16)}`);
+    },
+  };
+}
+
+/** Empty blocks behind the last generated one, so that it is final for the node and for Ponder. */
+export const FINAL_BLOCKS = 100;
