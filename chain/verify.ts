@@ -1,6 +1,7 @@
 // Compares a range of blocks in the database with the chain, row by row.
 import { connect, type Client } from "../db/connect.ts";
 import { rowsOf } from "./block-rows.ts";
+import { EXIT, Halt } from "./halt.ts";
 import type { IndexerOptions } from "./indexer.ts";
 import { readRanges } from "./ranges.ts";
 import { Registry } from "./registry.ts";
@@ -11,7 +12,10 @@ import { ChainSource, type Range } from "./source.ts";
 /** Rows by their names: `offer 7`. */
 type Named = Map<string, Record<string, unknown>>;
 
-/** A line for each row that the database lacks, has beside the chain's, or has otherwise. Writes nothing. */
+/**
+ * A line for each row that the database lacks, has beside the chain's, or has otherwise. Writes nothing. Throws a `Halt`
+ * where the chain does not reach the last block.
+ */
 export async function* verifyRange(
   options: IndexerOptions,
   from: number,
@@ -35,7 +39,13 @@ export async function* verifyRange(
   try {
     await registry.load(client);
     const latest = (await source.latest()).number;
-    for await (const range of readRanges(source, { from, to: Math.min(to, latest) })) {
+    if (to > latest) {
+      throw new Halt(
+        `Block ${to} is not on the chain yet: its head is block ${latest}.`,
+        EXIT.usage,
+      );
+    }
+    for await (const range of readRanges(source, { from, to })) {
       const facts =
         options.taker === "sender" ? await withSenders(range.facts, requests) : range.facts;
       await registry.learn(facts, latest);

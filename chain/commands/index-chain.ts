@@ -3,13 +3,16 @@ import { readCommandLine } from "../../db/command-line.ts";
 import { errorText, missingSchema } from "../../db/error-text.ts";
 import { LoadError } from "../../db/load/load-error.ts";
 import { ownerUrl } from "../../db/locate.ts";
-import { progressLine } from "../../db/progress-line.ts";
+import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
+import { listen } from "../../server/http/listen.ts";
 import { matchingMarket } from "../exchanges/matching-market.ts";
 import { readGivenMarkets } from "../given-markets.ts";
 import { EXIT, Halt } from "../halt.ts";
 import { runIndexer, type IndexerOptions } from "../indexer.ts";
 import { indexProgress } from "../progress.ts";
-import { indexVariables, optionOf, readIndexSettings } from "../settings.ts";
+import { indexVariables, optionOf, readIndexSettings, type IndexSettings } from "../settings.ts";
+import { IndexerStatus } from "../status.ts";
+import { statusServer } from "../status-server.ts";
 import { verifyRange } from "../verify.ts";
 
 const USAGE = `Usage: npm run index -- --rpc URL[,URL…] --exchange 0x… --from-block N [options]
@@ -25,6 +28,7 @@ follows the chain. Started again, it goes on from the last block that it has wri
   --pairs FILE       PAIRS           markets beside those that the exchange lists, a CSV file as pairs.csv
   --rpc-rate N       RPC_RATE        the most requests a second to the nodes (50)
   --rpc-timeout-ms N RPC_TIMEOUT_MS  how long one request may take (20000)
+  --metrics-port N   INDEX_METRICS_PORT  serve /metrics and /ready on this port of HOST (127.0.0.1)
   --verify FROM TO                   compare these blocks in the database with the chain, and write nothing
   --help                             show this
 
@@ -33,10 +37,12 @@ Exit codes: 0 stopped by a signal, or verified; 1 failed, or verified with diffe
 has reorganised below what is final; 4 the node's answers contradict one another or the database.`;
 
 const names = Object.keys(indexVariables);
+const METRICS_PORT = ["INDEX_METRICS_PORT", "metrics-port"];
 const { values, positionals } = readCommandLine({
   usage: USAGE,
   options: {
     ...Object.fromEntries(names.map((name) => [optionOf(name), { type: "string" } as const])),
+    "metrics-port": { type: "string" },
     verify: { type: "boolean", default: false },
   },
   most: 2,
@@ -45,74 +51,118 @@ const { values, positionals } = readCommandLine({
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const options = values as Record<string, string | boolean | undefined>;
-  const given = Object.fromEntries(
-    names
-      .map((name) => [name, options[optionOf(name)] ?? process.env[name]?.trim()])
-      .filter(([, value]) => value !== undefined && value !== ""),
-  ) as Record<string, string>;
-  const settings = readIndexSettings(given, (name) => `--${optionOf(name)} (or ${name})`);
-  const range = verifiedRange(values.verify, positionals);
-  const problems = [
-    ...("problems" in settings ? settings.problems : []),
-    ...("problem" in range ? [range.problem] : []),
-  ];
-  if ("problems" in settings || "problem" in range) {
-    console.error([...problems, "`npm run index -- --help` shows what is accepted."].join("\n"));
+  const request = readRequest();
+  if ("problems" in request) {
+    const advice = "`npm run index -- --help` shows what is accepted.";
+    console.error([...request.problems, advice].join("\n"));
     return EXIT.usage;
   }
-  const stopping = new AbortController();
-  // A second signal ends the process as usual: a block is written whole or not at all.
-  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(name, () => stopping.abort());
   const line = progressLine(process.stderr);
   try {
-    const indexer: IndexerOptions = {
-      ...settings,
-      databaseUrl: await ownerUrl(process.env),
-      decoder: matchingMarket,
-      markets: settings.pairsFile === undefined ? [] : await readGivenMarkets(settings.pairsFile),
-      signal: stopping.signal,
-      onEvent: indexProgress({
-        line,
-        isTerminal: process.stderr.isTTY,
-        info: console.log,
-        warn: console.error,
-      }),
-    };
-    if ("from" in range) return await verify(indexer, range);
-    await runIndexer(indexer);
-    return 0;
+    return await run(request, line);
   } catch (error) {
     line.clear();
-    if (error instanceof Halt) {
-      console.error(error.message);
-      return error.exitCode;
-    }
-    console.error(
-      error instanceof LoadError ? error.message : (missingSchema(error) ?? errorText(error)),
-    );
-    return EXIT.failed;
+    const isForUser = error instanceof Halt || error instanceof LoadError;
+    console.error(isForUser ? error.message : (missingSchema(error) ?? errorText(error)));
+    return error instanceof Halt ? error.exitCode : EXIT.failed;
   }
 }
 
-type VerifiedRange = { problem: string } | { from: number; to: number } | { isNone: true };
+interface Request {
+  settings: IndexSettings;
+  metricsPort: number | undefined;
+  range: VerifiedRange | undefined;
+}
 
-function verifiedRange(isAsked: boolean, numbers: readonly string[]): VerifiedRange {
+/** What is asked for, by the command line and else by the environment. */
+function readRequest(): Request | { problems: string[] } {
+  const options = values as Record<string, string | boolean | undefined>;
+  const given: Partial<Record<string, string>> = {};
+  for (const [variable, option] of [...names.map((name) => [name, optionOf(name)]), METRICS_PORT]) {
+    const value = options[option ?? ""] ?? process.env[variable ?? ""]?.trim();
+    if (typeof value === "string" && value !== "") given[variable ?? ""] = value;
+  }
+  const settings = readIndexSettings(given, (name) => `--${optionOf(name)} (or ${name})`);
+  const problems = "problems" in settings ? settings.problems : [];
+  const port = given["INDEX_METRICS_PORT"];
+  if (port !== undefined && !isPort(port)) {
+    problems.push(
+      `--metrics-port (or INDEX_METRICS_PORT): ${JSON.stringify(port)} is not an integer from 0 to 65535.`,
+    );
+  }
+  const range = verifiedRange(values.verify, positionals);
+  if (typeof range === "string") problems.push(range);
+  if ("problems" in settings || typeof range === "string" || problems.length > 0) {
+    return { problems };
+  }
+  return { settings, range, metricsPort: port === undefined ? undefined : Number(port) };
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+async function run({ settings, metricsPort, range }: Request, line: ProgressLine): Promise<number> {
+  const stopping = new AbortController();
+  // A second signal ends the process as usual: a block is written whole or not at all.
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(name, () => stopping.abort());
+  const status = new IndexerStatus();
+  const tell = indexProgress({
+    line,
+    isTerminal: process.stderr.isTTY,
+    info: console.log,
+    warn: console.error,
+  });
+  const indexer: IndexerOptions = {
+    ...settings,
+    databaseUrl: await ownerUrl(process.env),
+    decoder: matchingMarket,
+    markets: settings.pairsFile === undefined ? [] : await readGivenMarkets(settings.pairsFile),
+    signal: stopping.signal,
+    onEvent: (event) => {
+      status.hear(event);
+      tell(event);
+    },
+  };
+  if (range !== undefined) return verify(indexer, range);
+  if (metricsPort === undefined) {
+    await runIndexer(indexer);
+    return 0;
+  }
+  const server = statusServer(status);
+  const host = process.env["HOST"] ?? "127.0.0.1";
+  console.log(`Metrics ${await listen(server, host, metricsPort, "--metrics-port")}/metrics`);
+  try {
+    await runIndexer(indexer);
+    return 0;
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+interface VerifiedRange {
+  from: number;
+  to: number;
+}
+
+/** The blocks to verify, undefined for none, or what is wrong. */
+function verifiedRange(
+  isAsked: boolean,
+  numbers: readonly string[],
+): VerifiedRange | string | undefined {
   if (!isAsked) {
     const [first] = numbers;
-    return first === undefined ? { isNone: true } : { problem: `Unexpected argument '${first}'.` };
+    return first === undefined ? undefined : `Unexpected argument '${first}'.`;
   }
   const [from, to] = numbers.map((number) => (/^\d{1,10}$/.test(number) ? Number(number) : NaN));
   if (from === undefined || to === undefined || !(from <= to)) {
-    return { problem: "--verify takes two blocks, the first and the last: --verify 100 200." };
+    return "--verify takes two blocks, the first and the last: --verify 100 200.";
   }
   return { from, to };
 }
 
-async function verify(
-  indexer: IndexerOptions,
-  { from, to }: { from: number; to: number },
-): Promise<number> {
+async function verify(indexer: IndexerOptions, { from, to }: VerifiedRange): Promise<number> {
   let differences = 0;
   for await (const difference of verifyRange(indexer, from, to)) {
     differences += 1;

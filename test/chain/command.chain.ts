@@ -36,6 +36,7 @@ it("shows its options", async () => {
 it.each([
   [["--rpc", "nowhere"], "--rpc (or RPC_URL): what was given is not URLs"],
   [["--block", "3"], "Unknown option '--block'"],
+  [["--metrics-port", "x"], '--metrics-port (or INDEX_METRICS_PORT): "x" is not an integer'],
   [["5"], "Unexpected argument '5'"],
   [["--verify", "9", "3"], "--verify takes two blocks"],
 ])("refuses %j", async (args, message) => {
@@ -48,14 +49,20 @@ it.each([
 it("indexes until a signal, verifies, and stops at a deep reorganisation with code 3", async () => {
   const snapshot = await chain.snapshot();
   await chain.mine(10);
-  const indexer = run(right());
+  const indexer = run([...right(), "--metrics-port", "0"]);
   await indexer.printed(/The head of the chain, block \d+, is written/);
+  const [, address = ""] = /Metrics (\S+)\/metrics/.exec(indexer.output())!;
+  expect(await (await fetch(`${address}/ready`)).json()).toEqual({ status: "ready" });
+  expect(await (await fetch(`${address}/metrics`)).text()).toMatch(/^dex_chain_indexed_block 11$/m);
   indexer.signal("SIGTERM");
   expect((await indexer.ended).code).toBe(0);
 
-  const verified = await run([...right(), "--verify", "0", "100"]).ended;
+  const verified = await run([...right(), "--verify", "0", "11"]).ended;
   expect(verified).toMatchObject({ code: 0, stderr: "" });
-  expect(verified.stdout).toContain("Blocks 0 to 100 are in the database as on the chain");
+  expect(verified.stdout).toContain("Blocks 0 to 11 are in the database as on the chain");
+  const beyond = await run([...right(), "--verify", "0", "12"]).ended;
+  expect(beyond).toMatchObject({ code: 2, stdout: "" });
+  expect(beyond.stderr).toContain("Block 12 is not on the chain yet: its head is block 11");
 
   await chain.revert(snapshot);
   await chain.mine(20);

@@ -392,6 +392,7 @@ it("stops where there is no contract", async () => {
 describe("--verify", () => {
   const differences = async (): Promise<string[]> => {
     const lines: string[] = [];
+    const head = Number(await chain.client.getBlockNumber());
     const signal = new AbortController().signal;
     const options = {
       databaseUrl: database.url,
@@ -401,7 +402,7 @@ describe("--verify", () => {
       fromBlock: 0,
       signal,
     };
-    for await (const line of verifyRange(options, 0, 1000)) lines.push(line);
+    for await (const line of verifyRange(options, 0, head)) lines.push(line);
     return lines;
   };
 
