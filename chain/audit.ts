@@ -9,7 +9,13 @@ export interface AuditOptions {
   decoder: Decoder;
   ledger: Ledger;
   /** The last block of which the ledger has the facts. */
-  block: number;
+  block: StateBlock;
+}
+
+/** The block whose state is read; without a hash whichever has the number. */
+export interface StateBlock {
+  number: number;
+  hash: string | null;
 }
 
 /** How many offers are asked at once. */
@@ -22,12 +28,13 @@ export class NotAudited extends Error {
 
 /** Throws a `Contradiction` for an offer that is otherwise on the chain, `NotAudited` where that cannot be known. */
 export async function audit(options: AuditOptions): Promise<void> {
-  const { decoder, ledger, block } = options;
+  const { decoder, ledger, block: last } = options;
+  const block = last.number;
   if (decoder.state === undefined) return;
   const { lastOffer, offer: stateOf } = decoder.state;
-  const last = await read(options, lastOffer);
+  const id = await read(options, lastOffer);
   const { lastMade } = ledger;
-  if (lastMade !== undefined && last !== lastMade.id) {
+  if (lastMade !== undefined && id !== lastMade.id) {
     const again = await readElsewhere(options, lastOffer);
     if (again !== lastMade.id) {
       throw new Contradiction(
@@ -36,7 +43,7 @@ export async function audit(options: AuditOptions): Promise<void> {
       );
     }
   }
-  ledger.learnLastMade(lastMade?.id ?? last, block);
+  ledger.learnLastMade(lastMade?.id ?? id, block);
   const open = [...ledger.open.values()];
   for (let at = 0; at < open.length; at += AT_ONCE) {
     await Promise.all(
@@ -57,11 +64,10 @@ export async function audit(options: AuditOptions): Promise<void> {
 /** The id of the last offer made up to the block; 0 where the contract is not made yet. */
 export async function lastOfferAt(
   { requests, exchange, decoder }: Omit<AuditOptions, "ledger" | "block">,
-  block: number,
+  block: StateBlock,
 ): Promise<number | undefined> {
-  const at = hex(block);
   try {
-    const code = await requests.ask("eth_getCode", [exchange, at], String);
+    const code = await requests.ask("eth_getCode", [exchange, named(block)], String);
     if (code === "0x") return 0;
     if (decoder.state === undefined) return undefined;
     return await read({ requests, exchange, block }, decoder.state.lastOffer);
@@ -80,7 +86,7 @@ async function read<T>(
   { requests, exchange, block }: Reading,
   { data, read: readResult }: ContractCall<T>,
 ): Promise<T> {
-  const params = [{ to: exchange, data }, hex(block)];
+  const params = [{ to: exchange, data }, named(block)];
   let answer: string;
   try {
     answer = await requests.ask("eth_call", params, String);
@@ -100,4 +106,6 @@ function readElsewhere<T>(options: Reading, call: ContractCall<T>): Promise<T> {
   return read(options, call);
 }
 
-const hex = (number: number): string => `0x${number.toString(16)}`;
+/** By its hash, so that it is of the branch that is meant (EIP-1898). */
+const named = ({ number, hash }: StateBlock): string | { blockHash: string } =>
+  hash === null ? `0x${number.toString(16)}` : { blockHash: hash };

@@ -84,7 +84,7 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
   const { signal, onEvent = () => undefined, backoffMs = FIRST_RETRY_MS } = options;
   let retryMs = backoffMs;
   let failed = "";
-  const trust: Trust = { isAudited: false, doubts: new Map() };
+  const trust: Trust = { isAudited: false, doubts: new Map(), ledger: new Ledger() };
   while (!signal.aborted) {
     const session = new Session(options, trust, () => {
       retryMs = backoffMs;
@@ -113,13 +113,14 @@ interface Trust {
   isAudited: boolean;
   /** How often each contradiction came up. */
   doubts: Map<string, number>;
+  ledger: Ledger;
 }
 
 /** From a connection to the database to its end, or to a failure. */
 class Session {
   readonly #options: IndexerOptions;
   readonly #trust: Trust;
-  readonly #ledger = new Ledger();
+  readonly #ledger: Ledger;
   readonly #onProgress: () => void;
   readonly #requests: Requests;
   readonly #source: ChainSource;
@@ -139,6 +140,7 @@ class Session {
     const { rpcUrls, exchange, decoder, signal, onEvent = () => undefined } = options;
     this.#options = options;
     this.#trust = trust;
+    this.#ledger = trust.ledger;
     this.#onProgress = onProgress;
     this.#requests = new Requests({
       urls: rpcUrls,
@@ -286,31 +288,30 @@ class Session {
   /** Compares what a lost log would have changed. A session that ends before it leaves it to the next. */
   async #audit(last: Recorded): Promise<void> {
     const { exchange, decoder, onEvent } = this.#options;
-    // State is asked by number.
-    if (!(await this.#isOn(last))) return;
     try {
       await audit({
         ...{ requests: this.#requests, exchange, decoder },
         ledger: this.#ledger,
-        block: last.number,
+        block: last,
       });
     } catch (error) {
-      if (!(await this.#isOn(last))) return;
       if (!(error instanceof NotAudited)) throw error;
       onEvent?.({ event: "notAudited", reason: error.message });
     }
     this.#trust.isAudited = true;
   }
 
-  /** What the database has is known; before the first block, whether the contract has offers already. */
-  async #restartLedger(recording: Recording): Promise<void> {
-    const last = this.#last;
-    this.#ledger.restart(await recording.openOffers(), last?.number ?? -1);
-    if (last !== undefined) return;
+  /**
+   * What the database has is known, and what was known of the blocks up to `kept`. Which offer is the last, the
+   * database cannot tell, since it does not have all of them: the contract is asked.
+   */
+  async #restartLedger(recording: Recording, kept = this.#last?.number ?? -1): Promise<void> {
     const { exchange, decoder, fromBlock } = this.#options;
-    const before = Math.max(0, fromBlock - 1);
-    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, before);
-    if (id !== undefined) this.#ledger.learnLastMade(id, fromBlock);
+    this.#ledger.restart(await recording.openOffers(), kept);
+    if (this.#ledger.lastMade !== undefined) return;
+    const block = this.#last ?? { number: Math.max(0, fromBlock - 1), hash: null };
+    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, block);
+    if (id !== undefined) this.#ledger.learnLastMade(id, Math.max(block.number, fromBlock));
   }
 
   /**
@@ -348,6 +349,7 @@ class Session {
       this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
       await this.#registry.learn(facts, this.#latest?.number ?? range.end.number);
       const written = await recording.writeRange({ ...range, facts });
+      this.#ledger.written();
       this.#last = range.end;
       this.#tell(range.end, written, true);
     }
@@ -366,6 +368,7 @@ class Session {
 
   async #write(recording: Recording, blocks: readonly Block[], takeBackTo?: number): Promise<void> {
     const written = await recording.writeBlocks(blocks, takeBackTo);
+    if (takeBackTo === undefined) this.#ledger.written();
     const header = blocks.at(-1)?.header;
     if (header === undefined) return;
     this.#last = header;
@@ -401,7 +404,7 @@ class Session {
     }
     const { onEvent } = this.#options;
     await this.#write(recording, blocks, ancestor.number);
-    await this.#restartLedger(recording);
+    await this.#restartLedger(recording, ancestor.number);
     onEvent?.({
       event: "reorganisation",
       ancestor: ancestor.number,

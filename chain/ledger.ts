@@ -26,12 +26,15 @@ export class Ledger {
   readonly #open = new Map<number, OpenOffer>();
   /** The last offer made, by which the next id is known; undefined where an earlier one may be unknown. */
   #made: { id: number; block: number } | undefined;
+  /** The same with the facts that are added and not written yet. */
+  #added: { id: number; block: number } | undefined;
 
   /** Begins anew with the open offers of the database, whose last block is `last`. */
   restart(open: readonly OpenOffer[], last: number): void {
     this.#open.clear();
     for (const offer of open) this.#open.set(offer.id, offer);
     if (this.#made !== undefined && this.#made.block > last) this.#made = undefined;
+    this.#added = this.#made;
   }
 
   get lastMade(): { id: number; block: number } | undefined {
@@ -41,6 +44,12 @@ export class Ledger {
   /** No offer up to this block has a higher id. */
   learnLastMade(id: number, block: number): void {
     this.#made = { id, block };
+    this.#added = this.#made;
+  }
+
+  /** The database has what was added. */
+  written(): void {
+    this.#made = this.#added;
   }
 
   get open(): ReadonlyMap<number, OpenOffer> {
@@ -93,8 +102,8 @@ export class Ledger {
   }
 
   #checkNext(id: number, block: number): void {
-    const made = this.#made;
-    this.#made = { id, block };
+    const made = this.#added;
+    this.#added = { id, block };
     if (made === undefined || id === made.id + 1) return;
     throw new Contradiction(
       `offer ${id} of block ${block} follows offer ${made.id} of block ${made.block}: an offer between them is missing`,
