@@ -54,4 +54,10 @@ export function decimal(amount: bigint, decimals: number): string {
   return fraction === "" ? whole : `${whole}.${fraction}`;
 }
 
+/** The reverse of `decimal`. */
+export function smallestUnits(amount: string, decimals: number): bigint {
+  const [whole = "", fraction = ""] = amount.split(".");
+  return BigInt(whole + fraction.padEnd(decimals, "0"));
+}
+
 export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();

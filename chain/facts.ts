@@ -38,12 +38,14 @@ export interface TradeFact extends TimedPlace {
   bidAmt: bigint;
 }
 
-/** The cancellation of an offer; addresses have an EIP-55 checksum. */
+/** The cancellation of an offer, with what was left of it; addresses have an EIP-55 checksum. */
 export interface CancellationFact extends TimedPlace {
   kind: "cancellation";
   offerId: number;
   lotGem: string;
+  lotAmt: bigint;
   bidGem: string;
+  bidAmt: bigint;
 }
 
 /** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
@@ -75,11 +77,28 @@ export interface Decoder {
   readonly topics: readonly `0x${string}`[];
   /** Topic 0 of those that give a `MarketFact`. */
   readonly marketTopics: readonly `0x${string}`[];
+  /** Whether the exchange counts its offers: each id is the one before and 1. */
+  readonly idsAreConsecutive: boolean;
+  /** How the contract tells what is left of its offers; undefined where it does not. */
+  readonly state?: ContractState;
   /**
    * The facts of logs that are in the order of the chain, whole transactions only. Throws
    * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says.
    */
   decode(logs: readonly ChainLog[]): Fact[];
+}
+
+export interface ContractState {
+  /** The id of the last offer made. */
+  lastOffer: ContractCall<number>;
+  /** What is left of an offer: nothing of one that is filled, cancelled or was never made. */
+  offer: (id: number) => ContractCall<{ lotAmt: bigint; bidAmt: bigint }>;
+}
+
+/** A call without a transaction. `read` gives undefined for what the function never returns. */
+export interface ContractCall<T> {
+  data: `0x${string}`;
+  read: (result: string) => T | undefined;
 }
 
 /** A node's logs lack one that must be there. They are asked again, elsewhere. */

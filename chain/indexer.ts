@@ -2,13 +2,15 @@
 // with the chain where it reorganises.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./answers.ts";
+import { audit, lastOfferAt, NotAudited } from "./audit.ts";
 import type { Decoder, Fact, MarketFact } from "./facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
+import { Contradiction, Ledger } from "./ledger.ts";
 import { readRanges } from "./ranges.ts";
 import { marketsOf, Recording, type Recorded } from "./recording.ts";
 import { Registry } from "./registry.ts";
-import { Requests, Unavailable, type Outcome } from "./requests.ts";
+import { Refused, Requests, Unavailable, type Outcome } from "./requests.ts";
 import { withSenders } from "./senders.ts";
 import { ChainSource, RangeRefused, type Block } from "./source.ts";
 
@@ -55,6 +57,8 @@ export type IndexerEvent =
   | { event: "reorganisation"; ancestor: number; depth: number }
   | { event: "known"; known: number; knownTime: number }
   | { event: "leftOut"; reason: string }
+  /** The open offers could not be compared with the contract's state. */
+  | { event: "notAudited"; reason: string }
   /** The node or the database fails; it is tried again. */
   | { event: "failure"; reason: string }
   | { event: "recovered" }
@@ -80,8 +84,9 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
   const { signal, onEvent = () => undefined, backoffMs = FIRST_RETRY_MS } = options;
   let retryMs = backoffMs;
   let failed = "";
+  const trust: Trust = { isAudited: false, doubts: new Map(), ledger: new Ledger() };
   while (!signal.aborted) {
-    const session = new Session(options, () => {
+    const session = new Session(options, trust, () => {
       retryMs = backoffMs;
       if (failed !== "") onEvent({ event: "recovered" });
       failed = "";
@@ -102,9 +107,20 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
   }
 }
 
+/** How far the rows in the database are believed, over all sessions. */
+interface Trust {
+  /** Whether the open offers were compared with the contract's state after the last backfill. */
+  isAudited: boolean;
+  /** How often each contradiction came up. */
+  doubts: Map<string, number>;
+  ledger: Ledger;
+}
+
 /** From a connection to the database to its end, or to a failure. */
 class Session {
   readonly #options: IndexerOptions;
+  readonly #trust: Trust;
+  readonly #ledger: Ledger;
   readonly #onProgress: () => void;
   readonly #requests: Requests;
   readonly #source: ChainSource;
@@ -116,12 +132,15 @@ class Session {
   #final = -1;
   /** Market facts of blocks that are not final. */
   #markets: MarketFact[] = [];
-  #hasWritten = false;
+  /** The block that was final when this session wrote its last block. */
+  #finalWhenWritten: number | undefined;
   #pollMs = LONGEST_POLL_MS / 4;
 
-  constructor(options: IndexerOptions, onProgress: () => void) {
+  constructor(options: IndexerOptions, trust: Trust, onProgress: () => void) {
     const { rpcUrls, exchange, decoder, signal, onEvent = () => undefined } = options;
     this.#options = options;
+    this.#trust = trust;
+    this.#ledger = trust.ledger;
     this.#onProgress = onProgress;
     this.#requests = new Requests({
       urls: rpcUrls,
@@ -162,8 +181,11 @@ class Session {
     await this.#learnLatest();
     await this.#checkContract();
     await this.#registerFirst(recording);
+    await this.#restartLedger(recording);
     while (!signal.aborted) {
-      const isAhead = await this.#step(recording);
+      const isAhead = await this.#step(recording).catch((error: unknown) =>
+        this.#doubt(recording, error),
+      );
       this.#onProgress();
       if (!isAhead) await sleep(this.#pollMs, undefined, { signal });
       await this.#learnLatest();
@@ -245,13 +267,17 @@ class Session {
     // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
     if (latest.number < next) return false;
     if (this.#final - next >= FEW && (last === undefined || (await this.#isOn(last)))) {
+      this.#trust.isAudited = false;
       await this.#backfill(recording, next, this.#final);
       return true;
     }
+    if (!this.#trust.isAudited && last !== undefined) await this.#audit(last);
     const header = latest.number === next ? latest : await this.#source.headerAt(next);
     if (header === undefined) return false;
     if (last !== undefined && header.parent !== last.hash) return this.#goBack(recording, last);
-    await this.#write(recording, [{ header, facts: await this.#factsOf(header) }]);
+    const facts = await this.#factsOf(header);
+    this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
+    await this.#write(recording, [{ header, facts }]);
     return true;
   }
 
@@ -259,12 +285,71 @@ class Session {
     return (await this.#source.headerAt(number))?.hash === hash;
   }
 
+  /** Compares what a lost log would have changed. A session that ends before it leaves it to the next. */
+  async #audit(last: Recorded): Promise<void> {
+    const { exchange, decoder, onEvent } = this.#options;
+    try {
+      await audit({
+        ...{ requests: this.#requests, exchange, decoder },
+        ledger: this.#ledger,
+        block: last,
+      });
+    } catch (error) {
+      if (!(error instanceof NotAudited)) throw error;
+      onEvent?.({ event: "notAudited", reason: error.message });
+    }
+    this.#trust.isAudited = true;
+  }
+
+  /**
+   * What the database has is known, and what was known of the blocks up to `kept`. Which offer is the last, the
+   * database cannot tell, since it does not have all of them: the contract is asked.
+   */
+  async #restartLedger(recording: Recording, kept = this.#last?.number ?? -1): Promise<void> {
+    const { exchange, decoder, fromBlock } = this.#options;
+    this.#ledger.restart(await recording.openOffers(), kept);
+    if (this.#ledger.lastMade !== undefined) return;
+    const block = this.#last ?? { number: Math.max(0, fromBlock - 1), hash: null };
+    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, block);
+    if (id !== undefined) this.#ledger.learnLastMade(id, Math.max(block.number, fromBlock));
+  }
+
+  /**
+   * What was read cannot all be right. What is not written yet is read again; then what is written, from the first
+   * block that may lack a log; then it stops, with nothing in the database that is doubtful.
+   */
+  async #doubt(recording: Recording, error: unknown): Promise<boolean> {
+    if (!(error instanceof Contradiction)) throw error;
+    const { doubts } = this.#trust;
+    const times = (doubts.get(error.message) ?? 0) + 1;
+    doubts.set(error.message, times);
+    const reason = `A log is missing: ${error.message}`;
+    const to = Math.max(0, error.since - 1);
+    const isWritten = this.#last !== undefined && this.#last.number > to;
+    if (times > 1 && isWritten) {
+      await recording.takeBack(to);
+      this.#last = await recording.head();
+      this.#markets = this.#markets.filter(({ block }) => block <= to);
+    }
+    if (times > 2) {
+      throw new Halt(
+        `${reason}. The database has what is certain, the blocks up to ${this.#last?.number ?? "none"}.`,
+      );
+    }
+    this.#options.onEvent?.({ event: "failure", reason });
+    this.#requests.askElsewhere();
+    await this.#restartLedger(recording);
+    return true;
+  }
+
   async #backfill(recording: Recording, from: number, to: number): Promise<void> {
     for await (const range of readRanges(this.#source, { from, to, before: this.#last })) {
       this.#options.signal.throwIfAborted();
       const facts = await this.#withTakers(range.facts);
+      this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
       await this.#registry.learn(facts, this.#latest?.number ?? range.end.number);
       const written = await recording.writeRange({ ...range, facts });
+      this.#ledger.written();
       this.#last = range.end;
       this.#tell(range.end, written, true);
     }
@@ -283,6 +368,7 @@ class Session {
 
   async #write(recording: Recording, blocks: readonly Block[], takeBackTo?: number): Promise<void> {
     const written = await recording.writeBlocks(blocks, takeBackTo);
+    if (takeBackTo === undefined) this.#ledger.written();
     const header = blocks.at(-1)?.header;
     if (header === undefined) return;
     this.#last = header;
@@ -301,6 +387,11 @@ class Session {
   async #goBack(recording: Recording, last: Recorded): Promise<boolean> {
     const ancestor = await this.#findAncestor(recording, last);
     if (ancestor === undefined) return false;
+    if (ancestor.number === last.number) {
+      throw new Unavailable(
+        `block ${last.number + 1} does not follow block ${last.number}, ${last.hash ?? ""}, which the node has`,
+      );
+    }
     const blocks: Block[] = [];
     let parent = ancestor.hash;
     for (let number = ancestor.number + 1; number <= last.number + 1; number += 1) {
@@ -313,6 +404,7 @@ class Session {
     }
     const { onEvent } = this.#options;
     await this.#write(recording, blocks, ancestor.number);
+    await this.#restartLedger(recording, ancestor.number);
     onEvent?.({
       event: "reorganisation",
       ancestor: ancestor.number,
@@ -341,7 +433,7 @@ class Session {
 
   /** The block that was final when `last` was written. */
   #finalAt(last: Recorded): number {
-    if (this.#hasWritten) return this.#final;
+    if (this.#finalWhenWritten !== undefined) return this.#finalWhenWritten;
     // An earlier run has written it, and the chain has gone on since.
     return Math.min(this.#final, last.number - (this.#options.finality ?? USUAL_FINALITY));
   }
@@ -352,7 +444,7 @@ class Session {
     isBackfill: boolean,
   ): void {
     const known = this.#latest ?? header;
-    this.#hasWritten = true;
+    this.#finalWhenWritten = this.#final;
     this.#onProgress();
     this.#options.onEvent?.({
       event: "written",
@@ -375,7 +467,7 @@ const marketFact = (base: string, quote: string, active: boolean): MarketFact =>
 
 /** Whether it may pass: a node or a database that is not there, or says that it is busy. */
 function isTransient(error: unknown): boolean {
-  if (error instanceof Unavailable || error instanceof RangeRefused) return true;
+  if ([Unavailable, Refused, RangeRefused].some((kind) => error instanceof kind)) return true;
   const { code, message } = error as { code?: unknown; message?: string };
   if (typeof code === "string") return /^(E[A-Z]+|08...|57P..|53...|40...|55P03|57014)$/.test(code);
   return /Connection terminated|Client has encountered a connection error|timeout expired/i.test(

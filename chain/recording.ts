@@ -3,9 +3,10 @@ import { connect, type Client } from "../db/connect.ts";
 import { pairHash } from "../db/load/checksum.ts";
 import { emptyStaging, stage } from "../db/load/staging.ts";
 import type { Header } from "./answers.ts";
-import { isoTime, rowsOf, type BlockRows } from "./block-rows.ts";
+import { isoTime, rowsOf, smallestUnits, type BlockRows } from "./block-rows.ts";
 import type { Fact, MarketFact } from "./facts.ts";
 import { Halt } from "./halt.ts";
+import type { OpenOffer } from "./ledger.ts";
 import { isRefusal, type Registry } from "./registry.ts";
 import type { Block, Range } from "./source.ts";
 
@@ -87,6 +88,46 @@ export class Recording {
       values,
     );
     return rows[0];
+  }
+
+  /** The offers that have something left. */
+  async openOffers(): Promise<OpenOffer[]> {
+    const { rows } = await this.#client.query<{
+      id: number;
+      block: number;
+      lot_gem: string;
+      lot_amt: string;
+      bid_gem: string;
+      bid_amt: string;
+    }>(
+      `select
+        offer.id,
+        offer.block,
+        offer.lot_gem,
+        trim_scale(kept.lot_amt)::text as lot_amt,
+        offer.bid_gem,
+        trim_scale(offer.bid_amt - coalesce(taken.bid_amt, 0))::text as bid_amt
+      from dex_offer as offer
+      join dex_private.offer_left as kept on kept.offer_id = offer.id
+      left join lateral (
+        select sum(trade.bid_amt) as bid_amt
+        from dex_trade as trade
+        where trade.offer_id = offer.id
+      ) as taken on true
+      where offer.killed = 0
+        and not offer.filled`,
+    );
+    return rows.map(({ id, block, lot_gem, lot_amt, bid_gem, bid_amt }) => ({
+      id,
+      block,
+      lotAmt: smallestUnits(lot_amt, this.#registry.decimalsOf(lot_gem) ?? 0),
+      bidAmt: smallestUnits(bid_amt, this.#registry.decimalsOf(bid_gem) ?? 0),
+    }));
+  }
+
+  /** Takes back all blocks above this one, which the database need not have. */
+  async takeBack(to: number): Promise<void> {
+    await this.#client.query("select ingest.take_back($1)", [to]);
   }
 
   /** Writes blocks one after the other, in one transaction; before them, takes back what is above `takeBackTo`. */

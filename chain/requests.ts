@@ -94,11 +94,14 @@ export class Requests {
 
   /**
    * The answer to a request. A node that fails, is over its limit, or answers in no form that `read` takes is
-   * left for the next one. Throws `Refused` for a JSON-RPC error, `Unavailable` where all have failed.
+   * left for the next one. Throws `Refused` for a JSON-RPC error when each other node was tried once,
+   * `Unavailable` where all have failed.
    */
   async ask<T>(method: string, params: readonly unknown[], read: Read<T>): Promise<T> {
     const { signal, backoffMs = BACKOFF_MS, onRequest } = this.#options;
     let last = "";
+    let refusal: Refused | undefined;
+    let triedSinceRefusal = 0;
     for (let attempt = 0; attempt < ROUNDS * this.size; attempt += 1) {
       signal.throwIfAborted();
       const asked = this.#current;
@@ -115,7 +118,8 @@ export class Requests {
         signal.throwIfAborted();
         const { outcome, reason, code, retryAfterMs = 0 } = explain(error);
         onRequest?.(method, outcome);
-        if (outcome === "refused") throw new Refused(method, reason, code);
+        if (outcome === "refused") refusal ??= new Refused(method, reason, code);
+        if (refusal !== undefined && (triedSinceRefusal += 1) >= this.size) throw refusal;
         last = `${method} at ${shownNode(node.url)}: ${reason}`;
         node.isOfChain = false;
         wait = Math.max(wait, retryAfterMs);

@@ -1,5 +1,6 @@
 // The blocks of a chain with the facts of one exchange, as far as a node's answers can be believed.
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { readHeader, readLogs, type Header } from "./answers.ts";
 import { Bloom } from "./bloom.ts";
 import { IncompleteLogs, type ChainLog, type Decoder, type Fact } from "./facts.ts";
@@ -91,23 +92,31 @@ export class ChainSource {
    */
   async factsOf(header: Header): Promise<Fact[]> {
     const { requests, decoder } = this.#options;
-    const bloom = new Bloom(header.logsBloom);
-    const mayHave =
-      bloom.mayHave(this.#exchange) && decoder.topics.some((topic) => bloom.mayHave(topic));
-    if (!mayHave && !bloom.isEmpty) return [];
-    return this.#untilSure(`The logs of block ${header.number}`, async () => {
-      const blockHash = header.hash;
-      let logs: ChainLog[];
-      if (bloom.isEmpty) {
-        // A chain without blooms, or a block without logs.
-        logs = await requests.ask("eth_getLogs", [{ blockHash, ...this.#filter() }], readLogs);
-      } else {
-        logs = await requests.ask("eth_getLogs", [{ blockHash }], readLogs);
-        checkWhole(logs, bloom);
+    const { number, hash } = header;
+    let isAgain = false;
+    return this.#untilSure(`The logs of block ${number}`, async () => {
+      // It may be the header that is wrong.
+      const bloom = new Bloom((isAgain ? await this.#again(header) : header).logsBloom);
+      isAgain = true;
+      // An empty bloom says nothing: there are chains without blooms.
+      if (!bloom.isEmpty) {
+        const mayHave = [[this.#exchange], decoder.topics].every((items) =>
+          items.some((item) => bloom.mayHave(item)),
+        );
+        if (!mayHave) return [];
       }
-      checkBlocks(logs, new Map([[header.number, header.hash]]));
+      const logs = await requests.ask("eth_getLogs", [{ blockHash: hash }], readLogs);
+      checkWhole(logs, bloom);
+      checkBlocks(logs, new Map([[number, hash]]));
       return this.#decode(logs);
     });
+  }
+
+  /** The header of a block as it is told now. */
+  async #again({ number, hash }: Header): Promise<Header> {
+    const again = existing(await this.headerAt(number), number);
+    if (again.hash === hash) return again;
+    throw new Unavailable(`block ${number} was ${hash}, and is ${again.hash} when asked again`);
   }
 
   /**
@@ -119,71 +128,98 @@ export class ChainSource {
     to: number,
     before?: { number: number; hash: string | null },
   ): Promise<Range> {
-    if (from === to) {
-      const end = existing(await this.headerAt(to), to);
-      if (before?.number === to - 1 && before.hash !== null && before.hash !== end.parent) {
-        throw new Unavailable(`block ${to} there does not follow block ${before.number} here`);
-      }
-      return { from, end, facts: await this.factsOf(end) };
-    }
     return this.#untilSure(`The logs of blocks ${from} to ${to}`, async () => {
-      const [logs, end] = await this.#askRange(from, to, before);
-      const known = new Map([[to, end.hash]]);
-      checkBlocks(logs, known);
-      if (logs.some(({ block }) => block < from || block > to)) {
-        throw new IncompleteLogs("a log is of another block");
+      if (from === to) {
+        const { end } = await this.#ends(to, before);
+        return { from, end, facts: await this.factsOf(end) };
       }
-      const facts = this.#decode(logs);
-      if (logs.length > 0) return { from, end, facts };
-      // Nothing is cheap to ask twice, and is what a node without these blocks answers.
-      this.#options.requests.askElsewhere();
-      const [again] = await this.#askRange(from, to, before);
-      if (again.length === 0) return { from, end, facts };
-      throw new IncompleteLogs("none at first, and some when asked again");
+      const logs = await this.#logs(from, to);
+      const last = logs.at(-1);
+      // A list that was cut at some limit, or by a node without the last blocks, lacks its end: that is asked again.
+      // Nothing at all is what a node without these blocks answers, so another one is asked.
+      if (last === undefined) this.#options.requests.askElsewhere();
+      const since = last?.block ?? from;
+      const { marketTopics } = this.#options.decoder;
+      const [tail, markets, { end, at }] = await Promise.all([
+        this.#logs(since, to),
+        this.#logs(from, to, marketTopics),
+        this.#ends(to, before, last?.block),
+      ]);
+      // No later log would show that one of a market is missing.
+      if (!isDeepStrictEqual(markets, logs.filter(isOf(marketTopics)))) {
+        throw new IncompleteLogs("the logs of its markets are others when asked alone");
+      }
+      const told = logs.filter(({ block }) => block >= since);
+      if (!isDeepStrictEqual(tail, told)) {
+        throw new IncompleteLogs(
+          `the blocks ${since} to ${to} have ${told.length} logs in one answer, and ${tail.length} or others in the next`,
+        );
+      }
+      checkBlocks(logs, new Map([end, ...at].map(({ number, hash }) => [number, hash])));
+      return { from, end, facts: this.#decode(logs) };
     });
   }
 
-  async #askRange(
+  /** Logs of the exchange alone, and of these blocks. */
+  async #logs(
     from: number,
     to: number,
-    before: { number: number; hash: string | null } | undefined,
-  ): Promise<[ChainLog[], Header]> {
+    topics = this.#options.decoder.topics,
+  ): Promise<ChainLog[]> {
     const { requests } = this.#options;
-    // At once, so that they are one HTTP request and one node behind a balancer answers them.
-    const [logs, end, start] = await Promise.all([
-      requests
-        .ask(
-          "eth_getLogs",
-          [{ fromBlock: hex(from), toBlock: hex(to), ...this.#filter() }],
-          readLogs,
-        )
-        .catch((error: unknown) => {
-          throw refusedRange(error);
-        }),
-      this.headerAt(to),
-      before?.hash == null ? undefined : this.headerAt(before.number),
-    ]);
-    if (before?.hash != null && start?.hash !== before.hash) {
-      throw new IncompleteLogs(
-        `block ${before.number} is ${start?.hash ?? "unknown"} there, and ${before.hash} here`,
-      );
-    }
-    if (end === undefined) throw new IncompleteLogs(`the node does not have block ${to}`);
-    return [logs, end];
+    const filter = { address: this.#exchange, topics: [topics] };
+    const logs = await requests
+      .ask("eth_getLogs", [{ fromBlock: hex(from), toBlock: hex(to), ...filter }], readLogs)
+      .catch((error: unknown) => {
+        throw refusedRange(error);
+      });
+    const foreign = logs.find(
+      ({ address, block }) => address !== this.#exchange || block < from || block > to,
+    );
+    if (foreign === undefined) return logs;
+    throw new IncompleteLogs(
+      `a log of ${foreign.address} in block ${foreign.block} came, which was not asked for`,
+    );
   }
 
-  #filter(): { address: string; topics: string[][] } {
-    return { address: this.#exchange, topics: [[...this.#options.decoder.topics]] };
+  /**
+   * The block `to`, and the block `at`. They are of the chain that has the block `before`, and `to` is the parent
+   * of the block after it, where there is one: a header alone is believed by nobody.
+   */
+  async #ends(
+    to: number,
+    before: { number: number; hash: string | null } | undefined,
+    at = to,
+  ): Promise<{ end: Header; at: Header[] }> {
+    const { hash: known = null, number = 0 } = before ?? {};
+    const [end, child, start, other] = await Promise.all([
+      this.headerAt(to),
+      this.headerAt(to + 1),
+      known === null ? undefined : this.headerAt(number),
+      at === to ? undefined : this.headerAt(at),
+    ]);
+    const last = existing(end, to);
+    if (known !== null) {
+      const { hash } = existing(start, number);
+      if (hash !== known) {
+        throw new IncompleteLogs(`block ${number} is ${hash} there, and ${known} here`);
+      }
+      if (number === to - 1 && last.parent !== known) {
+        throw new IncompleteLogs(`block ${to} does not follow block ${number} there`);
+      }
+    }
+    if (child !== undefined && child.parent !== last.hash) {
+      throw new IncompleteLogs(
+        `block ${to} is ${last.hash}, and the parent of block ${to + 1} is ${child.parent}`,
+      );
+    }
+    return { end: last, at: at === to ? [] : [existing(other, at)] };
   }
 
   #decode(logs: readonly ChainLog[]): Fact[] {
     const { decoder } = this.#options;
-    const topics = new Set<string>(decoder.topics);
-    return decoder.decode(
-      logs.filter(
-        ({ address, topics: [kind = ""] }) => address === this.#exchange && topics.has(kind),
-      ),
-    );
+    const isRead = isOf(decoder.topics);
+    return decoder.decode(logs.filter((log) => log.address === this.#exchange && isRead(log)));
   }
 
   /** Asks again, and elsewhere, what cannot be right. Halts where it stays so. */
@@ -199,27 +235,39 @@ export class ChainSource {
       try {
         return await ask();
       } catch (error) {
-        if (!(error instanceof IncompleteLogs) && !(error instanceof Refused)) throw error;
+        const isDoubtful =
+          error instanceof IncompleteLogs || error instanceof Refused || error instanceof NoBlock;
+        if (!isDoubtful) throw error;
         doubt = error;
       }
     }
-    // A node that does not have the block yet refuses: that is waited for.
-    if (doubt instanceof Refused) throw new Unavailable(doubt.message);
-    throw new Halt(`${what} are not whole, also when asked again: ${doubt?.message ?? ""}.`);
+    // A node that does not have the block yet says so, or refuses: that is waited for.
+    if (!(doubt instanceof IncompleteLogs)) throw new Unavailable(doubt?.message);
+    throw new Halt(`${what} are not whole, also when asked again: ${doubt.message}.`);
   }
+}
+
+/** The node does not have a block that it must have. */
+class NoBlock extends Unavailable {}
+
+/** Whether a log is of one of these kinds. */
+function isOf(kinds: readonly string[]): (log: ChainLog) => boolean {
+  const known = new Set(kinds);
+  return ({ topics: [kind = ""] }) => known.has(kind);
 }
 
 const hex = (number: number): string => `0x${number.toString(16)}`;
 
 function existing(header: Header | undefined, block: number | string): Header {
-  if (header === undefined) throw new Unavailable(`the node does not have block ${block}`);
+  if (header === undefined) throw new NoBlock(`the node does not have block ${block}`);
   return header;
 }
 
-/** Throws where a log of the block is missing: all have an index from 0, and fill the header's bloom. */
+/** Throws where a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one. */
 function checkWhole(logs: readonly ChainLog[], bloom: Bloom): void {
   const gap = logs.findIndex(({ idx }, at) => idx !== at);
   if (gap !== -1) throw new IncompleteLogs(`the log ${gap} is missing`);
+  if (bloom.isEmpty) return;
   const items = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
   if (!bloom.isMadeOf(items)) {
     throw new IncompleteLogs("the header's bloom has addresses or topics that no log has");

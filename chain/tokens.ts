@@ -27,7 +27,10 @@ const FAILED =
   /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|execution timeout|exceeds allowance/i;
 const REVERTED = 3;
 
-/** Asks a token as of a block of which the node has the state. Throws `Unavailable` where it has not. */
+/**
+ * Asks a token as of a block of which the node has the state. Throws `Unavailable` where it has not. A token that
+ * fails is asked twice, and elsewhere: its rows would be left out for one failure of a node.
+ */
 export async function readToken(
   requests: Requests,
   address: string,
@@ -35,7 +38,13 @@ export async function readToken(
 ): Promise<TokenFacts> {
   const at = `0x${block.toString(16)}`;
   const [symbol, name, decimals] = await Promise.all(
-    [SYMBOL, NAME, DECIMALS].map((data) => call(requests, { to: address, data, gas: GAS }, at)),
+    [SYMBOL, NAME, DECIMALS].map(async (data) => {
+      const request = { to: address, data, gas: GAS };
+      const answer = await call(requests, request, at);
+      if (answer !== undefined) return answer;
+      requests.askElsewhere();
+      return call(requests, request, at);
+    }),
   );
   return {
     symbol: shownText(readText(symbol), LONGEST_SYMBOL),

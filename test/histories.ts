@@ -505,7 +505,11 @@ async function play(
   }
 }
 
-async function compare(client: Client, exchange: Exchange): Promise<void> {
+/** A recording, and the moment of its head. */
+export type AsOf = Pick<Exchange, "recording" | "moment">;
+
+/** Throws where a figure of a market differs from brute-force.ts. */
+export async function compare(client: Client, exchange: AsOf): Promise<void> {
   const { rows } = await client.query<Figures>({
     // Prepared, because planning these views takes longer than reading them.
     name: "compare_figures",

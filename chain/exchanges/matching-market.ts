@@ -1,5 +1,14 @@
 // Reads the events of MatchingMarket (OasisDEX): logs in, facts out.
-import { decodeEventLog, keccak256, concatHex, parseAbi, toEventSelector, type Hex } from "viem";
+import {
+  decodeEventLog,
+  keccak256,
+  concatHex,
+  numberToHex,
+  parseAbi,
+  toEventSelector,
+  toFunctionSelector,
+  type Hex,
+} from "viem";
 import { Halt } from "../halt.ts";
 import { IncompleteLogs, type ChainLog, type Decoder, type Fact, type Place } from "../facts.ts";
 
@@ -25,6 +34,25 @@ const MOST = 2n ** 31n - 1n;
 export const matchingMarket: Decoder = {
   topics,
   marketTopics: topics.slice(-2),
+  idsAreConsecutive: true,
+
+  state: {
+    lastOffer: {
+      data: toFunctionSelector("function last_offer_id()"),
+      read(result) {
+        const [id] = wordsOf(result, 1);
+        return id === undefined || id > MOST ? undefined : Number(id);
+      },
+    },
+    offer: (id) => ({
+      data: concatHex([GET_OFFER, numberToHex(id, { size: 32 })]),
+      read(result) {
+        // pay_amt, pay_gem, buy_amt, buy_gem
+        const [lotAmt, , bidAmt] = wordsOf(result, 4);
+        return lotAmt === undefined || bidAmt === undefined ? undefined : { lotAmt, bidAmt };
+      },
+    }),
+  },
 
   decode(logs) {
     const facts: Fact[] = [];
@@ -85,7 +113,9 @@ export const matchingMarket: Decoder = {
             kind: "cancellation",
             offerId: id,
             lotGem: args.pay_gem,
+            lotAmt: args.pay_amt,
             bidGem: args.buy_gem,
+            bidAmt: args.buy_amt,
           });
           checkPair(log, args);
           break;
@@ -111,6 +141,16 @@ export const matchingMarket: Decoder = {
     return facts;
   },
 };
+
+const GET_OFFER = toFunctionSelector("function getOffer(uint256)");
+
+/** The words that a function returns; none where it is another number of them. */
+function wordsOf(result: string, count: number): bigint[] {
+  if (!new RegExp(`^0x[0-9a-fA-F]{${64 * count}}$`).test(result)) return [];
+  return Array.from({ length: count }, (_, n) =>
+    BigInt(`0x${result.slice(2 + 64 * n, 66 + 64 * n)}`),
+  );
+}
 
 function readEvent(log: ChainLog) {
   try {

@@ -18,6 +18,10 @@ export type CallFault =
   | { name: "range refused"; provider: Provider; limit?: number }
   /** Leaves logs out without a word. */
   | { name: "dropped logs"; which: "all" | "first" | "middle" | "last" }
+  /** Leaves out all logs of a transaction. */
+  | { name: "dropped transaction"; which: "first" | "middle" | "last" }
+  /** The first so many logs of a range, as if there were no more. */
+  | { name: "silent limit"; logs: number }
   /** The first log has this address. */
   | { name: "foreign log"; address?: Hex }
   /** Logs with `removed: true`. */
@@ -49,7 +53,8 @@ export type CallFault =
 export type Upstream = (method: string, params: unknown[], at?: string) => Promise<Reply>;
 
 type Block = Record<"hash" | "parentHash" | "number", Hex> & Record<string, unknown>;
-type Log = Record<"address" | "blockHash" | "blockNumber", Hex> & Record<string, unknown>;
+type Log = Record<"address" | "blockHash" | "blockNumber" | "transactionHash", Hex> &
+  Record<string, unknown>;
 interface Filter {
   fromBlock?: string;
   toBlock?: string;
@@ -124,6 +129,18 @@ async function lie(
       }));
     case "dropped logs":
       return changeLogs(call, next, takes, (logs) => logs.filter(notDropped(fault.which)));
+    case "dropped transaction":
+      return changeLogs(call, next, takes, (logs) => {
+        const hashes = [...new Set(logs.map(({ transactionHash }) => transactionHash))];
+        const dropped = hashes.find((hash, n) => !notDropped(fault.which)(hash, n, hashes));
+        return logs.filter(({ transactionHash }) => transactionHash !== dropped);
+      });
+    case "silent limit": {
+      const reply = await next(call);
+      if (method !== "eth_getLogs" || reply.error) return reply;
+      const logs = reply.result as Log[];
+      return logs.length > fault.logs && takes() ? { result: logs.slice(0, fault.logs) } : reply;
+    }
     case "foreign log": {
       const { address = `0x${"e".repeat(40)}` } = fault;
       return changeLogs(call, next, takes, ([first, ...rest]) => [{ ...first!, address }, ...rest]);
@@ -157,7 +174,7 @@ function withoutTime(log: Log): Log {
 }
 
 function notDropped(which: "all" | "first" | "middle" | "last") {
-  return (_: Log, n: number, { length }: Log[]): boolean => {
+  return (_: unknown, n: number, { length }: readonly unknown[]): boolean => {
     if (which === "all") return false;
     const dropped = { first: 0, middle: Math.floor(length / 2), last: length - 1 }[which];
     return n !== dropped;

@@ -153,6 +153,16 @@ contract Exchange {
         if (buy > 0 && pay > 0 && pay >= dustOf[payToken]) make(payToken, pay, buyToken, buy);
     }
 
+    /// As MatchingMarket names them.
+    function last_offer_id() external view returns (uint256) {
+        return lastId;
+    }
+
+    function getOffer(uint256 id) external view returns (uint256, address, uint256, address) {
+        Offer storage offer = offers[id];
+        return (offer.payAmount, offer.payToken, offer.buyAmount, offer.buyToken);
+    }
+
     function setDust(address token, uint256 amount) public {
         dustOf[token] = amount;
         emit LogMinSell(token, amount);

@@ -1,0 +1,437 @@
+// Plays random histories on a real chain while an indexer follows it: blocks with all kinds of transactions,
+// reorganisations, and an indexer that is stopped, killed, or loses its database. Then compares what it wrote with a
+// new database that is indexed from the final chain, and its figures with brute-force.ts.
+import { spawn, type ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import type { Address, Hex } from "viem";
+import { connect, type Client } from "../../db/connect.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import type { Row } from "../brute-force.ts";
+import { compare } from "../histories.ts";
+import { startChain, type TestChain } from "./chain.ts";
+import type { Exchange, StandingOffer } from "./exchange.ts";
+import { comparable, indexedRows, type IndexedRows } from "./indexed-rows.ts";
+import { startIndexing } from "./indexing.ts";
+
+const DEEPEST = 20;
+const FINALITY = DEEPEST + 1;
+const COMMAND = fileURLToPath(new URL("../../chain/commands/index-chain.ts", import.meta.url));
+
+/** What one transaction does. Some fail, as on a real chain: the offer is taken already, or of another maker. */
+type Act =
+  | { do: "make" | "match"; swap: [number, number]; payAmount: number; buyAmount: number }
+  /** Of the offers that stood before the block: so many before the last. `thousandths` of what it has. */
+  | { do: "take"; before: number; thousandths: number }
+  | { do: "kill" | "bump"; before: number }
+  | { do: "whitelist" | "unwhitelist"; swap: [number, number] };
+
+interface BlockStep {
+  /** Seconds after the block before. */
+  after: number;
+  acts: (Act & { account: number })[];
+}
+
+type Step =
+  | { do: "blocks"; blocks: BlockStep[] }
+  | { do: "reorganise"; depth: number; blocks: BlockStep[] }
+  | { do: "wait" }
+  | { do: "stop" }
+  | { do: "kill" }
+  | { do: "cut" };
+
+export interface History {
+  steps: Step[];
+  /** Whether the indexer is a process of its own: then it is killed by SIGKILL. */
+  isProcess: boolean;
+}
+
+/** WETH, DAI and USDC; one with 24 decimals; one without metadata. */
+const swap = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom<[number, number]>([0, 1], [1, 0], [0, 2], [2, 1]) },
+  { weight: 1, arbitrary: fc.constantFrom<[number, number]>([0, 3], [4, 1], [3, 4]) },
+);
+const amounts = {
+  payAmount: fc.constantFrom(1, 2, 3, 7, 1000),
+  buyAmount: fc.constantFrom(1, 2, 3, 7, 1000),
+};
+const before = fc.constantFrom(0, 0, 1, 1, 2, 3, 5, 9);
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("make" as const), swap, ...amounts }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("match" as const), swap, ...amounts }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("take" as const),
+      before,
+      thousandths: fc.constantFrom(1, 250, 333, 500, 999, 1000),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("kill" as const), before }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("bump" as const), before }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("whitelist" as const), swap }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("unwhitelist" as const), swap }) },
+);
+
+const block: fc.Arbitrary<BlockStep> = fc.record({
+  after: fc.constantFrom(0, 1, 1, 12, 12, 60, 3600, 6 * 3600, 24 * 3600),
+  acts: fc.array(
+    // A maker kills what is its own: few accounts.
+    fc.tuple(act, fc.constantFrom(1, 1, 2, 3)).map(([what, account]) => ({ ...what, account })),
+    { maxLength: 6 },
+  ),
+});
+const blocks = fc.array(block, { minLength: 1, maxLength: 8 });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("blocks" as const), blocks }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("reorganise" as const),
+      depth: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: DEEPEST })),
+      blocks,
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("stop" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("kill" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("cut" as const) }) },
+);
+
+export const history: fc.Arbitrary<History> = fc.record({
+  steps: fc.array(step, { minLength: 4, maxLength: 12 }),
+  isProcess: fc.integer({ min: 0, max: 19 }).map((n) => n === 0),
+});
+
+interface Token {
+  address: Address;
+  unit: bigint;
+}
+
+interface Indexer {
+  /** Rejects where it has ended by itself. */
+  check(): Promise<void>;
+  stop(): Promise<void>;
+  /** At once: in the process by its signal, else by SIGKILL. */
+  kill(): Promise<void>;
+}
+
+export interface Played {
+  reorganisations: number;
+  kills: number;
+  rows: number;
+}
+
+/** A chain and two databases, on which histories are played one after the other. */
+export class Stage {
+  readonly #chain: TestChain;
+  readonly #exchange: Exchange;
+  readonly #tokens: readonly Token[];
+  readonly #fromBlock: number;
+  readonly #database: TestDatabase;
+  readonly #fresh: TestDatabase;
+  #start: Hex;
+  /** The state before each block since the start. */
+  #snapshots: Hex[] = [];
+
+  private constructor(made: {
+    chain: TestChain;
+    exchange: Exchange;
+    tokens: readonly Token[];
+    fromBlock: number;
+    databases: [TestDatabase, TestDatabase];
+    start: Hex;
+  }) {
+    this.#chain = made.chain;
+    this.#exchange = made.exchange;
+    this.#tokens = made.tokens;
+    this.#fromBlock = made.fromBlock;
+    [this.#database, this.#fresh] = made.databases;
+    this.#start = made.start;
+  }
+
+  static async make(): Promise<Stage> {
+    const chain = await startChain({ start: new Date("2026-03-01T11:00:00Z") });
+    await chain.mine(2);
+    const exchange = await chain.deployExchange();
+    const fromBlock = Number(await chain.client.getBlockNumber());
+    const tokens = [
+      { address: await chain.deployToken("string", { symbol: "WETH" }), unit: 10n ** 18n },
+      { address: await chain.deployToken("bytes32", { symbol: "DAI" }), unit: 10n ** 18n },
+      {
+        address: await chain.deployToken("string", { symbol: "USDC", decimals: 6 }),
+        unit: 10n ** 6n,
+      },
+      {
+        address: await chain.deployToken("string", { symbol: "LONG", decimals: 24 }),
+        unit: 10n ** 24n,
+      },
+      { address: await chain.deployToken("silent"), unit: 10n ** 18n },
+    ] as const;
+    await exchange.whitelist(0, tokens[0].address, tokens[1].address);
+    await exchange.setDust(0, tokens[1].address, tokens[1].unit / 100n);
+    await exchange.setDust(0, tokens[2].address, tokens[2].unit / 2n);
+    await chain.setAutomine(false);
+    return new Stage({
+      ...{ chain, exchange, tokens, fromBlock },
+      databases: [await makeDatabase(), await makeDatabase()],
+      start: await chain.snapshot(),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#database.drop();
+    await this.#fresh.drop();
+    await this.#chain.stop();
+  }
+
+  /** Throws where a row or a figure is not as it must be. */
+  async play({ steps, isProcess }: History): Promise<Played> {
+    const chain = this.#chain;
+    const played: Played = { reorganisations: 0, kills: 0, rows: 0 };
+    await Promise.all([this.#database.empty(), this.#fresh.empty()]);
+    this.#snapshots = [];
+    const start = () => (isProcess ? this.#startProcess() : this.#startHere(this.#database));
+    let indexer = start();
+    try {
+      for (const next of steps) {
+        switch (next.do) {
+          case "blocks":
+            for (const one of next.blocks) await this.#mine(one);
+            break;
+          case "reorganise": {
+            const depth = Math.min(next.depth, this.#snapshots.length);
+            if (depth === 0) break;
+            const [state] = this.#snapshots.splice(-depth);
+            await chain.revert(state!);
+            for (let n = 0; n <= depth || n < next.blocks.length; n += 1) {
+              await this.#mine(next.blocks[n] ?? { after: 1, acts: [] });
+            }
+            played.reorganisations += 1;
+            break;
+          }
+          case "wait":
+            await this.#caughtUp(this.#database, indexer);
+            break;
+          case "cut":
+            await this.#cut();
+            break;
+          case "stop":
+            await indexer.stop();
+            indexer = start();
+            break;
+          case "kill":
+            await indexer.kill();
+            played.kills += 1;
+            indexer = start();
+        }
+      }
+      // All markets are final then, and a new database is filled by backfill for the most part.
+      await chain.mine(FINALITY + 1);
+      await this.#caughtUp(this.#database, indexer);
+      const fresh = this.#startHere(this.#fresh);
+      try {
+        await this.#caughtUp(this.#fresh, fresh);
+      } finally {
+        await fresh.stop();
+      }
+    } finally {
+      await indexer.stop();
+      await chain.revert(this.#start);
+      this.#start = await chain.snapshot();
+    }
+    played.rows = await this.#compare();
+    return played;
+  }
+
+  async #mine({ after, acts }: BlockStep): Promise<void> {
+    const chain = this.#chain;
+    this.#snapshots.push(await chain.snapshot());
+    const last = await this.#exchange.lastId();
+    for (const one of acts) await this.#act(one, last);
+    await chain.mine(1, { secondsApart: after });
+  }
+
+  async #act({ account, ...one }: BlockStep["acts"][number], last: bigint): Promise<unknown> {
+    const exchange = this.#exchange;
+    switch (one.do) {
+      case "make":
+      case "match": {
+        const [pay, buy] = one.swap.map((n) => this.#tokens[n]!) as [Token, Token];
+        return exchange[one.do](account, {
+          pay: pay.address,
+          payAmount: BigInt(one.payAmount) * pay.unit,
+          buy: buy.address,
+          buyAmount: BigInt(one.buyAmount) * buy.unit,
+        });
+      }
+      case "take": {
+        const offer = await this.#standing(last, one.before);
+        const quantity = ((offer?.payAmount ?? 1n) * BigInt(one.thousandths)) / 1000n;
+        return exchange.take(account, offer?.id ?? 1n, quantity);
+      }
+      case "kill":
+      case "bump": {
+        const offer = await this.#standing(last, one.before);
+        const maker = this.#chain.accounts.findIndex((address) => address === offer?.maker);
+        return exchange[one.do](maker === -1 ? account : maker, offer?.id ?? 1n);
+      }
+      case "whitelist":
+      case "unwhitelist": {
+        const [base, quote] = one.swap.map((n) => this.#tokens[n]!.address) as [Address, Address];
+        return exchange[one.do](account, base, quote);
+      }
+    }
+  }
+
+  /** Of the standing offers up to an id, the one that is so many before the last. */
+  async #standing(last: bigint, before: number): Promise<StandingOffer | undefined> {
+    let left = before;
+    for (let id = last; id > 0n; id -= 1n) {
+      const offer = await this.#exchange.offer(id);
+      if (offer !== undefined && left-- === 0) return offer;
+    }
+    return undefined;
+  }
+
+  #startHere({ url: databaseUrl }: TestDatabase): Indexer {
+    const indexing = startIndexing({
+      ...{ databaseUrl, url: this.#chain.url, exchange: this.#exchange.address },
+      ...{ fromBlock: this.#fromBlock, finality: FINALITY },
+    });
+    const stop = () => indexing.stop();
+    return {
+      check: () => Promise.race([indexing.ended, sleep(0)]),
+      stop,
+      kill: stop,
+    };
+  }
+
+  #startProcess(): Indexer {
+    const child = spawn(process.execPath, [COMMAND], {
+      env: {
+        ...process.env,
+        ...{ RPC_URL: this.#chain.url, EXCHANGE: this.#exchange.address, RPC_RATE: "10000" },
+        ...{ FROM_BLOCK: String(this.#fromBlock), FINALITY: String(FINALITY) },
+        DATABASE_OWNER_URL: this.#database.url,
+      },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    return {
+      check() {
+        if (child.exitCode !== null) {
+          return Promise.reject(new Error(`the indexer ended with ${child.exitCode}: ${errors}`));
+        }
+        return Promise.resolve();
+      },
+      stop: () => end(child, "SIGTERM"),
+      kill: () => end(child, "SIGKILL"),
+    };
+  }
+
+  /** Waits until the last block of the database is the chain's. */
+  async #caughtUp({ reader }: TestDatabase, indexer: Indexer): Promise<void> {
+    for (;;) {
+      await indexer.check();
+      const { hash } = await this.#chain.client.getBlock();
+      const { rows } = await reader.query<{ hash: string }>(
+        "select hash from dex_block order by number desc limit 1",
+      );
+      if (rows[0]?.hash === hash) return;
+      await sleep(10);
+    }
+  }
+
+  /** Ends the indexer's connection to the database. */
+  async #cut(): Promise<void> {
+    const admin = await connect(this.#database.url);
+    await admin.query(
+      `select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where application_name = 'dex-market-data index'
+        and datname = current_database()`,
+    );
+    await admin.end();
+  }
+
+  /** Returns how many rows were compared. */
+  async #compare(): Promise<number> {
+    const [rows, right] = await Promise.all(
+      [this.#database, this.#fresh].map(async ({ owner }) => comparable(await indexedRows(owner))),
+    );
+    for (const kind of Object.keys(right!) as (keyof IndexedRows)[]) {
+      if (isDeepStrictEqual(rows![kind], right![kind])) continue;
+      throw new Error(
+        `the ${kind} are\n${JSON.stringify(rows![kind])}\nand indexed afresh\n${JSON.stringify(right![kind])}`,
+      );
+    }
+    const client = await connect(this.#database.url, { role: "dex_owner" });
+    try {
+      await compare(client, await recordingOf(client));
+      const [difference] = await verify(client);
+      if (difference !== undefined) {
+        throw new Error(
+          `${difference.row} is ${difference.kept}, and should be ${difference.right}`,
+        );
+      }
+    } finally {
+      await client.end();
+    }
+    return right!.offers.length + right!.trades.length + right!.cancellations.length;
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  child.kill(signal);
+  await closed;
+}
+
+/** The rows as the loader's files would have them, for brute-force.ts. */
+async function recordingOf(client: Client) {
+  const texts = async (sql: string): Promise<Row[]> => {
+    const { rows } = await client.query<{ row: Row }>(sql);
+    return rows.map(({ row }) => row);
+  };
+  const AMOUNTS = `
+    'lot_gem', lot_gem,
+    'lot_amt', lot_amt::text,
+    'bid_gem', bid_gem,
+    'bid_amt', bid_amt::text,
+    'block', block::text,
+    'time', to_char(time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+  const recording = {
+    tokens: await texts(
+      "select json_build_object('address', address, 'symbol', symbol) as row from dex_token",
+    ),
+    pairs: await texts(
+      `select json_build_object(
+        'base', base, 'quote', quote, 'base_gem', base_gem, 'quote_gem', quote_gem, 'active', active::text
+      ) as row
+      from dex_pair`,
+    ),
+    offers: await texts(
+      `select json_build_object('id', id::text, 'killed', killed::text, ${AMOUNTS}) as row
+      from dex_offer
+      order by id`,
+    ),
+    trades: await texts(
+      `select json_build_object('offer_id', offer_id::text, 'idx', idx::text, ${AMOUNTS}) as row
+      from dex_trade
+      order by id`,
+    ),
+  };
+  const { rows } = await client.query<{ block: number; time: Date }>(
+    "select number as block, time from dex_block order by number desc limit 1",
+  );
+  const head = rows[0]!;
+  return { recording, moment: { block: head.block, time: head.time.getTime() } };
+}
