@@ -61,14 +61,18 @@ export async function audit(options: AuditOptions): Promise<void> {
   }
 }
 
-/** The id of the last offer made up to the block; 0 where the contract is not made yet. */
+/**
+ * The id of the last offer made up to the block; undefined where the contract or the node does not tell, and
+ * `withoutContract` where the contract is not made yet.
+ */
 export async function lastOfferAt(
   { requests, exchange, decoder }: Omit<AuditOptions, "ledger" | "block">,
   block: StateBlock,
+  withoutContract?: number,
 ): Promise<number | undefined> {
   try {
     const code = await requests.ask("eth_getCode", [exchange, named(block)], String);
-    if (code === "0x") return 0;
+    if (code === "0x") return withoutContract;
     if (decoder.state === undefined) return undefined;
     return await read({ requests, exchange, block }, decoder.state.lastOffer);
   } catch (error) {

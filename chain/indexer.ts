@@ -57,8 +57,8 @@ export type IndexerEvent =
   | { event: "reorganisation"; ancestor: number; depth: number }
   | { event: "known"; known: number; knownTime: number }
   | { event: "leftOut"; reason: string }
-  /** The open offers could not be compared with the contract's state. */
-  | { event: "notAudited"; reason: string }
+  /** Something cannot be checked, and is believed. */
+  | { event: "doubt"; reason: string }
   /** The node or the database fails; it is tried again. */
   | { event: "failure"; reason: string }
   | { event: "recovered" }
@@ -84,7 +84,12 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
   const { signal, onEvent = () => undefined, backoffMs = FIRST_RETRY_MS } = options;
   let retryMs = backoffMs;
   let failed = "";
-  const trust: Trust = { isAudited: false, doubts: new Map(), ledger: new Ledger() };
+  const trust: Trust = {
+    isAudited: false,
+    isToldOfKind: false,
+    doubts: new Map(),
+    ledger: new Ledger(),
+  };
   while (!signal.aborted) {
     const session = new Session(options, trust, () => {
       retryMs = backoffMs;
@@ -111,6 +116,8 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
 interface Trust {
   /** Whether the open offers were compared with the contract's state after the last backfill. */
   isAudited: boolean;
+  /** Whether it was told that the contract is perhaps of another kind. */
+  isToldOfKind: boolean;
   /** How often each contradiction came up. */
   doubts: Map<string, number>;
   ledger: Ledger;
@@ -132,6 +139,7 @@ class Session {
   #final = -1;
   /** Market facts of blocks that are not final. */
   #markets: MarketFact[] = [];
+  #isOfKind = false;
   /** The block that was final when this session wrote its last block. */
   #finalWhenWritten: number | undefined;
   #pollMs = LONGEST_POLL_MS / 4;
@@ -156,6 +164,10 @@ class Session {
       decoder,
       signal,
       doubtMs: options.backoffMs,
+      onDoubt: (reason) => {
+        this.#trust.isAudited = false;
+        onEvent({ event: "doubt", reason });
+      },
     });
     this.#registry = new Registry({
       requests: this.#requests,
@@ -179,7 +191,7 @@ class Session {
       );
     }
     await this.#learnLatest();
-    await this.#checkContract();
+    await this.#learnKind();
     await this.#registerFirst(recording);
     await this.#restartLedger(recording);
     while (!signal.aborted) {
@@ -200,15 +212,24 @@ class Session {
     }
   }
 
-  async #checkContract(): Promise<void> {
-    const { exchange } = this.#options;
-    const at = `0x${(this.#latest?.number ?? 0).toString(16)}`;
-    const code = await this.#requests.ask("eth_getCode", [exchange, at], String);
-    if (code !== "0x") return;
-    throw new Halt(
-      `There is no contract at ${exchange} in block ${Number(at)}, the head of the chain.`,
-      EXIT.usage,
+  /**
+   * Whether the contract tells its last offer, as this kind of exchange does. Only then is it believed to count its
+   * offers, and to say what is left of one that is cancelled.
+   */
+  async #learnKind(): Promise<void> {
+    const { exchange, decoder, onEvent } = this.#options;
+    const { number = 0 } = this.#latest ?? {};
+    const id = await lastOfferAt(
+      { requests: this.#requests, exchange, decoder },
+      { number, hash: null },
     );
+    this.#isOfKind = id !== undefined;
+    if (this.#isOfKind || this.#trust.isToldOfKind) return;
+    this.#trust.isToldOfKind = true;
+    onEvent?.({
+      event: "doubt",
+      reason: `The contract ${exchange} does not tell its last offer in block ${number}: its logs are not compared with its state`,
+    });
   }
 
   /** Asks for the head of the chain, and how much of it is final. */
@@ -264,19 +285,19 @@ class Session {
     const last = this.#last;
     if (latest === undefined) return false;
     const next = last === undefined ? this.#options.fromBlock : last.number + 1;
-    // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
-    if (latest.number < next) return false;
     if (this.#final - next >= FEW && (last === undefined || (await this.#isOn(last)))) {
       this.#trust.isAudited = false;
       await this.#backfill(recording, next, this.#final);
       return true;
     }
     if (!this.#trust.isAudited && last !== undefined) await this.#audit(last);
+    // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
+    if (latest.number < next) return false;
     const header = latest.number === next ? latest : await this.#source.headerAt(next);
     if (header === undefined) return false;
     if (last !== undefined && header.parent !== last.hash) return this.#goBack(recording, last);
     const facts = await this.#factsOf(header);
-    this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
+    this.#check(facts);
     await this.#write(recording, [{ header, facts }]);
     return true;
   }
@@ -285,9 +306,14 @@ class Session {
     return (await this.#source.headerAt(number))?.hash === hash;
   }
 
+  #check(facts: readonly Fact[]): void {
+    if (this.#isOfKind) this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
+  }
+
   /** Compares what a lost log would have changed. A session that ends before it leaves it to the next. */
   async #audit(last: Recorded): Promise<void> {
     const { exchange, decoder, onEvent } = this.#options;
+    if (!this.#isOfKind) return;
     try {
       await audit({
         ...{ requests: this.#requests, exchange, decoder },
@@ -296,7 +322,10 @@ class Session {
       });
     } catch (error) {
       if (!(error instanceof NotAudited)) throw error;
-      onEvent?.({ event: "notAudited", reason: error.message });
+      onEvent?.({
+        event: "doubt",
+        reason: `The open offers are not compared with the contract's state: ${error.message}`,
+      });
     }
     this.#trust.isAudited = true;
   }
@@ -308,9 +337,9 @@ class Session {
   async #restartLedger(recording: Recording, kept = this.#last?.number ?? -1): Promise<void> {
     const { exchange, decoder, fromBlock } = this.#options;
     this.#ledger.restart(await recording.openOffers(), kept);
-    if (this.#ledger.lastMade !== undefined) return;
+    if (this.#ledger.lastMade !== undefined || !this.#isOfKind) return;
     const block = this.#last ?? { number: Math.max(0, fromBlock - 1), hash: null };
-    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, block);
+    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, block, 0);
     if (id !== undefined) this.#ledger.learnLastMade(id, Math.max(block.number, fromBlock));
   }
 
@@ -346,7 +375,7 @@ class Session {
     for await (const range of readRanges(this.#source, { from, to, before: this.#last })) {
       this.#options.signal.throwIfAborted();
       const facts = await this.#withTakers(range.facts);
-      this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
+      this.#check(facts);
       await this.#registry.learn(facts, this.#latest?.number ?? range.end.number);
       const written = await recording.writeRange({ ...range, facts });
       this.#ledger.written();

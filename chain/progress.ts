@@ -62,11 +62,8 @@ export function indexProgress(options: ProgressOptions): (event: IndexerEvent) =
       case "leftOut":
         tell(warn, event.reason);
         break;
-      case "notAudited":
-        tell(
-          warn,
-          `The open offers could not be compared with the contract's state: ${event.reason}.`,
-        );
+      case "doubt":
+        tell(warn, `${event.reason}.`);
         break;
       case "failure":
         tell(warn, `${event.reason}. Trying again …`);

@@ -15,6 +15,8 @@ export interface SourceOptions {
   signal: AbortSignal;
   /** Wait before doubtful logs are asked again, in milliseconds; it doubles with each time. */
   doubtMs?: number | undefined;
+  /** Hears what is believed although logs may be missing. */
+  onDoubt?: ((reason: string) => void) | undefined;
 }
 
 /** A block with its facts. */
@@ -50,6 +52,8 @@ const LONGEST_DOUBT_MS = 5000;
 export class ChainSource {
   readonly #options: SourceOptions;
   readonly #exchange: string;
+  /** Whether a block's logs ever filled its header's bloom. */
+  #servesWholeBlocks = false;
 
   constructor(options: SourceOptions) {
     this.#options = options;
@@ -88,7 +92,8 @@ export class ChainSource {
 
   /**
    * The facts of one block. Its header tells whether it can have any. If so, all its logs are asked by its hash:
-   * their indexes and the header's bloom show whether one is missing.
+   * their indexes and the header's bloom show whether one is missing. Then it halts, unless the nodes have never
+   * served a whole block: of a recording with the logs of one contract alone, what is asked often enough is believed.
    */
   async factsOf(header: Header): Promise<Fact[]> {
     const { requests, decoder } = this.#options;
@@ -106,9 +111,12 @@ export class ChainSource {
         if (!mayHave) return [];
       }
       const logs = await requests.ask("eth_getLogs", [{ blockHash: hash }], readLogs);
-      checkWhole(logs, bloom);
       checkBlocks(logs, new Map([[number, hash]]));
-      return this.#decode(logs);
+      const facts = this.#decode(logs);
+      const lack = lackOf(logs, bloom);
+      if (lack !== undefined) throw new NotWhole(lack, facts);
+      if (logs.length > 0) this.#servesWholeBlocks = true;
+      return facts;
     });
   }
 
@@ -243,7 +251,21 @@ export class ChainSource {
     }
     // A node that does not have the block yet says so, or refuses: that is waited for.
     if (!(doubt instanceof IncompleteLogs)) throw new Unavailable(doubt?.message);
+    if (doubt instanceof NotWhole && !this.#servesWholeBlocks) {
+      this.#options.onDoubt?.(`${what} are believed, but may not be whole: ${doubt.message}`);
+      return doubt.facts as T;
+    }
     throw new Halt(`${what} are not whole, also when asked again: ${doubt.message}.`);
+  }
+}
+
+/** A block's logs are in order by themselves, and others of the block are missing. */
+class NotWhole extends IncompleteLogs {
+  readonly facts: Fact[];
+
+  constructor(message: string, facts: Fact[]) {
+    super(message);
+    this.facts = facts;
   }
 }
 
@@ -263,15 +285,13 @@ function existing(header: Header | undefined, block: number | string): Header {
   return header;
 }
 
-/** Throws where a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one. */
-function checkWhole(logs: readonly ChainLog[], bloom: Bloom): void {
+/** What shows that a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one. */
+function lackOf(logs: readonly ChainLog[], bloom: Bloom): string | undefined {
   const gap = logs.findIndex(({ idx }, at) => idx !== at);
-  if (gap !== -1) throw new IncompleteLogs(`the log ${gap} is missing`);
-  if (bloom.isEmpty) return;
+  if (gap !== -1) return `the log ${gap} is missing`;
   const items = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
-  if (!bloom.isMadeOf(items)) {
-    throw new IncompleteLogs("the header's bloom has addresses or topics that no log has");
-  }
+  if (bloom.isEmpty || bloom.isMadeOf(items)) return undefined;
+  return "the header's bloom has addresses or topics that no log has";
 }
 
 /** Throws where two logs of one block differ in its hash, or are one. */

@@ -83,7 +83,7 @@ export class IndexerStatus {
         break;
       case "waiting":
       case "leftOut":
-      case "notAudited":
+      case "doubt":
     }
   };
 

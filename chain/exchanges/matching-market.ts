@@ -18,6 +18,7 @@ const OFFER_EVENT =
 const EVENTS = [
   `event LogMake(${OFFER_EVENT})`,
   `event LogKill(${OFFER_EVENT})`,
+  `event LogBump(${OFFER_EVENT})`,
   "event LogTake(bytes32 id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, address indexed taker, uint128 take_amt, uint128 give_amt, uint64 timestamp)",
   "event LogTrade(uint256 pay_amt, address indexed pay_gem, uint256 buy_amt, address indexed buy_gem)",
   "event LogItemUpdate(uint256 id)",
@@ -120,6 +121,9 @@ export const matchingMarket: Decoder = {
           checkPair(log, args);
           break;
         }
+        case "LogBump":
+          balances.add(log, `update of ${offerId(args.id, log)}`, -1);
+          break;
         case "LogTrade":
           balances.add(log, tradeKey(args.pay_amt, args.pay_gem, args.buy_amt, args.buy_gem), -1);
           break;
@@ -201,8 +205,8 @@ const tradeKey = (lotAmt: bigint, lotGem: string, bidAmt: bigint, bidGem: string
   `trade of ${lotAmt} ${lotGem} for ${bidAmt} ${bidGem}`;
 
 /**
- * In a transaction every LogTake has its LogTrade of equal amounts, and every make, take and kill its
- * LogItemUpdate. So a node's answer that lacks one log of a transaction is noticed.
+ * In a transaction every LogTake has its LogTrade of equal amounts, and the other way round, and every LogItemUpdate
+ * the make, take, kill or bump that it is of. So a node's answer that lacks one log of a transaction is noticed.
  */
 class Balances {
   readonly #open = new Map<string, { count: number; log: ChainLog; what: string }>();
@@ -210,15 +214,16 @@ class Balances {
   add(log: ChainLog, what: string, by: 1 | -1): void {
     const key = `${log.tx} ${what}`;
     const count = (this.#open.get(key)?.count ?? 0) + by;
-    if (count === 0) this.#open.delete(key);
-    else this.#open.set(key, { count, log, what });
+    this.#open.set(key, { count, log, what });
   }
 
   check(): void {
-    const [first] = this.#open.values();
-    if (first === undefined) return;
-    throw new IncompleteLogs(
-      `block ${first.log.block}, transaction ${first.log.tx}: a log of the ${first.what} is missing`,
-    );
+    for (const { count, log, what } of this.#open.values()) {
+      // A missing LogItemUpdate would change nothing.
+      if (count === 0 || (count < 0 && what.startsWith("update"))) continue;
+      throw new IncompleteLogs(
+        `block ${log.block}, transaction ${log.tx}: a log of the ${what} is missing`,
+      );
+    }
   }
 }

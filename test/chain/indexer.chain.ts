@@ -383,10 +383,15 @@ it("stops where a take has no trade of equal amounts", async () => {
   expect(await rows("select id from dex_trade")).toEqual([]);
 });
 
-it("stops where there is no contract", async () => {
-  start({ exchange: "0x00000000000000000000000000000000000000aa" });
+it("says that the contract does not tell its offers where there is none", async () => {
+  const nobody = "0x00000000000000000000000000000000000000aA";
+  start({ exchange: nobody });
+  await caughtUp();
 
-  await expect(indexing.ended).rejects.toThrow("There is no contract at 0x");
+  expect(indexing.events).toContainEqual({
+    event: "doubt",
+    reason: expect.stringContaining(`The contract ${nobody} does not tell its last offer`),
+  });
 });
 
 describe("--verify", () => {
