@@ -264,8 +264,14 @@ class Session {
     const from = Math.max(fromBlock, this.#last.number - MARKET_DEPTH);
     const to = Math.min(this.#last.number, this.#latest?.number ?? 0);
     this.#markets = [];
-    for await (const range of readRanges(this.#source, { from, to })) {
-      this.#markets.push(...marketsOf(range.facts));
+    try {
+      for await (const range of readRanges(this.#source, { from, to })) {
+        this.#markets.push(...marketsOf(range.facts));
+      }
+    } catch (error) {
+      // The last of these blocks are not final: nodes that disagree on them are waited for.
+      if (error instanceof Halt && to > this.#final) throw new Unavailable(error.message);
+      throw error;
     }
     await this.#registerFinal(recording);
   }
