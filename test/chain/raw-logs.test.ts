@@ -1,4 +1,5 @@
 // Raw logs as a node returns them, written out word by word: the rows are those of decoding them by hand.
+import { fillerHash } from "../../bench/chain/recorded-chain.ts";
 import { parseRawLogs } from "../../bench/chain/raw-logs.ts";
 import { startRecordedNode, type RecordedNode } from "../../bench/chain/recorded-node.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
@@ -98,11 +99,21 @@ afterEach(async () => {
   await database.drop();
 });
 
+/** Headers whose blooms have the logs of all contracts, as those of a main network. */
+const fullBlocks = [5_000_000, 5_000_007, 5_000_009].map((number) => ({
+  number: `0x${number.toString(16)}`,
+  hash: hash(0xb0000000 + number),
+  parentHash: fillerHash(number - 1),
+  timestamp: `0x${stamp(number)}`,
+  logsBloom: `0x${"f".repeat(512)}`,
+}));
+
 it.each([
-  ["near the head", 64],
-  ["below finality", 0],
-])("are written %s as decoded by hand", async (_, finality) => {
-  node = await startRecordedNode(parseRawLogs({ chainId: 1, logs: logs, tokens }));
+  ["near the head", 64, []],
+  ["near the head, in blocks with other contracts' logs,", 64, fullBlocks],
+  ["below finality", 0, []],
+])("are written %s as decoded by hand", async (_, finality, blocks) => {
+  node = await startRecordedNode(parseRawLogs({ chainId: 1, blocks, logs, tokens }));
   indexing = startIndexing({
     databaseUrl: database.url,
     url: node.url,
