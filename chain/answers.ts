@@ -11,11 +11,14 @@ const hash = z
   .regex(/^0x[0-9a-fA-F]{64}$/)
   .transform((text) => text.toLowerCase());
 
+/** The year 9999: PostgreSQL and JavaScript write a later one in other ways. */
+const LATEST = 253_402_300_799;
+
 const header = z.object({
   number: quantity,
   hash,
   parentHash: hash,
-  timestamp: quantity,
+  timestamp: quantity.refine((time) => time <= LATEST, "is after the year 9999"),
   logsBloom: z.string().regex(/^0x[0-9a-fA-F]{512}$/),
 });
 
@@ -39,6 +42,7 @@ export function readHeader(result: unknown): Header | undefined {
 export const readQuantity = (result: unknown): number => form(quantity, result);
 
 const address = /^0x[0-9a-fA-F]{40}$/;
+const TOPIC = /^0x[0-9a-fA-F]{64}$/;
 const data = /^0x([0-9a-fA-F]{2})*$/;
 
 /** Logs in the order of the chain. By hand: zod takes longer for a log than all the rest of it. */
@@ -55,7 +59,7 @@ function readLog(given: unknown): ChainLog {
   const contract = log["address"];
   if (
     !Array.isArray(topics) ||
-    !topics.every((topic) => typeof topic === "string" && topic.length === 66) ||
+    !topics.every((topic) => typeof topic === "string" && TOPIC.test(topic)) ||
     typeof bytes !== "string" ||
     !data.test(bytes) ||
     typeof contract !== "string" ||
@@ -66,7 +70,7 @@ function readLog(given: unknown): ChainLog {
   const time = log["blockTimestamp"];
   return {
     address: contract.toLowerCase(),
-    topics: topics as ChainLog["topics"],
+    topics: topics.map((topic: string) => topic.toLowerCase() as ChainLog["topics"][number]),
     data: bytes as ChainLog["data"],
     block: readNumber(log["blockNumber"]),
     hash: readHash(log["blockHash"]),

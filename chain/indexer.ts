@@ -192,6 +192,7 @@ class Session {
     }
     await this.#learnLatest();
     await this.#learnKind();
+    await this.#checkExchange(recording);
     await this.#registerFirst(recording);
     await this.#restartLedger(recording);
     while (!signal.aborted) {
@@ -210,6 +211,20 @@ class Session {
       if (!isTold) onEvent?.({ event: "waiting" });
       await sleep(LONGEST_POLL_MS, undefined, { signal });
     }
+  }
+
+  /** Halts where the rows of the database are of another exchange. */
+  async #checkExchange(recording: Recording): Promise<void> {
+    const newest = await recording.newestRow();
+    if (newest === undefined) return;
+    const header = await this.#source.headerAt(newest.block);
+    // Of another branch, or not known there: that is seen later.
+    if (header?.hash !== newest.hash) return;
+    const facts = await this.#source.factsOf(header);
+    if (facts.some(({ tx }) => tx === newest.tx)) return;
+    throw new Halt(
+      `The database has rows of another exchange: ${this.#options.exchange} has no log in the transaction ${newest.tx} of block ${newest.block}.`,
+    );
   }
 
   /**

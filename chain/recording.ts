@@ -58,14 +58,46 @@ export class Recording {
 
   /**
    * Whether this is the one indexer of the exchange now; it stays so until its connection ends. Two at once would
-   * write nothing wrong, since the door takes each block once: the lock spares them the refusals.
+   * write nothing wrong, since the door takes each block once: the lock spares them the refusals. Anybody can take an
+   * advisory lock, so only that of a login that may write is waited for.
    */
   async isFirst(exchange: string): Promise<boolean> {
-    const { rows } = await this.#client.query<{ locked: boolean }>(
-      "select pg_try_advisory_lock(hashtextextended('dex-market-data index ' || $1, 0)) as locked",
+    const { rows } = await this.#client.query<{ first: boolean }>(
+      `with lock as materialized (
+        select hashtextextended('dex-market-data index ' || $1, 0) as key
+      )
+      select pg_try_advisory_lock(lock.key) or not exists (
+        select
+        from pg_locks as held
+        join pg_stat_activity as holder on holder.pid = held.pid
+        where held.locktype = 'advisory'
+          and held.granted
+          and held.objsubid = 1
+          and held.classid::bigint = (lock.key >> 32) & 4294967295
+          and held.objid::bigint = lock.key & 4294967295
+          and held.database = (select oid from pg_database where datname = current_database())
+          and pg_has_role(holder.usesysid, 'dex_writer', 'member')
+      ) as first
+      from lock`,
       [exchange.toLowerCase()],
     );
-    return rows[0]?.locked === true;
+    return rows[0]?.first === true;
+  }
+
+  /** The newest offer or trade, by its transaction; undefined without one. */
+  async newestRow(): Promise<{ block: number; tx: string; hash: string | null } | undefined> {
+    const { rows } = await this.#client.query<{ block: number; tx: string; hash: string | null }>(
+      `select newest.block, newest.tx, block.hash
+      from (
+        (select block, tx from dex_trade order by id desc limit 1)
+        union all
+        (select block, tx from dex_offer order by block desc, id desc limit 1)
+      ) as newest
+      join dex_block as block on block.number = newest.block
+      order by newest.block desc
+      limit 1`,
+    );
+    return rows[0];
   }
 
   /** The last block; undefined in an empty database. */

@@ -45,7 +45,7 @@ const LONGEST_WAIT_MS = 10_000;
 /** How often each URL is tried for one answer. */
 const ROUNDS = 4;
 /** The size of an answer, in bytes: all logs of a large block. */
-const MAX_ANSWER_BYTES = 100_000_000;
+const MAX_ANSWER_BYTES = 32_000_000;
 
 const OVER_LIMIT =
   /rate.?limit|request limit|too many requests|exceeded.*(capacity|compute|quota|throughput)|request count/i;
@@ -72,7 +72,8 @@ export class Requests {
         retryCount: 0,
         timeout: options.timeoutMs ?? TIMEOUT_MS,
         maxResponseBodySize: MAX_ANSWER_BYTES,
-        fetchOptions: { signal: options.signal },
+        // A redirect would not be counted, and may lead anywhere.
+        fetchOptions: { signal: options.signal, redirect: "error" },
       })({}).request,
     }));
   }
@@ -118,9 +119,10 @@ export class Requests {
         signal.throwIfAborted();
         const { outcome, reason, code, retryAfterMs = 0 } = explain(error);
         onRequest?.(method, outcome);
-        if (outcome === "refused") refusal ??= new Refused(method, reason, code);
+        if (outcome === "refused")
+          refusal ??= new Refused(method, withoutPath(reason, node.url), code);
         if (refusal !== undefined && (triedSinceRefusal += 1) >= this.size) throw refusal;
-        last = `${method} at ${shownNode(node.url)}: ${reason}`;
+        last = `${method} at ${shownNode(node.url)}: ${withoutPath(reason, node.url)}`;
         node.isOfChain = false;
         wait = Math.max(wait, retryAfterMs);
         if (this.#current === asked) this.askElsewhere();
@@ -155,6 +157,12 @@ export class Requests {
 
 /** Host and port: a path or user may hold a key. */
 const shownNode = (url: string): string => URL.parse(url)?.host ?? "the node";
+
+/** A node's text without the path of its URL, which may be a key. */
+function withoutPath(text: string, url: string): string {
+  const { pathname = "/" } = URL.parse(url) ?? {};
+  return pathname.length > 1 ? text.replaceAll(pathname, "/…") : text;
+}
 
 interface Node {
   url: string;
@@ -205,4 +213,9 @@ const isOfNode = (error: unknown): boolean =>
   error instanceof HttpRequestError ||
   error instanceof ResponseBodyTooLargeError;
 
-const oneLine = (text: string): string => text.split("\n", 1)[0]?.slice(0, 300) ?? "";
+/** The first line of a text, which may be anything that a node sends, without URLs: they may hold keys. */
+const oneLine = (text: unknown): string =>
+  String(text)
+    .split("\n", 1)[0]
+    ?.slice(0, 300)
+    .replace(/\w+:\/\/\S+/g, "(a URL)") ?? "";

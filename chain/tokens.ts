@@ -72,7 +72,7 @@ async function call(
 }
 
 const WORD = 32;
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The text of a `string`, or of a `bytes32` as early tokens have it. */
 function readText(data: Hex | undefined): string | undefined {

@@ -29,6 +29,9 @@ const EVENTS = [
 const abi = parseAbi(EVENTS);
 const topics = EVENTS.map((event) => toEventSelector(event));
 
+/** The end of the year 9999, in seconds. */
+const LATEST = 253_402_300_799;
+
 /** The largest id of an offer that the schema has room for. */
 const MOST = 2n ** 31n - 1n;
 
@@ -171,6 +174,11 @@ const placeOf = ({ block, hash, tx, idx }: ChainLog): Place => ({ block, hash, t
 /** The contract's events carry the time of their block, except LogBump, which is not read. */
 function timeOf(log: ChainLog, timestamp: bigint): number {
   const time = Number(timestamp);
+  if (time > LATEST) {
+    throw new Halt(
+      `The log ${log.idx} of block ${log.block} has a time after the year 9999: ${time}.`,
+    );
+  }
   if (log.time === undefined || log.time === time) return time;
   throw new Halt(
     `The log ${log.idx} of block ${log.block} has the timestamp ${time}, its block ${log.time}: the exchange is not a MatchingMarket`,

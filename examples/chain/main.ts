@@ -1,6 +1,6 @@
 // A chain on this machine with an exchange on it, to try the indexer with: prints how to index it, and trades.
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { readCommandLine } from "../../db/command-line.ts";
 import { startChain } from "../../test/chain/chain.ts";
 
 const ETHER = 10n ** 18n;
@@ -11,7 +11,12 @@ const TAKER = 2;
 const START = new Date("2026-01-31T12:00:00Z");
 const SECONDS_APART = 15;
 
-const { values } = parseArgs({ options: { port: { type: "string", default: "8545" } } });
+const { values } = readCommandLine({
+  usage: `Usage: npm run example:chain [-- --port N]
+
+Starts a chain on this machine, by default on port 8545, with an exchange on it, and prints how to index it.`,
+  options: { port: { type: "string", default: "8545" } },
+});
 const chain = await startChain({ start: START, port: Number(values.port) });
 await chain.setAutomine(false);
 
@@ -49,4 +54,5 @@ for await (const _line of createInterface({ input: process.stdin })) {
   await block(() => exchange.take(TAKER, 4n, 249n * ETHER));
   console.log(`Sold in block ${await chain.client.getBlockNumber()}.`);
 }
-await chain.stop();
+// Without a terminal it stays until it is killed.
+await new Promise((resolve) => setInterval(resolve, 2 ** 30));

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   service.signal("SIGTERM");
   await service.ended;
-  example.stdin.end();
+  example.kill();
   await new Promise((resolve) => example.once("close", resolve));
   await dataDirs.remove();
 });

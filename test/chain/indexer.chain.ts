@@ -356,6 +356,35 @@ it("waits while another indexer of the exchange writes, and takes over from it",
   ]);
 });
 
+it("is not held up by a reader that takes its lock", async () => {
+  const admin = await connect(database.url);
+  await admin.query("create role stranger login password 'x'");
+  await admin.query("grant dex_reader to stranger");
+  const url = Object.assign(new URL(database.url), { username: "stranger", password: "x" });
+  const stranger = await connect(url.href, { role: "dex_reader" });
+  await stranger.query(
+    "select pg_advisory_lock(hashtextextended('dex-market-data index ' || $1, 0))",
+    [exchange.address.toLowerCase()],
+  );
+  start();
+  await caughtUp();
+  await stranger.end();
+  await admin.query("drop role stranger");
+  await admin.end();
+});
+
+it("stops where the database has rows of another exchange", async () => {
+  await exchange.make(1, ofWeth(ETHER));
+  start();
+  await caughtUp();
+  await indexing.stop();
+  const other = await chain.deployExchange();
+  start({ exchange: other.address });
+
+  await expect(indexing.ended).rejects.toMatchObject({ name: "Halt", exitCode: 4 });
+  await expect(indexing.ended).rejects.toThrow("The database has rows of another exchange");
+});
+
 it("goes on when its connection to the database was cut", async () => {
   start();
   await caughtUp();
