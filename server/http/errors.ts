@@ -74,6 +74,13 @@ export class BrokenPath extends ClientFacingError {
   }
 }
 
+/** An absolute URL, as a proxy is sent, that is none. */
+export class MalformedUrl extends ClientFacingError {
+  constructor() {
+    super(400, "The URL of the request cannot be read", CLOSING);
+  }
+}
+
 /** HTTP/1.1 requires exactly one Host header. */
 export class NotOneHost extends ClientFacingError {
   constructor(count: number) {

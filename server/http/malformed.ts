@@ -1,6 +1,7 @@
 // Refuses what HTTP/1.1 rules out and Node's parser lets pass, and URLs that are too long.
 import type { IncomingMessage, RequestListener } from "node:http";
 import {
+  MalformedUrl,
   NotOneHost,
   TooManyParameters,
   UnknownTransferCoding,
@@ -24,6 +25,8 @@ export const refuseMalformed =
   };
 
 function urlProblem({ url = "" }: IncomingMessage): ClientFacingError | undefined {
+  // Express would throw outside a request's error handling, and never answer.
+  if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) return new MalformedUrl();
   const queryAt = url.indexOf("?");
   const pathLength = queryAt < 0 ? url.length : queryAt;
   if (pathLength > MAX_PATH) return new UrlTooLong("path", MAX_PATH);

@@ -135,6 +135,14 @@ describe.each(MALFORMED)("a request with %s", (_name, headers, status, message) 
   });
 });
 
+it.each(["http://[::1/health", "http://[/health", "http://", "http:///x"])(
+  "refuses the absolute URL %s",
+  async (url) => {
+    const { status } = parsed(await afterSending(`GET ${url} HTTP/1.1\r\nHost: x\r\n\r\n`));
+    expect([400, 404]).toContain(status);
+  },
+);
+
 it("refuses GraphQL's in GraphQL's form, with a code", async () => {
   const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json";
   const { status, headers, body } = parsed(
