@@ -76,6 +76,8 @@ const FEW = 32;
 const MARKET_DEPTH = 8192;
 const SHORTEST_POLL_MS = 50;
 const LONGEST_POLL_MS = 1000;
+/** Polls without a new block, of about eight in a block's time, before another node is asked. */
+const MOST_IDLE_POLLS = 10;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 10_000;
 
@@ -143,6 +145,7 @@ class Session {
   /** The block that was final when this session wrote its last block. */
   #finalWhenWritten: number | undefined;
   #pollMs = LONGEST_POLL_MS / 4;
+  #idlePolls = 0;
 
   constructor(options: IndexerOptions, trust: Trust, onProgress: () => void) {
     const { rpcUrls, exchange, decoder, signal, onEvent = () => undefined } = options;
@@ -252,6 +255,12 @@ class Session {
     const { finality, onEvent } = this.#options;
     const before = this.#latest;
     const latest = await this.#source.latest();
+    // A node may be behind where another is not.
+    this.#idlePolls = latest.number > (before?.number ?? -1) ? 0 : this.#idlePolls + 1;
+    if (this.#idlePolls > MOST_IDLE_POLLS) {
+      this.#idlePolls = 0;
+      this.#requests.askElsewhere();
+    }
     // Of another node, or late: what is known already stays so.
     if (before !== undefined && latest.number < before.number) return;
     this.#latest = latest;

@@ -83,6 +83,10 @@ export class ChainSource {
   #header(block: string): Promise<Header | undefined> {
     return this.#options.requests.ask("eth_getBlockByNumber", [block, false], (result) => {
       const header = readHeader(result);
+      // Every node has one, so that another is asked.
+      if (header === undefined && block === "latest") {
+        throw new Error("it does not have block latest");
+      }
       if (header !== undefined && block.startsWith("0x") && header.number !== Number(block)) {
         throw new Error(`block ${Number(block)} was asked for, and block ${header.number} came`);
       }

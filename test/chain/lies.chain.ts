@@ -251,7 +251,7 @@ const FAULTS: [string, Fault, RegExp][] = [
     /the parent of|when asked again|follow|is 0x|cannot be found/,
   ],
   ["gives wrong parents", { name: "wrong parent" }, /the parent of|does not follow/],
-  ["does not have blocks", { name: "no block" }, /does not have block/],
+  ["does not have blocks", { name: "no block" }, /not have block/],
   ["empties blooms", { name: "wrong bloom", bloom: "empty" }, /never/],
   ["fills blooms", { name: "wrong bloom", bloom: "full" }, /not whole/],
 ];
