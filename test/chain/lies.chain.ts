@@ -184,7 +184,7 @@ async function lieInBoth(run: Run): Promise<Said> {
 /** The fault, and what the indexer says of it if it cannot overcome it. */
 const FAULTS: [string, Fault, RegExp][] = [
   ["answers late", { name: "late", ms: 20 }, /never/],
-  ["does not answer", { name: "no answer" }, /took too long/],
+  ["does not answer", { name: "no answer" }, /timed out/],
   ["closes the connection", { name: "closed connection" }, /fetch failed/],
   ["answers 429", { name: "status", status: 429, retryAfter: 0.02 }, /status 429/],
   ["answers 503", { name: "status", status: 503, body: "no backend" }, /status 503/],
