@@ -352,6 +352,8 @@ class Session {
       });
     } catch (error) {
       if (!(error instanceof NotAudited)) throw error;
+      // Of another branch: that is seen next.
+      if (!(await this.#isOn(last))) return;
       onEvent?.({
         event: "doubt",
         reason: `The open offers are not compared with the contract's state: ${error.message}`,

@@ -68,7 +68,7 @@ it("indexes until a signal, verifies, and stops at a deep reorganisation with co
   await chain.mine(20);
   const { code, stderr } = await run(right()).ended;
   expect(code).toBe(3);
-  expect(stderr).toMatch(/^The chain has another branch below block \d+, which is final/);
+  expect(stderr).toMatch(/^The chain has another branch below block \d+, which is final/m);
 });
 
 it("says that the database lacks the schema", async () => {
