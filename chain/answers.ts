@@ -11,14 +11,14 @@ const hash = z
   .regex(/^0x[0-9a-fA-F]{64}$/)
   .transform((text) => text.toLowerCase());
 
-/** The year 9999: PostgreSQL and JavaScript write a later one in other ways. */
-const LATEST = 253_402_300_799;
+/** The end of the year 9999, in seconds: PostgreSQL and JavaScript write a later time in other ways. */
+export const LATEST_TIME = 253_402_300_799;
 
 const header = z.object({
   number: quantity,
   hash,
   parentHash: hash,
-  timestamp: quantity.refine((time) => time <= LATEST, "is after the year 9999"),
+  timestamp: quantity.refine((time) => time <= LATEST_TIME, "is after the year 9999"),
   logsBloom: z.string().regex(/^0x[0-9a-fA-F]{512}$/),
 });
 

@@ -64,7 +64,6 @@ export type IndexerEvent =
   | { event: "recovered" }
   | { event: "request"; method: string; outcome: Outcome };
 
-const REQUESTS_PER_SECOND = 50;
 /** The finality of a chain that names no finalized block. */
 const USUAL_FINALITY = 64;
 /** Up to so many final blocks are read one by one, as at the head. */
@@ -155,7 +154,7 @@ class Session {
     this.#onProgress = onProgress;
     this.#requests = new Requests({
       urls: rpcUrls,
-      perSecond: options.requestsPerSecond ?? REQUESTS_PER_SECOND,
+      perSecond: options.requestsPerSecond,
       timeoutMs: options.requestTimeoutMs,
       backoffMs: options.backoffMs,
       signal,

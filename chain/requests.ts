@@ -10,8 +10,8 @@ import {
 
 export interface RequestsOptions {
   urls: readonly string[];
-  /** The most requests a second. */
-  perSecond: number;
+  /** The most requests a second. Default 50. */
+  perSecond?: number | undefined;
   /** How long one request may take, in milliseconds. */
   timeoutMs?: number | undefined;
   /** Wait before the first retry, in milliseconds; it doubles with each. */
@@ -39,6 +39,7 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+const PER_SECOND = 50;
 const TIMEOUT_MS = 20_000;
 const BACKOFF_MS = 125;
 const LONGEST_WAIT_MS = 10_000;
@@ -146,7 +147,7 @@ export class Requests {
 
   /** Waits until a request may be sent. */
   async #slot(): Promise<void> {
-    const { perSecond, signal } = this.#options;
+    const { perSecond = PER_SECOND, signal } = this.#options;
     const now = performance.now();
     // What was not used of the last second may be used at once, so that a batch is one.
     const slot = Math.max(now - 1000, this.#nextSlot);

@@ -23,7 +23,7 @@ export async function* verifyRange(
 ): AsyncGenerator<string> {
   const requests = new Requests({
     urls: options.rpcUrls,
-    perSecond: options.requestsPerSecond ?? 50,
+    perSecond: options.requestsPerSecond,
     timeoutMs: options.requestTimeoutMs,
     signal: options.signal,
   });

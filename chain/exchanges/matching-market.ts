@@ -1,7 +1,6 @@
 // Reads the events of MatchingMarket (OasisDEX): logs in, facts out.
 import {
   decodeEventLog,
-  keccak256,
   concatHex,
   numberToHex,
   parseAbi,
@@ -9,6 +8,8 @@ import {
   toFunctionSelector,
   type Hex,
 } from "viem";
+import { pairHash } from "../../db/load/checksum.ts";
+import { LATEST_TIME } from "../answers.ts";
 import { Halt } from "../halt.ts";
 import { IncompleteLogs, type ChainLog, type Decoder, type Fact, type Place } from "../facts.ts";
 
@@ -28,9 +29,6 @@ const EVENTS = [
 
 const abi = parseAbi(EVENTS);
 const topics = EVENTS.map((event) => toEventSelector(event));
-
-/** The end of the year 9999, in seconds. */
-const LATEST = 253_402_300_799;
 
 /** The largest id of an offer that the schema has room for. */
 const MOST = 2n ** 31n - 1n;
@@ -174,7 +172,7 @@ const placeOf = ({ block, hash, tx, idx }: ChainLog): Place => ({ block, hash, t
 /** The contract's events carry the time of their block, except LogBump, which is not read. */
 function timeOf(log: ChainLog, timestamp: bigint): number {
   const time = Number(timestamp);
-  if (time > LATEST) {
+  if (time > LATEST_TIME) {
     throw new Halt(
       `The log ${log.idx} of block ${log.block} has a time after the year 9999: ${time}.`,
     );
@@ -193,16 +191,10 @@ function offerId(id: bigint | Hex, log: ChainLog): number {
   );
 }
 
-const hashes = new Map<string, string>();
-
 /** Refuses an event whose pair is not the hash of its two tokens. */
 function checkPair(log: ChainLog, { pair, pay_gem, buy_gem }: Record<string, unknown>): void {
   const [lot, bid] = [pay_gem as Hex, buy_gem as Hex];
-  const key = lot + bid;
-  const hash = hashes.get(key) ?? keccak256(concatHex([lot, bid]));
-  if (hashes.size > 10_000) hashes.clear();
-  hashes.set(key, hash);
-  if (pair !== hash) {
+  if (pair !== pairHash(lot, bid)) {
     throw new Halt(
       `The log ${log.idx} of block ${log.block} has the pair ${String(pair)}, which is not the hash of ${lot} and ${bid}: the exchange is not a MatchingMarket`,
     );
