@@ -39,8 +39,6 @@ export function readHeader(result: unknown): Header | undefined {
   return { ...rest, parent: parentHash, time: timestamp };
 }
 
-export const readQuantity = (result: unknown): number => form(quantity, result);
-
 const address = /^0x[0-9a-fA-F]{40}$/;
 const TOPIC = /^0x[0-9a-fA-F]{64}$/;
 const data = /^0x([0-9a-fA-F]{2})*$/;

@@ -31,11 +31,13 @@ export async function audit(options: AuditOptions): Promise<void> {
   const { decoder, ledger, block: last } = options;
   const block = last.number;
   if (decoder.state === undefined) return;
-  const { lastOffer, offer: stateOf } = decoder.state;
+  const { lastOffer } = decoder.state;
   const id = await read(options, lastOffer);
   const { lastMade } = ledger;
   if (lastMade !== undefined && id !== lastMade.id) {
-    const again = await readElsewhere(options, lastOffer);
+    // One node's word is not enough to doubt what was read.
+    options.requests.askElsewhere();
+    const again = await read(options, lastOffer);
     if (again !== lastMade.id) {
       throw new Contradiction(
         `the last offer is ${lastMade.id} by the logs up to block ${block}, and ${again} by the contract`,
@@ -44,21 +46,37 @@ export async function audit(options: AuditOptions): Promise<void> {
     }
   }
   ledger.learnLastMade(lastMade?.id ?? id, block);
-  const open = [...ledger.open.values()];
-  for (let at = 0; at < open.length; at += AT_ONCE) {
+  const doubtful = await differences(options, [...ledger.open.values()]);
+  if (doubtful.length === 0) return;
+  options.requests.askElsewhere();
+  const [found] = await differences(
+    options,
+    doubtful.map(({ offer }) => offer),
+  );
+  if (found === undefined) return;
+  const { offer, onChain } = found;
+  throw new Contradiction(
+    `offer ${offer.id} has ${offer.lotAmt} for ${offer.bidAmt} left by the logs up to block ${block}, and ${onChain.lotAmt} for ${onChain.bidAmt} by the contract`,
+    offer.block,
+  );
+}
+
+type Left = Pick<OpenOffer, "lotAmt" | "bidAmt">;
+
+/** The offers of which the contract has another amount left. */
+async function differences(options: AuditOptions, offers: readonly OpenOffer[]) {
+  const { state } = options.decoder;
+  const found: { offer: OpenOffer; onChain: Left }[] = [];
+  for (let at = 0; at < offers.length && state !== undefined; at += AT_ONCE) {
     await Promise.all(
-      open.slice(at, at + AT_ONCE).map(async (offer) => {
-        const call = stateOf(offer.id);
-        if (isSame(offer, await read(options, call))) return;
-        const onChain = await readElsewhere(options, call);
-        if (isSame(offer, onChain)) return;
-        throw new Contradiction(
-          `offer ${offer.id} has ${offer.lotAmt} for ${offer.bidAmt} left by the logs up to block ${block}, and ${onChain.lotAmt} for ${onChain.bidAmt} by the contract`,
-          offer.block,
-        );
+      offers.slice(at, at + AT_ONCE).map(async (offer) => {
+        const onChain = await read(options, state.offer(offer.id));
+        const { lotAmt, bidAmt } = offer;
+        if (lotAmt !== onChain.lotAmt || bidAmt !== onChain.bidAmt) found.push({ offer, onChain });
       }),
     );
   }
+  return found;
 }
 
 /**
@@ -81,9 +99,6 @@ export async function lastOfferAt(
   }
 }
 
-const isSame = (one: OpenOffer, other: Pick<OpenOffer, "lotAmt" | "bidAmt">): boolean =>
-  one.lotAmt === other.lotAmt && one.bidAmt === other.bidAmt;
-
 type Reading = Pick<AuditOptions, "requests" | "exchange" | "block">;
 
 async function read<T>(
@@ -102,12 +117,6 @@ async function read<T>(
   if (value === undefined)
     throw new NotAudited(`the contract does not answer ${data.slice(0, 10)}`);
   return value;
-}
-
-/** One node's word is not enough to doubt what was read. */
-function readElsewhere<T>(options: Reading, call: ContractCall<T>): Promise<T> {
-  options.requests.askElsewhere();
-  return read(options, call);
 }
 
 /** By its hash, so that it is of the branch that is meant (EIP-1898). */

@@ -4,12 +4,29 @@ import { keccak256, type Hex } from "viem";
 const BITS = 2048;
 const BYTES = BITS / 8;
 
-/** A header's logsBloom. */
 export class Bloom {
   readonly #bytes: Uint8Array;
 
-  constructor(hex: string) {
-    this.#bytes = Buffer.from(hex.slice(2), "hex");
+  private constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** A header's logsBloom. */
+  static read(hex: string): Bloom {
+    return new Bloom(Buffer.from(hex.slice(2), "hex"));
+  }
+
+  /** That of a block whose logs have these addresses and topics. */
+  static of(items: Iterable<string>): Bloom {
+    const bytes = new Uint8Array(BYTES);
+    for (const item of items) {
+      for (const bit of bitsOf(item)) {
+        // Bit 0 is the lowest of the last byte.
+        const byte = BYTES - 1 - (bit >> 3);
+        bytes[byte] = (bytes[byte] ?? 0) | (1 << (bit & 7));
+      }
+    }
+    return new Bloom(bytes);
   }
 
   /** Whether nothing is in it: the block has no logs, or the chain keeps no blooms. */
@@ -17,26 +34,9 @@ export class Bloom {
     return this.#bytes.every((byte) => byte === 0);
   }
 
-  /** Whether this address or topic may be in it. */
-  mayHave(item: string): boolean {
-    return bitsOf(item).every((bit) => this.#has(bit));
-  }
-
-  /** Whether these addresses and topics are all that is in it. */
-  isMadeOf(items: Iterable<string>): boolean {
-    const made = new Uint8Array(BYTES);
-    for (const item of items) {
-      for (const bit of bitsOf(item)) {
-        const [byte, mask] = placeOf(bit);
-        made[byte] = (made[byte] ?? 0) | mask;
-      }
-    }
-    return this.#bytes.every((byte, at) => (byte & ~(made[at] ?? 0)) === 0);
-  }
-
-  #has(bit: number): boolean {
-    const [byte, mask] = placeOf(bit);
-    return ((this.#bytes[byte] ?? 0) & mask) !== 0;
+  /** Whether all that is in the other one may be in it. */
+  covers(other: Bloom): boolean {
+    return this.#bytes.every((byte, at) => ((other.#bytes[at] ?? 0) & ~byte) === 0);
   }
 }
 
@@ -45,6 +45,3 @@ function bitsOf(item: string): number[] {
   const hash = Buffer.from(keccak256(item as Hex).slice(2), "hex");
   return [0, 2, 4].map((at) => hash.readUInt16BE(at) % BITS);
 }
-
-/** Bit 0 is the lowest of the last byte. */
-const placeOf = (bit: number): [number, number] => [BYTES - 1 - (bit >> 3), 1 << (bit & 7)];

@@ -2,11 +2,11 @@
 // with the chain where it reorganises.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./answers.ts";
-import { audit, lastOfferAt, NotAudited } from "./audit.ts";
+import { Doubts } from "./doubts.ts";
 import type { Decoder, Fact, MarketFact } from "./facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
-import { Contradiction, Ledger } from "./ledger.ts";
+import { Contradiction } from "./ledger.ts";
 import { readRanges } from "./ranges.ts";
 import { marketsOf, Recording, type Recorded } from "./recording.ts";
 import { Registry } from "./registry.ts";
@@ -36,13 +36,15 @@ export interface IndexerOptions {
   requestTimeoutMs?: number | undefined;
   /** Waits of retries, in milliseconds, for tests. */
   backoffMs?: number | undefined;
+  /** How often it says again what it waits for, in milliseconds, for tests. */
+  repeatMs?: number | undefined;
   signal: AbortSignal;
   onEvent?: ((event: IndexerEvent) => void) | undefined;
 }
 
 export type IndexerEvent =
-  /** Another indexer of this exchange runs. */
-  | { event: "waiting" }
+  /** Nothing can be written at present. */
+  | { event: "waiting"; reason: string }
   /** Blocks are written up to `indexed`. */
   | {
       event: "written";
@@ -78,21 +80,19 @@ const LONGEST_POLL_MS = 1000;
 /** Polls without a new block, of about eight in a block's time, before another node is asked. */
 const MOST_IDLE_POLLS = 10;
 const FIRST_RETRY_MS = 250;
+const REPEAT_MS = 60_000;
 const LAST_RETRY_MS = 10_000;
 
 /** Runs until the signal; then it resolves. Throws a `Halt` where it cannot be sure of what is right. */
 export async function runIndexer(options: IndexerOptions): Promise<void> {
-  const { signal, onEvent = () => undefined, backoffMs = FIRST_RETRY_MS } = options;
+  const { signal, onEvent = () => undefined } = options;
+  const { backoffMs = FIRST_RETRY_MS, repeatMs = REPEAT_MS } = options;
   let retryMs = backoffMs;
   let failed = "";
-  const trust: Trust = {
-    isAudited: false,
-    isToldOfKind: false,
-    doubts: new Map(),
-    ledger: new Ledger(),
-  };
+  let failedAt = 0;
+  const tools = toolsOf(options, onEvent);
   while (!signal.aborted) {
-    const session = new Session(options, trust, () => {
+    const session = new Session(options, tools, () => {
       retryMs = backoffMs;
       if (failed !== "") onEvent({ event: "recovered" });
       failed = "";
@@ -103,7 +103,10 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
       if (options.signal.aborted) return;
       if (error instanceof Halt || !isTransient(error)) throw error;
       const reason = (error as Error).message;
-      if (reason !== failed) onEvent({ event: "failure", reason });
+      if (reason !== failed || performance.now() - failedAt >= repeatMs) {
+        onEvent({ event: "failure", reason });
+        failedAt = performance.now();
+      }
       failed = reason;
       await sleep(retryMs, undefined, { signal }).catch(() => undefined);
       retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
@@ -113,26 +116,49 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
   }
 }
 
-/** How far the rows in the database are believed, over all sessions. */
-interface Trust {
-  /** Whether the open offers were compared with the contract's state after the last backfill. */
-  isAudited: boolean;
-  /** Whether it was told that the contract is perhaps of another kind. */
-  isToldOfKind: boolean;
-  /** How often each contradiction came up. */
-  doubts: Map<string, number>;
-  ledger: Ledger;
+/** What all sessions share: the rate of requests, the chain's id, and what was learned of nodes and tokens. */
+interface Tools {
+  source: ChainSource;
+  registry: Registry;
+  requests: Requests;
+  doubts: Doubts;
+}
+
+function toolsOf(options: IndexerOptions, onEvent: (event: IndexerEvent) => void): Tools {
+  const { rpcUrls, requestsPerSecond, requestTimeoutMs, backoffMs } = options;
+  const requests = new Requests({
+    urls: rpcUrls,
+    perSecond: requestsPerSecond,
+    timeoutMs: requestTimeoutMs,
+    backoffMs,
+    signal: options.signal,
+    onRequest: (method, outcome) => onEvent({ event: "request", method, outcome }),
+  });
+  const source = new ChainSource({
+    ...options,
+    requests,
+    doubtMs: backoffMs,
+    onDoubt: (reason) => {
+      doubts.auditAgain();
+      onEvent({ event: "doubt", reason });
+    },
+  });
+  const doubts = new Doubts({ ...options, requests, source, onEvent });
+  const registry = new Registry({
+    requests,
+    onLeftOut: (reason) => onEvent({ event: "leftOut", reason }),
+  });
+  return { requests, source, registry, doubts };
 }
 
 /** From a connection to the database to its end, or to a failure. */
 class Session {
   readonly #options: IndexerOptions;
-  readonly #trust: Trust;
-  readonly #ledger: Ledger;
   readonly #onProgress: () => void;
   readonly #requests: Requests;
   readonly #source: ChainSource;
   readonly #registry: Registry;
+  readonly #doubts: Doubts;
   #recording: Recording | undefined;
   #last: Recorded | undefined;
   #latest: Header | undefined;
@@ -140,41 +166,22 @@ class Session {
   #final = -1;
   /** Market facts of blocks that are not final. */
   #markets: MarketFact[] = [];
-  #isOfKind = false;
   /** The block that was final when this session wrote its last block. */
   #finalWhenWritten: number | undefined;
+  /** When it began to wait, or last said what for; undefined while it does not wait. */
+  #waitsSince: number | undefined;
+  /** What a node has answered last, which may be less than the latest. */
+  #answered: Header | undefined;
   #pollMs = LONGEST_POLL_MS / 4;
   #idlePolls = 0;
 
-  constructor(options: IndexerOptions, trust: Trust, onProgress: () => void) {
-    const { rpcUrls, exchange, decoder, signal, onEvent = () => undefined } = options;
+  constructor(options: IndexerOptions, tools: Tools, onProgress: () => void) {
     this.#options = options;
-    this.#trust = trust;
-    this.#ledger = trust.ledger;
     this.#onProgress = onProgress;
-    this.#requests = new Requests({
-      urls: rpcUrls,
-      perSecond: options.requestsPerSecond,
-      timeoutMs: options.requestTimeoutMs,
-      backoffMs: options.backoffMs,
-      signal,
-      onRequest: (method, outcome) => onEvent({ event: "request", method, outcome }),
-    });
-    this.#source = new ChainSource({
-      requests: this.#requests,
-      exchange,
-      decoder,
-      signal,
-      doubtMs: options.backoffMs,
-      onDoubt: (reason) => {
-        this.#trust.isAudited = false;
-        onEvent({ event: "doubt", reason });
-      },
-    });
-    this.#registry = new Registry({
-      requests: this.#requests,
-      onLeftOut: (reason) => onEvent({ event: "leftOut", reason }),
-    });
+    this.#requests = tools.requests;
+    this.#source = tools.source;
+    this.#registry = tools.registry;
+    this.#doubts = tools.doubts;
   }
 
   async close(): Promise<void> {
@@ -193,13 +200,12 @@ class Session {
       );
     }
     await this.#learnLatest();
-    await this.#learnKind();
-    await this.#checkExchange(recording);
+    await this.#doubts.begin(recording, this.#latest?.number ?? 0);
     await this.#registerFirst(recording);
-    await this.#restartLedger(recording);
+    await this.#doubts.restart(recording, this.#last);
     while (!signal.aborted) {
       const isAhead = await this.#step(recording).catch((error: unknown) =>
-        this.#doubt(recording, error),
+        this.#resolve(recording, error),
       );
       this.#onProgress();
       if (!isAhead) await sleep(this.#pollMs, undefined, { signal });
@@ -210,43 +216,12 @@ class Session {
   async #waitForTurn(recording: Recording): Promise<void> {
     const { exchange, signal, onEvent } = this.#options;
     for (let isTold = false; !(await recording.isFirst(exchange)); isTold = true) {
-      if (!isTold) onEvent?.({ event: "waiting" });
+      if (!isTold) {
+        const reason = "Another indexer of this exchange writes to the database";
+        onEvent?.({ event: "waiting", reason });
+      }
       await sleep(LONGEST_POLL_MS, undefined, { signal });
     }
-  }
-
-  /** Halts where the rows of the database are of another exchange. */
-  async #checkExchange(recording: Recording): Promise<void> {
-    const newest = await recording.newestRow();
-    if (newest === undefined) return;
-    const header = await this.#source.headerAt(newest.block);
-    // Of another branch, or not known there: that is seen later.
-    if (header?.hash !== newest.hash) return;
-    const facts = await this.#source.factsOf(header);
-    if (facts.some(({ tx }) => tx === newest.tx)) return;
-    throw new Halt(
-      `The database has rows of another exchange: ${this.#options.exchange} has no log in the transaction ${newest.tx} of block ${newest.block}.`,
-    );
-  }
-
-  /**
-   * Whether the contract tells its last offer, as this kind of exchange does. Only then is it believed to count its
-   * offers, and to say what is left of one that is cancelled.
-   */
-  async #learnKind(): Promise<void> {
-    const { exchange, decoder, onEvent } = this.#options;
-    const { number = 0 } = this.#latest ?? {};
-    const id = await lastOfferAt(
-      { requests: this.#requests, exchange, decoder },
-      { number, hash: null },
-    );
-    this.#isOfKind = id !== undefined;
-    if (this.#isOfKind || this.#trust.isToldOfKind) return;
-    this.#trust.isToldOfKind = true;
-    onEvent?.({
-      event: "doubt",
-      reason: `The contract ${exchange} does not tell its last offer in block ${number}: its logs are not compared with its state`,
-    });
   }
 
   /** Asks for the head of the chain, and how much of it is final. */
@@ -254,6 +229,7 @@ class Session {
     const { finality, onEvent } = this.#options;
     const before = this.#latest;
     const latest = await this.#source.latest();
+    this.#answered = latest;
     // A node may be behind where another is not.
     this.#idlePolls = latest.number > (before?.number ?? -1) ? 0 : this.#idlePolls + 1;
     if (this.#idlePolls > MOST_IDLE_POLLS) {
@@ -288,7 +264,8 @@ class Session {
     const to = Math.min(this.#last.number, this.#latest?.number ?? 0);
     this.#markets = [];
     try {
-      for await (const range of readRanges(this.#source, { from, to })) {
+      const topics = this.#options.decoder.marketTopics;
+      for await (const range of readRanges(this.#source, { from, to, topics })) {
         this.#markets.push(...marketsOf(range.facts));
       }
     } catch (error) {
@@ -315,90 +292,64 @@ class Session {
     if (latest === undefined) return false;
     const next = last === undefined ? this.#options.fromBlock : last.number + 1;
     if (this.#final - next >= FEW && (last === undefined || (await this.#isOn(last)))) {
-      this.#trust.isAudited = false;
+      this.#doubts.auditAgain();
       await this.#backfill(recording, next, this.#final);
       return true;
     }
-    if (!this.#trust.isAudited && last !== undefined) await this.#audit(last);
+    if (last !== undefined) await this.#doubts.audit(last);
     // As high, or lower: a node that lags, or a branch that is not longer. Neither is a reorganisation.
-    if (latest.number < next) return false;
+    if (latest.number < next) return this.#waits(this.#lackOf(next, last));
     const header = latest.number === next ? latest : await this.#source.headerAt(next);
-    if (header === undefined) return false;
-    if (last !== undefined && header.parent !== last.hash) return this.#goBack(recording, last);
+    if (header === undefined) {
+      return this.#waits(`The node does not have block ${next}, and named block ${latest.number}`);
+    }
+    if (last !== undefined && header.parent !== last.hash) {
+      if (await this.#goBack(recording, last)) return true;
+      return this.#waits(
+        `The node has another branch than block ${last.number}, ${last.hash}, and not all blocks of a longer one`,
+      );
+    }
     const facts = await this.#factsOf(header);
-    this.#check(facts);
+    await this.#doubts.check(recording, facts);
     await this.#write(recording, [{ header, facts }]);
     return true;
+  }
+
+  /** What is amiss where the chain has no block `next`; undefined where its head is the database's. */
+  #lackOf(next: number, last: Recorded | undefined): string | undefined {
+    const { number = -1, hash = "" } = this.#answered ?? {};
+    if (number < next - 1 || last === undefined) {
+      return `The node is at block ${number}, before block ${next}, which is to be written`;
+    }
+    if (number >= next || hash === last.hash) return undefined;
+    return `The node has ${hash} as block ${number}, and the database ${last.hash}; neither branch is longer`;
+  }
+
+  /** Where it has waited for long, says what for. */
+  #waits(reason: string | undefined): false {
+    const { repeatMs = REPEAT_MS, onEvent } = this.#options;
+    const now = performance.now();
+    if (reason === undefined) this.#waitsSince = undefined;
+    else if (now - (this.#waitsSince ??= now) >= repeatMs) {
+      this.#waitsSince = now;
+      onEvent?.({ event: "waiting", reason });
+    }
+    return false;
   }
 
   async #isOn({ number, hash }: Recorded): Promise<boolean> {
     return (await this.#source.headerAt(number))?.hash === hash;
   }
 
-  #check(facts: readonly Fact[]): void {
-    if (this.#isOfKind) this.#ledger.add(facts, this.#options.decoder.idsAreConsecutive);
-  }
-
-  /** Compares what a lost log would have changed. A session that ends before it leaves it to the next. */
-  async #audit(last: Recorded): Promise<void> {
-    const { exchange, decoder, onEvent } = this.#options;
-    if (!this.#isOfKind) return;
-    try {
-      await audit({
-        ...{ requests: this.#requests, exchange, decoder },
-        ledger: this.#ledger,
-        block: last,
-      });
-    } catch (error) {
-      if (!(error instanceof NotAudited)) throw error;
-      // Of another branch: that is seen next.
-      if (!(await this.#isOn(last))) return;
-      onEvent?.({
-        event: "doubt",
-        reason: `The open offers are not compared with the contract's state: ${error.message}`,
-      });
-    }
-    this.#trust.isAudited = true;
-  }
-
-  /**
-   * What the database has is known, and what was known of the blocks up to `kept`. Which offer is the last, the
-   * database cannot tell, since it does not have all of them: the contract is asked.
-   */
-  async #restartLedger(recording: Recording, kept = this.#last?.number ?? -1): Promise<void> {
-    const { exchange, decoder, fromBlock } = this.#options;
-    this.#ledger.restart(await recording.openOffers(), kept);
-    if (this.#ledger.lastMade !== undefined || !this.#isOfKind) return;
-    const block = this.#last ?? { number: Math.max(0, fromBlock - 1), hash: null };
-    const id = await lastOfferAt({ requests: this.#requests, exchange, decoder }, block, 0);
-    if (id !== undefined) this.#ledger.learnLastMade(id, Math.max(block.number, fromBlock));
-  }
-
-  /**
-   * What was read cannot all be right. What is not written yet is read again; then what is written, from the first
-   * block that may lack a log; then it stops, with nothing in the database that is doubtful.
-   */
-  async #doubt(recording: Recording, error: unknown): Promise<boolean> {
+  /** Reads again what was contradicted, from the first block that may lack a log. */
+  async #resolve(recording: Recording, error: unknown): Promise<boolean> {
     if (!(error instanceof Contradiction)) throw error;
-    const { doubts } = this.#trust;
-    const times = (doubts.get(error.message) ?? 0) + 1;
-    doubts.set(error.message, times);
-    const reason = `A log is missing: ${error.message}`;
-    const to = Math.max(0, error.since - 1);
-    const isWritten = this.#last !== undefined && this.#last.number > to;
-    if (times > 1 && isWritten) {
-      await recording.takeBack(to);
-      this.#last = await recording.head();
-      this.#markets = this.#markets.filter(({ block }) => block <= to);
+    if (await this.#doubts.resolve(recording, this.#last, error)) {
+      const last = await recording.head();
+      this.#last = last;
+      this.#markets = this.#markets.filter(({ block }) => block <= (last?.number ?? -1));
     }
-    if (times > 2) {
-      throw new Halt(
-        `${reason}. The database has what is certain, the blocks up to ${this.#last?.number ?? "none"}.`,
-      );
-    }
-    this.#options.onEvent?.({ event: "failure", reason });
-    this.#requests.askElsewhere();
-    await this.#restartLedger(recording);
+    await this.#doubts.restart(recording, this.#last);
     return true;
   }
 
@@ -406,10 +357,10 @@ class Session {
     for await (const range of readRanges(this.#source, { from, to, before: this.#last })) {
       this.#options.signal.throwIfAborted();
       const facts = await this.#withTakers(range.facts);
-      this.#check(facts);
+      await this.#doubts.check(recording, facts);
       await this.#registry.learn(facts, this.#latest?.number ?? range.end.number);
       const written = await recording.writeRange({ ...range, facts });
-      this.#ledger.written();
+      this.#doubts.written(range.end);
       this.#last = range.end;
       this.#tell(range.end, written, true);
     }
@@ -428,9 +379,9 @@ class Session {
 
   async #write(recording: Recording, blocks: readonly Block[], takeBackTo?: number): Promise<void> {
     const written = await recording.writeBlocks(blocks, takeBackTo);
-    if (takeBackTo === undefined) this.#ledger.written();
     const header = blocks.at(-1)?.header;
     if (header === undefined) return;
+    if (takeBackTo === undefined) this.#doubts.written(header);
     this.#last = header;
     if (takeBackTo !== undefined) {
       this.#markets = this.#markets.filter(({ block }) => block <= takeBackTo);
@@ -463,8 +414,10 @@ class Session {
       blocks.push({ header, facts: await this.#factsOf(header) });
     }
     const { onEvent } = this.#options;
+    const facts = blocks.flatMap((block) => block.facts);
+    const made = this.#doubts.lastMadeBy(facts, ancestor.number);
     await this.#write(recording, blocks, ancestor.number);
-    await this.#restartLedger(recording, ancestor.number);
+    await this.#doubts.restart(recording, this.#last, made);
     onEvent?.({
       event: "reorganisation",
       ancestor: ancestor.number,
@@ -504,6 +457,7 @@ class Session {
     isBackfill: boolean,
   ): void {
     const known = this.#latest ?? header;
+    this.#waitsSince = undefined;
     this.#finalWhenWritten = this.#final;
     this.#onProgress();
     this.#options.onEvent?.({

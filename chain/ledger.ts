@@ -1,5 +1,5 @@
 // What is left of each offer by the facts so far. A fact that contradicts it shows that an earlier log is missing.
-import type { Fact } from "./facts.ts";
+import type { CancellationFact, Fact, TradeFact } from "./facts.ts";
 
 /** An offer that is neither filled nor cancelled. */
 export interface OpenOffer {
@@ -10,6 +10,9 @@ export interface OpenOffer {
   lotAmt: bigint;
   bidAmt: bigint;
 }
+
+/** An offer, and the block in which it was made. */
+export type Made = Pick<OpenOffer, "id" | "block">;
 
 /** What was read cannot all be right: a log is missing, at the earliest one of the block `since`. */
 export class Contradiction extends Error {
@@ -22,22 +25,35 @@ export class Contradiction extends Error {
   }
 }
 
+/** A trade or the cancellation of an offer that is not open. */
+export type Stray = TradeFact | CancellationFact;
+
+/** A stray fact of an offer that was made in the block `made`. */
+export const contradictionOf = ({ kind, block, offerId }: Stray, made: number): Contradiction =>
+  new Contradiction(
+    `a ${kind} in block ${block} is of offer ${offerId}, which is filled or cancelled before`,
+    made,
+  );
+
 export class Ledger {
   readonly #open = new Map<number, OpenOffer>();
+  /** The block of each offer that is filled or cancelled by facts that are not written yet. */
+  readonly #over = new Map<number, number>();
   /** The last offer made, by which the next id is known; undefined where an earlier one may be unknown. */
-  #made: { id: number; block: number } | undefined;
+  #made: Made | undefined;
   /** The same with the facts that are added and not written yet. */
-  #added: { id: number; block: number } | undefined;
+  #added: Made | undefined;
 
-  /** Begins anew with the open offers of the database, whose last block is `last`. */
-  restart(open: readonly OpenOffer[], last: number): void {
+  /** Begins anew with the open offers of the database, and the last offer made, where that is known. */
+  restart(open: readonly OpenOffer[], made: Made | undefined): void {
     this.#open.clear();
+    this.#over.clear();
     for (const offer of open) this.#open.set(offer.id, offer);
-    if (this.#made !== undefined && this.#made.block > last) this.#made = undefined;
-    this.#added = this.#made;
+    this.#made = made;
+    this.#added = made;
   }
 
-  get lastMade(): { id: number; block: number } | undefined {
+  get lastMade(): Made | undefined {
     return this.#made;
   }
 
@@ -47,9 +63,20 @@ export class Ledger {
     this.#added = this.#made;
   }
 
+  /**
+   * The last offer made, where these facts replace those of the blocks after `ancestor`; undefined where that is not
+   * known. Throws a `Contradiction` where an offer before them, or between them, is missing.
+   */
+  lastMadeBy(branch: readonly Fact[], ancestor: number): Made | undefined {
+    let made = this.#made !== undefined && this.#made.block <= ancestor ? this.#made : undefined;
+    for (const fact of branch) if (fact.kind === "offer") made = following(made, fact);
+    return made;
+  }
+
   /** The database has what was added. */
   written(): void {
     this.#made = this.#added;
+    this.#over.clear();
   }
 
   get open(): ReadonlyMap<number, OpenOffer> {
@@ -57,20 +84,21 @@ export class Ledger {
   }
 
   /**
-   * Takes the facts of the blocks that follow. Offers that are not known are not checked. Throws a
-   * `Contradiction`; it must be restarted then.
+   * Takes the facts of the blocks that follow. Gives those of offers that are not open: if the database has the
+   * offer, it is over. Throws a `Contradiction`; it must be restarted then.
    */
-  add(facts: readonly Fact[], idsAreConsecutive: boolean): void {
+  add(facts: readonly Fact[], idsAreConsecutive: boolean): Stray[] {
+    const strays: Stray[] = [];
     for (const fact of facts) {
       switch (fact.kind) {
         case "offer": {
           const { id, block, lotAmt, bidAmt } = fact;
-          if (idsAreConsecutive) this.#checkNext(id, block);
+          if (idsAreConsecutive) this.#added = following(this.#added, fact);
           this.#open.set(id, { id, block, lotAmt, bidAmt });
           break;
         }
         case "trade": {
-          const offer = this.#open.get(fact.offerId);
+          const offer = this.#openOf(fact, strays);
           if (offer === undefined) break;
           const lotAmt = offer.lotAmt - fact.lotAmt;
           const bidAmt = offer.bidAmt - fact.bidAmt;
@@ -80,12 +108,12 @@ export class Ledger {
               offer.block,
             );
           }
-          if (lotAmt === 0n) this.#open.delete(offer.id);
+          if (lotAmt === 0n) this.#close(offer);
           else this.#open.set(offer.id, { ...offer, lotAmt, bidAmt });
           break;
         }
         case "cancellation": {
-          const offer = this.#open.get(fact.offerId);
+          const offer = this.#openOf(fact, strays);
           if (offer === undefined) break;
           if (offer.lotAmt !== fact.lotAmt || offer.bidAmt !== fact.bidAmt) {
             throw new Contradiction(
@@ -93,21 +121,34 @@ export class Ledger {
               offer.block,
             );
           }
-          this.#open.delete(offer.id);
+          this.#close(offer);
           break;
         }
         case "market":
       }
     }
+    return strays;
   }
 
-  #checkNext(id: number, block: number): void {
-    const made = this.#added;
-    this.#added = { id, block };
-    if (made === undefined || id === made.id + 1) return;
-    throw new Contradiction(
-      `offer ${id} of block ${block} follows offer ${made.id} of block ${made.block}: an offer between them is missing`,
-      made.block,
-    );
+  #openOf(fact: Stray, strays: Stray[]): OpenOffer | undefined {
+    const offer = this.#open.get(fact.offerId);
+    const made = this.#over.get(fact.offerId);
+    if (made !== undefined) throw contradictionOf(fact, made);
+    if (offer === undefined) strays.push(fact);
+    return offer;
   }
+
+  #close({ id, block }: OpenOffer): void {
+    this.#open.delete(id);
+    this.#over.set(id, block);
+  }
+}
+
+/** The offer made after `made`. Throws a `Contradiction` where its id is not the next. */
+function following(made: Made | undefined, { id, block }: Made): Made {
+  if (made === undefined || id === made.id + 1) return { id, block };
+  throw new Contradiction(
+    `offer ${id} of block ${block} follows offer ${made.id} of block ${made.block}: an offer between them is missing`,
+    made.block,
+  );
 }

@@ -27,10 +27,7 @@ export function indexProgress(options: ProgressOptions): (event: IndexerEvent) =
   return (event) => {
     switch (event.event) {
       case "waiting":
-        tell(
-          info,
-          "Another indexer of this exchange writes to the database: waiting for its end …",
-        );
+        tell(warn, `${event.reason}: waiting …`);
         break;
       case "written": {
         const { indexed, known, isBackfill } = event;

@@ -1,4 +1,5 @@
 // Reads a long stretch of blocks in ranges that grow and shrink with what the node takes.
+import type { Decoder } from "./facts.ts";
 import type { ChainSource, Range } from "./source.ts";
 import { RangeRefused } from "./source.ts";
 
@@ -14,45 +15,39 @@ export interface Stretch {
   to: number;
   /** The block before the stretch, where it is known. */
   before?: { number: number; hash: string | null } | undefined;
+  /** Only logs of these; else all that the decoder reads. */
+  topics?: Decoder["topics"] | undefined;
 }
 
 /** The ranges of a stretch in order, each read while the one before it is being used. */
 export async function* readRanges(
   source: ChainSource,
-  { from, to, before }: Stretch,
+  { from, to, before, topics }: Stretch,
 ): AsyncGenerator<Range> {
   const size = new RangeSize();
-  let last = before;
+  /** The longest range from `start` on that the node takes. */
+  const read = async (start: number, last: Stretch["before"]): Promise<Range> => {
+    for (;;) {
+      const end = Math.min(to, start + size.blocks - 1);
+      try {
+        const range = await source.range(start, end, last, topics);
+        size.taken(end - start + 1, range.facts.length);
+        return range;
+      } catch (error) {
+        if (!(error instanceof RangeRefused) || end === start) throw error;
+        size.refused(end - start + 1, error.suggested && error.suggested - start + 1);
+      }
+    }
+  };
   let ahead: Promise<Range> | undefined;
-  for (let start = from; start <= to;) {
-    const range = await (ahead ?? readRange(source, start, to, size, last));
+  for (let start = from, last = before; start <= to;) {
+    const range = await (ahead ?? read(start, last));
     last = range.end;
     start = range.end.number + 1;
-    ahead = start > to ? undefined : readRange(source, start, to, size, last);
+    ahead = start > to ? undefined : read(start, last);
     // It is awaited above, or given up.
     ahead?.catch(() => undefined);
     yield range;
-  }
-}
-
-/** The longest range from `from` on that the node takes. */
-async function readRange(
-  source: ChainSource,
-  from: number,
-  to: number,
-  size: RangeSize,
-  before: Stretch["before"],
-): Promise<Range> {
-  for (;;) {
-    const end = Math.min(to, from + size.blocks - 1);
-    try {
-      const range = await source.range(from, end, before);
-      size.taken(end - from + 1, range.facts.length);
-      return range;
-    } catch (error) {
-      if (!(error instanceof RangeRefused) || end === from) throw error;
-      size.refused(end - from + 1, error.suggested && error.suggested - from + 1);
-    }
   }
 }
 

@@ -40,8 +40,6 @@ export class Recording {
       role: "dex_writer",
       applicationName: "dex-market-data index",
     });
-    // The next query fails; without a listener the process would end.
-    client.on("error", () => undefined);
     const recording = new Recording(client, registry);
     try {
       await registry.load(client);
@@ -157,6 +155,15 @@ export class Recording {
     }));
   }
 
+  /** The block of each of these offers that the database has. */
+  async blocksOf(offers: readonly number[]): Promise<Map<number, number>> {
+    const { rows } = await this.#client.query<{ id: number; block: number }>(
+      "select id, block from dex_offer where id = any($1)",
+      [offers],
+    );
+    return new Map(rows.map(({ id, block }) => [id, block]));
+  }
+
   /** Takes back all blocks above this one, which the database need not have. */
   async takeBack(to: number): Promise<void> {
     await this.#client.query("select ingest.take_back($1)", [to]);
@@ -261,7 +268,12 @@ export class Recording {
       await client.query("rollback").catch(() => undefined);
       await this.#registry.load(client).catch(() => undefined);
       if (!isRefusal(error)) throw error;
-      throw new Halt(`The database refuses what the chain says: ${(error as Error).message}.`);
+      const { message, detail = "" } = error as Error & { detail?: string };
+      const place =
+        facts.length === 0 ? "" : ` in blocks ${facts[0]?.block} to ${facts.at(-1)?.block}`;
+      throw new Halt(
+        `The database refuses what the chain says${place}: ${message}. ${detail}`.trim(),
+      );
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Fact, MarketFact } from "./facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { Requests } from "./requests.ts";
-import { readToken, type TokenFacts } from "./tokens.ts";
+import { readTokens, type TokenFacts } from "./tokens.ts";
 
 /** The fractional digits that the schema keeps exactly. */
 const MOST_DECIMALS = 18;
@@ -42,14 +42,13 @@ export class Registry {
 
   /** Asks for the tokens of these facts that are not known, as of a block whose state the node has. */
   async learn(facts: readonly Fact[], block: number): Promise<void> {
-    const unknown = new Set(facts.flatMap(gemsOf).filter((address) => !this.#tokens.has(address)));
-    await Promise.all(
-      [...unknown].map(async (address) => {
-        const token = await readToken(this.#options.requests, address, block);
-        this.#tokens.set(address, token);
-        this.#judge(address, token);
-      }),
-    );
+    const gems = new Set(facts.flatMap(gemsOf));
+    const unknown = [...gems].filter((address) => !this.#tokens.has(address));
+    if (unknown.length === 0) return;
+    for (const [address, token] of await readTokens(this.#options.requests, unknown, block)) {
+      this.#tokens.set(address, token);
+      this.#judge(address, token);
+    }
   }
 
   /** Throws a `Halt` where a token does not have the symbol that a file of markets gives it. */

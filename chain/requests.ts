@@ -1,12 +1,8 @@
 // JSON-RPC requests to the nodes of one chain: tried in turn, retried with backoff, bounded in number a second.
+import { unescape } from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  BaseError,
-  http,
-  HttpRequestError,
-  ResponseBodyTooLargeError,
-  RpcRequestError,
-} from "viem";
+import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError } from "viem";
+import { JsonRpc, RpcError } from "./json-rpc.ts";
 
 export interface RequestsOptions {
   urls: readonly string[];
@@ -45,8 +41,6 @@ const BACKOFF_MS = 125;
 const LONGEST_WAIT_MS = 10_000;
 /** How often each URL is tried for one answer. */
 const ROUNDS = 4;
-/** The size of an answer, in bytes: all logs of a large block. */
-const MAX_ANSWER_BYTES = 32_000_000;
 
 const OVER_LIMIT =
   /rate.?limit|request limit|too many requests|exceeded.*(capacity|compute|quota|throughput)|request count/i;
@@ -64,18 +58,12 @@ export class Requests {
 
   constructor(options: RequestsOptions) {
     this.#options = options;
-    this.#nodes = options.urls.map((url) => ({
-      url,
-      isOfChain: false,
-      send: http(url, {
-        // One HTTP request for what is asked at once, so that one node behind a balancer answers it.
-        batch: { batchSize: 50 },
-        retryCount: 0,
-        timeout: options.timeoutMs ?? TIMEOUT_MS,
-        maxResponseBodySize: MAX_ANSWER_BYTES,
-        // A redirect would not be counted, and may lead anywhere.
-        fetchOptions: { signal: options.signal, redirect: "error" },
-      })({}).request,
+    const { urls, timeoutMs = TIMEOUT_MS, signal } = options;
+    this.#nodes = urls.map((url) => ({
+      host: URL.parse(url)?.host ?? "the node",
+      secrets: secretsOf(url),
+      rpc: new JsonRpc(url, { timeoutMs, signal }),
+      ofChain: undefined,
     }));
   }
 
@@ -84,9 +72,9 @@ export class Requests {
     return this.#nodes.length;
   }
 
-  /** Names the node that is asked now, without what its URL may hold of secrets. */
-  get node(): string {
-    return shownNode(this.#nodes[this.#current]?.url ?? "");
+  /** Which URL is asked now. */
+  get current(): number {
+    return this.#current;
   }
 
   /** Asks another node from now on, where there is one. */
@@ -111,20 +99,23 @@ export class Requests {
       if (node === undefined) break;
       let wait = Math.min(backoffMs * 2 ** Math.floor(attempt / this.size), LONGEST_WAIT_MS);
       try {
-        await this.#checkChain(node);
+        await (node.ofChain ??= this.#checkChain(node).catch((error: unknown) => {
+          node.ofChain = undefined;
+          throw error;
+        }));
         await this.#slot();
-        const answer = read(await node.send({ method, params } as never));
+        const answer = read(await node.rpc.request(method, params));
         onRequest?.(method, "ok");
         return answer;
       } catch (error) {
         signal.throwIfAborted();
-        const { outcome, reason, code, retryAfterMs = 0 } = explain(error);
+        const { outcome, code, retryAfterMs = 0, ...explained } = explain(error);
+        const reason = shown(explained.reason, node);
         onRequest?.(method, outcome);
-        if (outcome === "refused")
-          refusal ??= new Refused(method, withoutPath(reason, node.url), code);
+        if (outcome === "refused") refusal ??= new Refused(method, reason, code);
         if (refusal !== undefined && (triedSinceRefusal += 1) >= this.size) throw refusal;
-        last = `${method} at ${shownNode(node.url)}: ${withoutPath(reason, node.url)}`;
-        node.isOfChain = false;
+        last = `${method} at ${node.host}: ${reason}`;
+        node.ofChain = undefined;
         wait = Math.max(wait, retryAfterMs);
         if (this.#current === asked) this.askElsewhere();
       }
@@ -135,14 +126,13 @@ export class Requests {
 
   /** Throws where the node is of another chain than the first that has answered. */
   async #checkChain(node: Node): Promise<void> {
-    if (node.isOfChain) return;
     await this.#slot();
-    const id = String(await node.send({ method: "eth_chainId" } as never));
+    const id = String(await node.rpc.request("eth_chainId"));
+    this.#options.onRequest?.("eth_chainId", "ok");
     this.#chainId ??= id;
     if (id !== this.#chainId) {
       throw new Error(`it is of the chain ${Number(id)}, and not of ${Number(this.#chainId)}`);
     }
-    node.isOfChain = true;
   }
 
   /** Waits until a request may be sent. */
@@ -156,67 +146,70 @@ export class Requests {
   }
 }
 
-/** Host and port: a path or user may hold a key. */
-const shownNode = (url: string): string => URL.parse(url)?.host ?? "the node";
-
-/** A node's text without the path of its URL, which may be a key. */
-function withoutPath(text: string, url: string): string {
-  const { pathname = "/" } = URL.parse(url) ?? {};
-  return pathname.length > 1 ? text.replaceAll(pathname, "/…") : text;
-}
-
 interface Node {
-  url: string;
-  send: ReturnType<ReturnType<typeof http>>["request"];
-  /** Whether it is of the chain; it is asked again after each failure. */
-  isOfChain: boolean;
+  /** Host and port. */
+  host: string;
+  secrets: readonly string[];
+  rpc: JsonRpc;
+  /** Resolves where it is of the chain; undefined where that is to be asked, as after each failure. */
+  ofChain: Promise<void> | undefined;
 }
 
 interface Explained {
   outcome: Outcome;
+  /** Anything that a node sends. */
   reason: string;
   /** The code of a JSON-RPC error. */
-  code?: number;
+  code?: number | undefined;
   retryAfterMs?: number;
 }
 
 function explain(error: unknown): Explained {
-  // viem wraps what it gets, by the code of the error.
-  const cause = error instanceof BaseError ? error.walk(isOfNode) : null;
-  if (cause instanceof RpcRequestError) {
-    const { code } = cause;
-    const reason = oneLine(cause.details);
-    return {
-      outcome: code === 429 || OVER_LIMIT.test(reason) ? "limited" : "refused",
-      reason,
-      code,
-    };
+  if (error instanceof RpcError || error instanceof RpcRequestError) {
+    const { code } = error;
+    const reason = error instanceof RpcError ? error.message : error.details;
+    const isLimited = code === 429 || OVER_LIMIT.test(reason.slice(0, LONGEST_TEXT));
+    return { outcome: isLimited ? "limited" : "refused", reason, code };
   }
-  if (cause instanceof ResponseBodyTooLargeError) {
+  if (error instanceof ResponseBodyTooLargeError) {
     return { outcome: "refused", reason: "the answer is too large" };
   }
-  if (cause instanceof HttpRequestError && cause.status !== undefined) {
-    const { status, headers, details } = cause;
-    const reason = `status ${status}, ${oneLine(details)}`;
-    if (status === 413 || (status === 400 && TOO_LARGE.test(reason))) {
-      return { outcome: "refused", reason };
-    }
-    const seconds = Number(headers?.get("retry-after") ?? 0);
-    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : 0;
-    return { outcome: status === 429 ? "limited" : "failed", reason, retryAfterMs };
+  const { message, details = message } = error as Error & { details?: string };
+  if (!(error instanceof HttpRequestError) || error.status === undefined) {
+    return { outcome: "failed", reason: details };
   }
-  const { message, details } = error as Error & { details?: string };
-  return { outcome: "failed", reason: oneLine(details ?? message) };
+  const { status, headers } = error;
+  const reason = `status ${status}, ${details}`;
+  if (status === 413 || (status === 400 && TOO_LARGE.test(reason))) {
+    return { outcome: "refused", reason };
+  }
+  const seconds = Number(headers?.get("retry-after") ?? 0);
+  const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : 0;
+  return { outcome: status === 429 ? "limited" : "failed", reason, retryAfterMs };
 }
 
-const isOfNode = (error: unknown): boolean =>
-  error instanceof RpcRequestError ||
-  error instanceof HttpRequestError ||
-  error instanceof ResponseBodyTooLargeError;
+/** As much of a node's text as is looked at. */
+const LONGEST_TEXT = 2000;
 
-/** The first line of a text, which may be anything that a node sends, without URLs: they may hold keys. */
-const oneLine = (text: unknown): string =>
-  String(text)
-    .split("\n", 1)[0]
-    ?.slice(0, 300)
-    .replace(/\w+:\/\/\S+/g, "(a URL)") ?? "";
+/** The first line of a node's text, without URLs and without what is secret in the node's own. */
+function shown(text: string, { secrets }: Node): string {
+  let line = text.slice(0, LONGEST_TEXT).split("\n", 1)[0] ?? "";
+  line = line.replace(/\w+:\/\/\S+/g, "(a URL)");
+  for (const secret of secrets) line = line.replaceAll(secret, "…");
+  return line.slice(0, 300);
+}
+
+/** A word of a path or a query that may be a key, as the project's name in `/v3/…` is none. */
+const SHORTEST_KEY = 6;
+
+/** What no message may repeat of a URL: user, password, and what may be a key in path and query. */
+function secretsOf(url: string): string[] {
+  const { username = "", password = "", pathname = "", searchParams } = URL.parse(url) ?? {};
+  const [user, word] = [unescape(username), unescape(password)];
+  const basic = Buffer.from(`${user}:${word}`).toString("base64");
+  const keys = [...pathname.split("/"), ...(searchParams?.values() ?? [])];
+  const credentials = username === "" ? [] : [username, password, user, word, basic];
+  return [...credentials, ...keys.filter(({ length }) => length >= SHORTEST_KEY)]
+    .filter((secret) => secret !== "")
+    .sort((one, other) => other.length - one.length);
+}

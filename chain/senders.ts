@@ -23,7 +23,11 @@ export async function withSenders(facts: Fact[], requests: Requests): Promise<Fa
 function senderOf(tx: string, block: string, requests: Requests): Promise<string> {
   return requests.ask("eth_getTransactionByHash", [tx], (result) => {
     const { from, blockHash } = (result ?? {}) as { from?: unknown; blockHash?: unknown };
-    if (blockHash !== block || typeof from !== "string" || !/^0x[0-9a-f]{40}$/i.test(from)) {
+    if (
+      String(blockHash).toLowerCase() !== block ||
+      typeof from !== "string" ||
+      !/^0x[0-9a-f]{40}$/i.test(from)
+    ) {
       throw new Error(`it does not have the transaction ${tx} in the block ${block}`);
     }
     return checksumAddress(from);

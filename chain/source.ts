@@ -105,19 +105,21 @@ export class ChainSource {
     let isAgain = false;
     return this.#untilSure(`The logs of block ${number}`, async () => {
       // It may be the header that is wrong.
-      const bloom = new Bloom((isAgain ? await this.#again(header) : header).logsBloom);
+      const bloom = Bloom.read((isAgain ? await this.#again(header) : header).logsBloom);
       isAgain = true;
       // An empty bloom says nothing: there are chains without blooms.
       if (!bloom.isEmpty) {
         const mayHave = [[this.#exchange], decoder.topics].every((items) =>
-          items.some((item) => bloom.mayHave(item)),
+          items.some((item) => bloom.covers(Bloom.of([item]))),
         );
         if (!mayHave) return [];
       }
       const logs = await requests.ask("eth_getLogs", [{ blockHash: hash }], readLogs);
+      const other = logs.find((log) => log.block !== number);
+      if (other !== undefined) throw new IncompleteLogs(`a log of block ${other.block} is there`);
       checkBlocks(logs, new Map([[number, hash]]));
-      const facts = this.#decode(logs);
       const lack = lackOf(logs, bloom);
+      const facts = this.#decode(logs);
       if (lack !== undefined) throw new NotWhole(lack, facts);
       if (logs.length > 0) this.#servesWholeBlocks = true;
       return facts;
@@ -133,19 +135,20 @@ export class ChainSource {
 
   /**
    * The facts of the blocks from `from` to `to`, both included, and the block `to`. `before` is the block before
-   * `from`, where it is known: the answer must be of its chain.
+   * `from`, where it is known: the answer must be of its chain. With `topics`, only logs of these are read.
    */
   async range(
     from: number,
     to: number,
     before?: { number: number; hash: string | null },
+    topics = this.#options.decoder.topics,
   ): Promise<Range> {
     return this.#untilSure(`The logs of blocks ${from} to ${to}`, async () => {
       if (from === to) {
         const { end } = await this.#ends(to, before);
         return { from, end, facts: await this.factsOf(end) };
       }
-      const logs = await this.#logs(from, to);
+      const logs = await this.#logs(from, to, topics);
       const last = logs.at(-1);
       // A list that was cut at some limit, or by a node without the last blocks, lacks its end: that is asked again.
       // Nothing at all is what a node without these blocks answers, so another one is asked.
@@ -153,7 +156,7 @@ export class ChainSource {
       const since = last?.block ?? from;
       const { marketTopics } = this.#options.decoder;
       const [tail, markets, { end, at }] = await Promise.all([
-        this.#logs(since, to),
+        this.#logs(since, to, topics),
         this.#logs(from, to, marketTopics),
         this.#ends(to, before, last?.block),
       ]);
@@ -173,11 +176,7 @@ export class ChainSource {
   }
 
   /** Logs of the exchange alone, and of these blocks. */
-  async #logs(
-    from: number,
-    to: number,
-    topics = this.#options.decoder.topics,
-  ): Promise<ChainLog[]> {
+  async #logs(from: number, to: number, topics: readonly string[]): Promise<ChainLog[]> {
     const { requests } = this.#options;
     const filter = { address: this.#exchange, topics: [topics] };
     const logs = await requests
@@ -238,9 +237,12 @@ export class ChainSource {
   async #untilSure<T>(what: string, ask: () => Promise<T>): Promise<T> {
     const { requests, signal, doubtMs = DOUBT_MS } = this.#options;
     let doubt: Error | undefined;
+    let asked = requests.current;
     for (let attempt = 0; attempt < ATTEMPTS * requests.size; attempt += 1) {
       if (doubt !== undefined) {
-        requests.askElsewhere();
+        // Of two nodes the same one would be asked again, where the attempt itself has turned to the other.
+        if (requests.current === asked) requests.askElsewhere();
+        asked = requests.current;
         const wait = doubtMs * 2 ** Math.floor(attempt / requests.size);
         await sleep(Math.min(wait, LONGEST_DOUBT_MS), undefined, { signal });
       }
@@ -289,12 +291,22 @@ function existing(header: Header | undefined, block: number | string): Header {
   return header;
 }
 
-/** What shows that a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one. */
+/**
+ * What shows that a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one.
+ * Throws where a log cannot be of the block.
+ */
 function lackOf(logs: readonly ChainLog[], bloom: Bloom): string | undefined {
+  const itemsOf = ({ address, topics }: ChainLog): string[] => [address, ...topics];
+  const ofLogs = Bloom.of(new Set(logs.flatMap(itemsOf)));
+  if (!bloom.isEmpty && !bloom.covers(ofLogs)) {
+    const other = logs.find((log) => !bloom.covers(Bloom.of(itemsOf(log))));
+    throw new IncompleteLogs(
+      `the header's bloom does not have the log ${other?.idx}, of ${other?.address}`,
+    );
+  }
   const gap = logs.findIndex(({ idx }, at) => idx !== at);
   if (gap !== -1) return `the log ${gap} is missing`;
-  const items = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]));
-  if (bloom.isEmpty || bloom.isMadeOf(items)) return undefined;
+  if (bloom.isEmpty || ofLogs.covers(bloom)) return undefined;
   return "the header's bloom has addresses or topics that no log has";
 }
 

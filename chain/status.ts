@@ -35,6 +35,10 @@ export class IndexerStatus {
     "dex_chain_events_left_out_total",
     "Offers, trades and cancellations of tokens whose amounts are not exact.",
   );
+  readonly #doubts = this.#counter(
+    "dex_chain_doubts_total",
+    "What was believed although it could not be checked; the log says why.",
+  );
   readonly #reorganisations = this.#counter(
     "dex_chain_reorganisations_total",
     "Reorganisations of the chain that the indexer has followed.",
@@ -81,9 +85,11 @@ export class IndexerStatus {
       case "recovered":
         this.#problem = undefined;
         break;
+      case "doubt":
+        this.#doubts.inc();
+        break;
       case "waiting":
       case "leftOut":
-      case "doubt":
     }
   };
 

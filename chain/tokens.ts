@@ -27,36 +27,75 @@ const FAILED =
   /revert|out of gas|gas required|invalid opcode|bad instruction|stack (under|over)flow|bad jump|exception|execution timeout|exceeds allowance/i;
 const REVERTED = 3;
 
+/** How often a call is made for two equal answers. */
+const ROUNDS = 4;
+
 /**
- * Asks a token as of a block of which the node has the state. Throws `Unavailable` where it has not. A token that
- * fails is asked twice, and elsewhere: its rows would be left out for one failure of a node.
+ * Asks tokens as of a block of which the nodes have the state. Throws `Unavailable` where they have not. A wrong answer
+ * would make every row of the token wrong, so that one is believed when it came twice, the second time from another node
+ * where there is one. That a token fails, so that its rows are left out, is believed when its first two answers say so.
  */
-export async function readToken(
+export async function readTokens(
   requests: Requests,
-  address: string,
+  addresses: readonly string[],
   block: number,
-): Promise<TokenFacts> {
+): Promise<Map<string, TokenFacts>> {
   const at = `0x${block.toString(16)}`;
-  const [symbol, name, decimals] = await Promise.all(
-    [SYMBOL, NAME, DECIMALS].map(async (data) => {
-      const request = { to: address, data, gas: GAS };
-      const answer = await call(requests, request, at);
-      if (answer !== undefined) return answer;
-      requests.askElsewhere();
-      return call(requests, request, at);
+  const calls = addresses.flatMap((to) =>
+    [SYMBOL, NAME, DECIMALS].map((data) => new TokenCall({ to, data, gas: GAS })),
+  );
+  for (let round = 0; round < ROUNDS; round += 1) {
+    if (round > 0) requests.askElsewhere();
+    const open = calls.filter(({ isSettled }) => !isSettled);
+    await Promise.all(open.map(async (one) => one.heard(await call(requests, one.request, at))));
+  }
+  const disputed = calls.find(({ isSettled }) => !isSettled);
+  if (disputed !== undefined) {
+    const { to, data } = disputed.request;
+    throw new Unavailable(`token ${to} answers ${data} otherwise each time`);
+  }
+  return new Map(
+    addresses.map((address, n) => {
+      const [symbol, name, decimals] = calls.slice(3 * n, 3 * n + 3).map(({ answer }) => answer);
+      const facts = {
+        symbol: shownText(readText(symbol), LONGEST_SYMBOL),
+        name: shownText(readText(name), LONGEST_NAME),
+        decimals: readDecimals(decimals),
+      };
+      return [address, facts];
     }),
   );
-  return {
-    symbol: shownText(readText(symbol), LONGEST_SYMBOL),
-    name: shownText(readText(name), LONGEST_NAME),
-    decimals: readDecimals(decimals),
-  };
+}
+
+interface TokenRequest {
+  to: string;
+  data: string;
+  gas: string;
+}
+
+/** A call, and what came of it each time; undefined where the token fails. */
+class TokenCall {
+  readonly request: TokenRequest;
+  readonly #answers: (Hex | undefined)[] = [];
+  isSettled = false;
+  answer: Hex | undefined;
+
+  constructor(request: TokenRequest) {
+    this.request = request;
+  }
+
+  heard(answer: Hex | undefined): void {
+    const isFailure = answer === undefined && this.#answers.length === 1;
+    this.isSettled = (answer !== undefined || isFailure) && this.#answers.includes(answer);
+    this.answer = answer;
+    this.#answers.push(answer);
+  }
 }
 
 /** The bytes that a call returns; undefined where the token fails. */
 async function call(
   requests: Requests,
-  request: { to: string; data: string; gas: string },
+  request: TokenRequest,
   at: string,
 ): Promise<Hex | undefined> {
   try {

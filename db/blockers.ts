@@ -54,7 +54,6 @@ export async function watchBlockers(
     }
   };
   // If the server goes away, the watched sessions report it.
-  client.on("error", () => undefined);
   const looking = look().catch(() => undefined);
   return {
     last: () => last,

@@ -165,9 +165,11 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   return options.bounds === undefined ? pool : boundPool(pool, options.bounds);
 }
 
-/** Opens a single connection. */
+/** Opens a single connection. If it is lost, the running or next query fails. */
 export async function connect(url: string, options: ConnectionOptions = {}): Promise<Client> {
   const client = new pg.Client(clientConfig(url, options));
+  // Without a listener the process would end. The loss may come with the last message of the login.
+  client.on("error", () => undefined);
   await client.connect();
   return client;
 }

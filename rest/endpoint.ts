@@ -6,12 +6,13 @@ import type { Database } from "../db/connect.ts";
 import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../server/http/answer.ts";
 import { BadParameter } from "../server/http/errors.ts";
 import { observationOf } from "../server/http/observe/observation.ts";
+import { recentEnough } from "../server/http/min-block.ts";
 import { readOnlyRoute } from "../server/http/read-only-route.ts";
 import type { Envelope } from "../server/http/envelope.ts";
 import type { LastHead } from "../server/http/last-head.ts";
 import { readPair, readQuery, type PairName, type Parameters } from "./params.ts";
 import { findPair } from "./queries/pairs.ts";
-import type { Snapshot } from "./queries/snapshot.ts";
+import type { Moment, Snapshot } from "./queries/snapshot.ts";
 import { onlyRecord } from "./records.ts";
 
 type PairOf<Path extends string> = Path extends `${string}/:base/:quote` ? PairName : undefined;
@@ -28,8 +29,10 @@ interface Declared<Path extends string, Query, Row, Data> {
   query?: Parameters<Query>;
   find: (db: Database, pair: PairOf<Path>, query: Query) => Promise<Snapshot<Row>>;
   /** Makes `data` of the envelope. */
-  shape: (rows: Row[]) => Data;
+  shape: (rows: Row[], moment: Moment) => Data;
   data: z.ZodType<Data>;
+  /** `text/plain` where the answer is the text that `shape` makes. Default: JSON. */
+  type?: "text/plain";
 }
 
 export type Endpoint = Declared<string, Record<string, unknown>, unknown, unknown>;
@@ -51,6 +54,9 @@ export interface Version {
 // figure is more than a second late.
 export const CACHE_CONTROL = "public, max-age=1";
 
+// A proxy's cache must not give an older answer to a client that asks for a block.
+const VARY = "Accept-Encoding, X-Min-Block";
+
 /** Gives equal requests one answer, if the cache is on. */
 export type ShareAnswer = (
   req: Request,
@@ -67,13 +73,19 @@ export function versionRouter(
   for (const declared of endpoints) {
     readOnlyRoute(router, declared.path, async (req, res) => {
       const make = async (): Promise<Answer> => {
-        const { rows, time } = await timed(req, find(declared, db, head, req));
-        const plain = JSON.stringify(envelope.success(declared.shape(rows), time));
-        const type = "application/json; charset=utf-8";
-        const content = { type, cacheControl: CACHE_CONTROL, plain };
+        const { rows, ...moment } = await timed(req, find(declared, db, head, req));
+        const data = declared.shape(rows, moment);
+        const plain =
+          declared.type === undefined
+            ? JSON.stringify(envelope.success(data, moment.time))
+            : String(data);
+        const type = `${declared.type ?? "application/json"}; charset=utf-8`;
+        const { block } = moment;
+        const content = { type, cacheControl: CACHE_CONTROL, vary: VARY, plain, block };
         return etagAnswer(content, encodingFor(req, "gzip"));
       };
-      sendAnswer(req, res, (await share(req, make)) ?? (await make()));
+      const answer = (await share(req, make)) ?? (await make());
+      sendAnswer(req, res, await recentEnough(req, answer, make));
     });
   }
   return router;

@@ -3,10 +3,12 @@ import type { Request } from "express";
 import { z } from "zod";
 import { BadParameter, UnknownPair } from "../server/http/errors.ts";
 
-/** The symbols in any case. */
+/** The name of a market in any case. */
 export interface PairName {
   base: string;
   quote: string;
+  /** What `base` and `quote` are: symbols, parts of BASE/QUOTE, or addresses. Default: symbols. */
+  by?: "symbols" | "key" | "addresses";
 }
 
 /** A parameter of the query string. */
@@ -17,6 +19,7 @@ export interface Parameter<Value> {
   /** Parses its text; undefined where it is not given. */
   schema: z.ZodType<Value, string | undefined>;
   example: string;
+  required?: true;
 }
 
 /** By name, in the order in which they are checked. */
@@ -36,15 +39,20 @@ export const pairInPath = {
 // No trade has a greater id: JSON carries no greater integer safely.
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 
-const positiveInteger = (max: number) =>
+/** In digits only: Number() alone would take `0x10`, `1e3` and a space. */
+export const integerIn = (min: number, max: number) =>
   z
     .string()
-    .regex(/^[1-9][0-9]*$/)
+    .regex(/^(0|[1-9][0-9]*)$/)
     .transform(Number)
-    .pipe(z.int().min(1).max(max));
+    .pipe(z.int().min(min).max(max));
 
-const integerUpTo = (max: number): string =>
-  `an integer from 1 to ${max}, given once and in digits only, without a leading zero`;
+const positiveInteger = (max: number) => integerIn(1, max);
+
+export const integerAccepted = (min: number, max: number): string =>
+  `an integer from ${min} to ${max}, given once and in digits only, without a leading zero`;
+
+const integerUpTo = (max: number): string => integerAccepted(1, max);
 
 export const limitUpTo = (max: number, usual: number, description: string): Parameter<number> => ({
   description,
@@ -90,14 +98,16 @@ export function readPair(req: Request): PairName {
   return { base, quote };
 }
 
+/** The query string. Express's own parser accepts what must be refused. */
+export const queryOf = (req: Request): URLSearchParams =>
+  new URLSearchParams(/\?(.*)$/s.exec(req.url)?.[1] ?? "");
+
 /** Ignores other parameters. Returns a BadParameter, since an unknown pair is answered before it. */
 export function readQuery<Query>(
   req: Request,
   parameters: Parameters<Query>,
 ): Query | BadParameter {
-  // Express's parser accepts what must be refused.
-  const [, query = ""] = /\?(.*)$/s.exec(req.url) ?? [];
-  const given = [...new URLSearchParams(query)];
+  const given = [...queryOf(req)];
   const values: Partial<Query> = {};
   for (const name in parameters) {
     const { schema, accepted } = parameters[name];

@@ -28,7 +28,7 @@ export const signedDecimal = z
 
 export const pairKey = z
   .string()
-  .regex(/^.+\/.+$/s)
+  .regex(/^[\s\S]+\/[\s\S]+$/)
   .meta({
     id: "PairKey",
     description: "The symbols of base and quote in upper case, joined by a slash.",

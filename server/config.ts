@@ -5,6 +5,8 @@ import { indexVariables, readIndexSettings } from "../chain/settings.ts";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
+import { LISTING_SETTINGS, type ListingSettings } from "../rest/listings/formats.ts";
+import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
 import type { CacheOptions } from "./http/cache/answer-cache.ts";
 import type { TrustedProxies } from "./http/client-address.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "./graphql/limits/limits.ts";
@@ -42,6 +44,7 @@ const named = (words: readonly string[]): string =>
     .map((word) => `\`${word}\``)
     .join(", ")
     .replace(/, ([^,]*)$/, " or $1");
+const ONE_ZERO = ["1", "0"] as const;
 const ON_OFF = ["on", "off"] as const;
 const SEEDS = ["simulated", "none"] as const;
 const postgresUrl = z
@@ -57,6 +60,7 @@ const variables = {
     .default("127.0.0.1")
     .describe("an IP address or a host name, such as 127.0.0.1 or 0.0.0.0"),
   PORT: integer(3000, 0, 65_535, { zero: "any free port" }),
+  REUSE_PORT: z.enum(ONE_ZERO).default("0").describe(named(ONE_ZERO)),
   DATABASE_URL: postgresUrl,
   DATABASE_OWNER_URL: postgresUrl,
   EXPOSED_SCHEMAS: z
@@ -82,6 +86,11 @@ const variables = {
   LOCK_TIMEOUT_MS: milliseconds(3000, 0),
   PREPARE: z.enum(ON_OFF).default("on").describe(named(ON_OFF)),
   RATE_LIMIT: integer(6000, 0, 1_000_000_000, { of: "requests a minute", zero: "no limit" }),
+  RATE_LIMIT_REDIS_URL: z
+    .string()
+    .refine((text) => /^rediss?:$/.test(URL.parse(text)?.protocol ?? ""))
+    .optional()
+    .describe("a URL such as redis://user:password@host:6379/0, or rediss:// for TLS"),
   TRUST_PROXY: z
     .string()
     .transform(trustedProxies)
@@ -91,6 +100,9 @@ const variables = {
       "a number of proxies from 0 to 10, or their addresses or networks, such as 10.0.0.0/8, separated by commas",
     ),
   MAX_CONCURRENT: integer(8, 0, 1_000_000, { zero: "any number" }),
+  MAX_STREAMS: integer(STREAM_LIMITS.all, 0, 1_000_000, { zero: "none" }),
+  MAX_STREAMS_PER_CLIENT: atMost(STREAM_LIMITS.perClient),
+  STREAM_BUFFER_BYTES: integer(STREAM_LIMITS.bufferBytes, 10_000, 1_000_000_000, { of: "bytes" }),
   HEADERS_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.headersTimeoutMs),
   REQUEST_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.requestTimeoutMs),
   IDLE_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.idleMs),
@@ -111,6 +123,8 @@ const variables = {
   PLANNING_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.planningMs),
   EXECUTION_TIMEOUT_MS: milliseconds(GRAPHQL_LIMITS.executionMs),
   MAX_HEAD_AGE: integer(0, 0, 31_536_000, { of: "seconds", zero: "any age" }),
+  MAX_REPLICA_LAG: integer(0, 0, 31_536_000, { of: "seconds", zero: "any lag" }),
+  MIN_BLOCK_WAIT_MS: integer(1000, 0, 60_000, { of: "milliseconds", zero: "nobody waits" }),
   METRICS: z.enum(ON_OFF).optional().describe(named(ON_OFF)),
   METRICS_PORT: bounded(0, 65_535)
     .optional()
@@ -118,6 +132,17 @@ const variables = {
   CACHE: z.enum(ON_OFF).default("on").describe(named(ON_OFF)),
   CACHE_BYTES: integer(64 * 1024 * 1024, 1_000_000, 1_000_000_000_000, { of: "bytes" }),
   CACHE_CHECK_MS: integer(50, 0, 60_000, { of: "milliseconds", zero: "ask each time" }),
+  EXCHANGE_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/)
+    .default(LISTING_SETTINGS.exchangeName)
+    .describe("1 to 40 letters, digits, dots, underscores and hyphens, such as oasisdex"),
+  USD_TOKENS: z
+    .string()
+    .transform(symbolsAndAddresses)
+    .refine((names) => names.every(isSymbolOrAddress))
+    .optional()
+    .describe("symbols or addresses of tokens, separated by commas, such as DAI,USDC"),
   ...indexVariables,
 };
 
@@ -187,9 +212,15 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     executionMs: data.EXECUTION_TIMEOUT_MS,
   };
   const cache: CacheOptions = { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS };
+  const listings: ListingSettings = {
+    exchangeName: data.EXCHANGE_NAME,
+    usdTokens: data.USD_TOKENS ?? LISTING_SETTINGS.usdTokens,
+  };
   return {
+    listings,
     host: data.HOST,
     port: data.PORT,
+    reusePort: data.REUSE_PORT === "1",
     databaseUrl,
     databaseOwnerUrl: ownerUrl ?? databaseUrl,
     exposedSchemas: data.EXPOSED_SCHEMAS ?? [],
@@ -207,12 +238,21 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     lockTimeoutMs: data.LOCK_TIMEOUT_MS,
     prepare: data.PREPARE === "on",
     rateLimit: data.RATE_LIMIT,
+    rateLimitRedisUrl: data.RATE_LIMIT_REDIS_URL,
     trustedProxies: data.TRUST_PROXY,
     maxConcurrent: data.MAX_CONCURRENT,
+    streams: {
+      ...STREAM_LIMITS,
+      all: data.MAX_STREAMS,
+      perClient: data.MAX_STREAMS_PER_CLIENT,
+      bufferBytes: data.STREAM_BUFFER_BYTES,
+    },
     http,
     logLevel: data.LOG_LEVEL,
     limits,
     maxHeadAge: data.MAX_HEAD_AGE,
+    maxReplicaLag: data.MAX_REPLICA_LAG,
+    minBlockWaitMs: data.MIN_BLOCK_WAIT_MS,
     /** Their port; undefined for the service's own. */
     metrics: hasMetrics ? { port: data.METRICS_PORT } : undefined,
     cache: data.CACHE === "on" ? cache : undefined,
@@ -239,6 +279,11 @@ function contradictions(given: Record<string, string>, data: Values | undefined)
     lines.push(
       "RPC_URL is given with DATABASE_URL: the service indexes into an embedded database; for this one run " +
         "`npm run index`.",
+    );
+  }
+  if (given["RATE_LIMIT_REDIS_URL"] !== undefined && data?.RATE_LIMIT === 0) {
+    lines.push(
+      "RATE_LIMIT_REDIS_URL is given with RATE_LIMIT=0: give a limit to count for, or neither.",
     );
   }
   if (given["METRICS"] === "off" && given["METRICS_PORT"] !== undefined) {
@@ -285,6 +330,19 @@ function trustedProxies(text: string): TrustedProxies | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A shortened address is no symbol. */
+function isSymbolOrAddress(name: string): boolean {
+  return /^0x/i.test(name) ? /^0x[0-9a-f]{40}$/.test(name) : name.length > 0 && name.length <= 100;
+}
+
+/** Symbols match in any case, and so do addresses. */
+function symbolsAndAddresses(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .map((name) => (/^0x[0-9a-f]{40}$/i.test(name) ? name.toLowerCase() : name.toUpperCase()));
 }
 
 function isPostgresUrl(text: string): boolean {

@@ -7,8 +7,10 @@ import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
 import { readConfig } from "./config.ts";
-import { finishAnswers, listen } from "./http/listen.ts";
+import { finishAnswers, listen, type Address } from "./http/listen.ts";
 import { openLog } from "./http/observe/log.ts";
+import { WINDOW_MS, type SharedCounts } from "./http/rate-limit.ts";
+import type { SharedCountsOptions } from "./http/shared-counts.ts";
 import { metricsServer } from "./http/observe/serve-metrics.ts";
 import { startIndexing } from "./indexing.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
@@ -51,7 +53,7 @@ if (hurry.aborted) process.exit();
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
   // Before the embedded database is filled, which takes long.
-  await checkPort(config.host, config.port);
+  await checkPort(config);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
 
   const lost = Promise.withResolvers<never>();
@@ -59,7 +61,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
-  const { pool, graphqlPool, watch, gate, embeddedUrl } = await openDatabase({
+  const { pool, graphqlPool, watch, livePool, gate, embeddedUrl } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
@@ -94,10 +96,14 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 
   const cache = config.cache && { ...config.cache, versionFrom: watch };
+  const sharedCounts = await openCounts(config.rateLimitRedisUrl, log);
+  stack.defer(() => sharedCounts?.close());
   const app = await makeApp({
     ...config,
+    sharedCounts,
     pool,
     graphqlPool,
+    livePool,
     catalogs: watch,
     gate,
     cache,
@@ -123,7 +129,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       finishAnswers(app.server, () => app.close(), hurry),
     ),
   );
-  const url = await listen(app.server, config.host, config.port);
+  const url = await listen(app.server, config);
   log.info(`Index     ${url}/`);
   log.info(`REST      ${url}/v1/markets/`);
   log.info(`REST docs ${url}/docs`);
@@ -136,7 +142,11 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       server.close();
       server.closeAllConnections();
     });
-    const metricsUrl = await listen(server, config.host, config.metrics.port, "METRICS_PORT");
+    const metricsUrl = await listen(server, {
+      host: config.host,
+      port: config.metrics.port,
+      setting: "METRICS_PORT",
+    });
     log.info(`Metrics   ${metricsUrl}/metrics`);
   }
 
@@ -149,9 +159,19 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
 }
 
-async function checkPort(host: string, port: number): Promise<void> {
+/** Only those that share their counts load the client of Redis. */
+async function openCounts(
+  url: string | undefined,
+  log: SharedCountsOptions["log"],
+): Promise<SharedCounts | undefined> {
+  if (url === undefined) return undefined;
+  const { openSharedCounts } = await import("./http/shared-counts.ts");
+  return openSharedCounts({ url, windowMs: WINDOW_MS, log });
+}
+
+async function checkPort(address: Address): Promise<void> {
   const server = createServer();
-  await listen(server, host, port);
+  await listen(server, address);
   server.close();
 }
 

@@ -13,6 +13,8 @@ export interface ReadinessOptions {
   gate: DatabaseGate;
   /** Maximum age of the head in seconds; 0 for any age, and for no head. */
   maxHeadAge: number;
+  /** Maximum lag of a standby in seconds; 0 for any lag. */
+  maxReplicaLag?: number | undefined;
   /** How long a probe waits for the database, in milliseconds; default 2000. */
   withinMs?: number | undefined;
   /** Why what fills the database in this process is not up to date. */
@@ -46,7 +48,14 @@ export class Readiness {
   }
 
   async #ask(): Promise<string[]> {
-    const { db, gate, maxHeadAge, log, reasonsOfIndexer = () => [] } = this.#options;
+    const {
+      db,
+      gate,
+      maxHeadAge,
+      maxReplicaLag = 0,
+      log,
+      reasonsOfIndexer = () => [],
+    } = this.#options;
     try {
       const pending = await pendingMigrations(db);
       if (pending.length > 0) {
@@ -60,7 +69,8 @@ export class Readiness {
       // The gate opens up to a second later, and never for another role than dex_reader.
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
       const stale = maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
-      return [...stale, ...reasonsOfIndexer()];
+      const behind = maxReplicaLag > 0 ? await replayTooOld(db, maxReplicaLag) : [];
+      return [...stale, ...behind, ...reasonsOfIndexer()];
     } catch (error) {
       if (error instanceof BeforeBaseline) return [error.message];
       const failure = databaseFailure(error);
@@ -90,5 +100,23 @@ async function headTooOld(db: Database, maxHeadAge: number): Promise<string[]> {
   if (head.age <= maxHeadAge) return [];
   return [
     `The head, block ${head.block}, is ${head.age} seconds old, and MAX_HEAD_AGE is ${maxHeadAge}`,
+  ];
+}
+
+/** A primary has no lag. A standby that has replayed nothing since its start is as old as it can be. */
+async function replayTooOld(db: Database, maxReplicaLag: number): Promise<string[]> {
+  const { rows } = await db.query<{ isStandby: boolean; lag: number | null }>(`
+    select
+      pg_is_in_recovery() as "isStandby",
+      floor(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8 as lag
+  `);
+  const [replay] = rows;
+  if (!replay?.isStandby) return [];
+  if (replay.lag === null) {
+    return [`The standby has replayed no transaction, and MAX_REPLICA_LAG is ${maxReplicaLag}`];
+  }
+  if (replay.lag <= maxReplicaLag) return [];
+  return [
+    `The last transaction that the standby replayed is ${replay.lag} seconds old, and MAX_REPLICA_LAG is ${maxReplicaLag}`,
   ];
 }

@@ -23,6 +23,8 @@ export interface ServedDatabase {
   graphqlPool: Pool;
   /** One connection for the service's own statements: it waits for none of the clients' statements. */
   watch: Pool;
+  /** One connection that reads what streams follow. */
+  livePool: Pool;
   gate: DatabaseGate;
   /** The login that may fill the embedded database; undefined for any other. */
   embeddedUrl: string | undefined;
@@ -71,7 +73,9 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   };
   const pool = open(config.poolSize, config.statementTimeoutMs);
   const graphqlPool = open(config.graphqlPoolSize, config.graphqlStatementTimeoutMs);
-  const watch = open(1, OWN_STATEMENT_MS, { queue: Infinity, holdMs: OWN_STATEMENT_MS });
+  const own = { queue: Infinity, holdMs: OWN_STATEMENT_MS };
+  const watch = open(1, OWN_STATEMENT_MS, own);
+  const livePool = open(1, OWN_STATEMENT_MS, own);
 
   const look = (): Promise<Obstacle | undefined> =>
     findObstacle(watch, { url, prepare, exposedSchemas });
@@ -90,7 +94,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
       look().catch((error: unknown) => ({ kind: "not ready", line: reason(error) }));
     void gate.openWhenClear(lookAgain, stopped.signal, log).then(() => warnOfRights(watch, log));
   }
-  return { pool, graphqlPool, watch, gate, embeddedUrl: embedded?.url };
+  return { pool, graphqlPool, watch, livePool, gate, embeddedUrl: embedded?.url };
 }
 
 /** How long a pool may take to end by itself. */

@@ -2,8 +2,10 @@
 import type { ClientRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import supertest, { type Response, type Test } from "supertest";
-import type { Pool } from "../db/connect.ts";
+import type { Database, Pool } from "../db/connect.ts";
 import { makeApp, type App, type AppOptions } from "../server/compose.ts";
+import { GRAPHQL_LIMITS } from "../server/graphql/limits/limits.ts";
+import { databaseFailure } from "../server/http/database-failure.ts";
 import type { CacheOptions } from "../server/http/cache/answer-cache.ts";
 import type { Observation } from "../server/http/observe/observation.ts";
 import { expectDocumented } from "./documented.ts";
@@ -19,6 +21,7 @@ export interface TestApp {
   loggedUnder: (string | undefined)[];
   /** The finished requests, oldest first. */
   over: Observation[];
+  server: App["server"];
   metrics: App["metrics"];
   close: () => Promise<void>;
 }
@@ -30,6 +33,22 @@ export type TestOptions = Omit<Partial<AppOptions>, "pool" | "log" | "cache"> & 
 
 /** Caches responses, and checks for new data on each request. */
 export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
+
+/** What the cache may read as the version of the data: the real one changes with other tests' databases. */
+export const versionOf = (text: () => string): Database =>
+  ({ query: () => Promise.resolve({ rows: [{ text: text(), hasHead: true }] }) }) as never;
+
+/** Keeps every answer: the data do not change. */
+export const OF_ONE_VERSION: CacheOptions = {
+  bytes: 10_000_000,
+  checkMs: 60_000,
+  versionFrom: versionOf(() => "the only one"),
+};
+
+/** The errors of the service itself: on a slow machine a statement that looks for news may time out. */
+export function ownErrors(logged: unknown[]): unknown[] {
+  return logged.filter((error) => databaseFailure(error) === undefined);
+}
 
 /** The caller ends the pool. */
 export async function makeTestApp(
@@ -47,8 +66,9 @@ export async function makeTestApp(
     },
     onOver: (observation) => over.push(observation),
     cache: cache === "off" ? undefined : cache,
-    // A slow machine is not a database that does not answer.
+    // A slow machine is neither a database that does not answer nor an operation that is too complex.
     readyWithinMs: 60_000,
+    limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 },
     ...options,
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -56,7 +76,7 @@ export async function makeTestApp(
   const url = `http://127.0.0.1:${port}`;
   const request = supertest.agent(server);
   request.use((test: Test) => void test.expect(asDocumented));
-  return { request, url, logged, loggedUnder, over, metrics, close };
+  return { request, url, logged, loggedUnder, over, server, metrics, close };
 }
 
 /** supertest's types leave out the request. */

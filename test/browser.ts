@@ -1,7 +1,7 @@
 // Opens pages in Chromium, if it is installed.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 
 /** The path of Chromium: CHROMIUM, or else the first usual name on the PATH. */
 export const chromiumPath = [
@@ -54,8 +54,10 @@ export class TestBrowser {
     ],
   });
 
-  async open(url: string): Promise<Opened> {
-    const page = await (await this.#browser).newPage();
+  async open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+    const page = await (await this.#browser).newPage(options);
+    // The test's own timeout bounds it: a slow machine is no failure.
+    page.setDefaultTimeout(0);
     const asked: string[] = [];
     const complaints: string[] = [];
     page.on("request", (request) => asked.push(request.url()));

@@ -1,6 +1,13 @@
 // Makes a test database: a clone of the migrated template.
 import { randomBytes } from "node:crypto";
-import { connect, makePool, urlForDatabase, type Pool, type Role } from "../db/connect.ts";
+import {
+  connect,
+  makePool,
+  urlForDatabase,
+  type Database,
+  type Pool,
+  type Role,
+} from "../db/connect.ts";
 import { TEMPLATE } from "./cluster-setup.ts";
 
 export interface TestDatabase {
@@ -35,7 +42,8 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
   const url = urlForDatabase(clusterUrl(), name);
   const pools: Pool[] = [];
   const poolOf = (role: Role): Pool => {
-    const pool = makePool(url, { role, poolSize: 5 });
+    // A slow machine takes long to open a connection.
+    const pool = makePool(url, { role, poolSize: 5, waitMs: 60_000 });
     pools.push(pool);
     return pool;
   };
@@ -45,13 +53,7 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
     reader: poolOf("dex_reader"),
     writer: poolOf("dex_writer"),
     owner,
-    async empty() {
-      await owner.query(
-        "truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation restart identity",
-      );
-      await owner.query("delete from dex_private.write_state");
-      await owner.query("select ingest.rebuild()");
-    },
+    empty: () => emptyExchange(owner),
     async drop() {
       await Promise.all(pools.map((pool) => pool.end()));
       const client = await connect(clusterUrl());
@@ -59,4 +61,28 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
       await client.end();
     },
   };
+}
+
+/** Deletes all data, as dex_owner or a superuser. */
+export async function emptyExchange(owner: Database): Promise<void> {
+  // A service may still read for a client that is gone: it expects the writer's state, so this is one transaction,
+  // and it may wait for this, and this for it.
+  await untilNoDeadlock(() =>
+    owner.query(`
+      truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation restart identity;
+      delete from dex_private.write_state;
+      select ingest.rebuild();
+    `),
+  );
+}
+
+async function untilNoDeadlock(act: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await act();
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "40P01") throw error;
+    }
+  }
 }

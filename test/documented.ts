@@ -37,7 +37,8 @@ const UNDOCUMENTED = new Set([
 const OF_A_PREFLIGHT = /^(vary|access-control-(allow-methods|allow-headers|max-age))$/;
 
 /** Paths outside REST, which the document leaves out. */
-const NOT_REST = /^\/$|^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs)(?![^/?])/;
+const NOT_REST =
+  /^\/$|^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs|markets|page)(?![^/?])/;
 
 class Documented {
   readonly #document = openapiDocument({}) as Document;
@@ -90,7 +91,7 @@ class Documented {
     // An unknown path or another method: only errors are documented.
     const failure = failures.find((one) => one.status === status);
     if (failure === undefined) return undefined;
-    const version = /^\/v1(?![^/])/.test(pathname) ? "v1" : "v2";
+    const version = /^\/(v1|udf)(?![^/])/.exec(pathname)?.[1] ?? "v2";
     return ["components", "responses", failureName(version, failure.name)];
   }
 
@@ -125,11 +126,12 @@ class Documented {
     body: string,
   ): string[] {
     if (content === undefined) return body === "" ? [] : ["there is a body"];
-    if (headers["content-type"] !== "application/json; charset=utf-8") {
+    const [type = ""] = Object.keys(content);
+    if (headers["content-type"] !== `${type}; charset=utf-8`) {
       return [`the type is ${headers["content-type"] ?? "none"}`];
     }
-    const validator = this.#validator([...place, "content", "application/json", "schema"]);
-    if (validator(JSON.parse(body))) return [];
+    const validator = this.#validator([...place, "content", type, "schema"]);
+    if (validator(type === "application/json" ? JSON.parse(body) : body)) return [];
     return (validator.errors ?? []).map(
       ({ instancePath, message, params }) =>
         `${instancePath} ${message ?? ""} ${JSON.stringify(params)}`,

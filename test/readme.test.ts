@@ -14,6 +14,7 @@ const PAGES = [
   ["README.md", 5],
   ["docs/rest.md", 20],
   ["docs/graphql.md", 3],
+  ["docs/listings.md", 15],
 ] as const;
 
 let database: TestDatabase;

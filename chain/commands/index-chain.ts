@@ -131,7 +131,9 @@ async function run({ settings, metricsPort, range }: Request, line: ProgressLine
   }
   const server = statusServer(status);
   const host = process.env["HOST"] ?? "127.0.0.1";
-  console.log(`Metrics ${await listen(server, host, metricsPort, "--metrics-port")}/metrics`);
+  console.log(
+    `Metrics ${await listen(server, { host, port: metricsPort, setting: "--metrics-port" })}/metrics`,
+  );
   try {
     await runIndexer(indexer);
     return 0;

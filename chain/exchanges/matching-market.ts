@@ -63,8 +63,26 @@ export const matchingMarket: Decoder = {
     for (const log of logs) {
       const { eventName, args } = readEvent(log);
       switch (eventName) {
-        case "LogMake": {
+        case "LogMake":
+        case "LogTake":
+        case "LogKill": {
           const id = offerId(args.id, log);
+          const { maker, pay_gem: lotGem, buy_gem: bidGem } = args;
+          const time = timeOf(log, args.timestamp);
+          checkPair(log, args.pair, lotGem, bidGem);
+          balances.add(log, `update of ${id}`, -1);
+          const fact = { ...placeOf(log), time, lotGem, bidGem };
+          if (eventName === "LogTake") {
+            const { taker, take_amt: lotAmt, give_amt: bidAmt } = args;
+            balances.add(log, tradeKey(lotAmt, lotGem, bidAmt, bidGem), 1);
+            facts.push({ ...fact, kind: "trade", offerId: id, maker, taker, lotAmt, bidAmt });
+            break;
+          }
+          const { pay_amt: lotAmt, buy_amt: bidAmt } = args;
+          if (eventName === "LogKill") {
+            facts.push({ ...fact, kind: "cancellation", offerId: id, lotAmt, bidAmt });
+            break;
+          }
           // The contract counts its offers.
           if (made !== undefined && id !== made.id + 1) {
             throw new IncompleteLogs(
@@ -72,54 +90,7 @@ export const matchingMarket: Decoder = {
             );
           }
           made = { id, block: log.block };
-          balances.add(log, `update of ${id}`, -1);
-          facts.push({
-            ...placeOf(log),
-            time: timeOf(log, args.timestamp),
-            kind: "offer",
-            id,
-            maker: args.maker,
-            lotGem: args.pay_gem,
-            lotAmt: args.pay_amt,
-            bidGem: args.buy_gem,
-            bidAmt: args.buy_amt,
-          });
-          checkPair(log, args);
-          break;
-        }
-        case "LogTake": {
-          const id = offerId(args.id, log);
-          balances.add(log, `update of ${id}`, -1);
-          balances.add(log, tradeKey(args.take_amt, args.pay_gem, args.give_amt, args.buy_gem), 1);
-          facts.push({
-            ...placeOf(log),
-            time: timeOf(log, args.timestamp),
-            kind: "trade",
-            offerId: id,
-            maker: args.maker,
-            taker: args.taker,
-            lotGem: args.pay_gem,
-            lotAmt: args.take_amt,
-            bidGem: args.buy_gem,
-            bidAmt: args.give_amt,
-          });
-          checkPair(log, args);
-          break;
-        }
-        case "LogKill": {
-          const id = offerId(args.id, log);
-          balances.add(log, `update of ${id}`, -1);
-          facts.push({
-            ...placeOf(log),
-            time: timeOf(log, args.timestamp),
-            kind: "cancellation",
-            offerId: id,
-            lotGem: args.pay_gem,
-            lotAmt: args.pay_amt,
-            bidGem: args.buy_gem,
-            bidAmt: args.buy_amt,
-          });
-          checkPair(log, args);
+          facts.push({ ...fact, kind: "offer", id, maker, lotAmt, bidAmt });
           break;
         }
         case "LogBump":
@@ -192,13 +163,11 @@ function offerId(id: bigint | Hex, log: ChainLog): number {
 }
 
 /** Refuses an event whose pair is not the hash of its two tokens. */
-function checkPair(log: ChainLog, { pair, pay_gem, buy_gem }: Record<string, unknown>): void {
-  const [lot, bid] = [pay_gem as Hex, buy_gem as Hex];
-  if (pair !== pairHash(lot, bid)) {
-    throw new Halt(
-      `The log ${log.idx} of block ${log.block} has the pair ${String(pair)}, which is not the hash of ${lot} and ${bid}: the exchange is not a MatchingMarket`,
-    );
-  }
+function checkPair(log: ChainLog, pair: Hex, lot: Hex, bid: Hex): void {
+  if (pair === pairHash(lot, bid)) return;
+  throw new Halt(
+    `The log ${log.idx} of block ${log.block} has the pair ${pair}, which is not the hash of ${lot} and ${bid}: the exchange is not a MatchingMarket`,
+  );
 }
 
 const tradeKey = (lotAmt: bigint, lotGem: string, bidAmt: bigint, bidGem: string): string =>

@@ -9,6 +9,7 @@
 \ir history/sought.sql
 \ir history/dex_offer.sql
 \ir history/dex_trade.sql
+\ir history/reorganisation.sql
 
 \ir published/dex_head.sql
 
@@ -26,6 +27,7 @@
 \ir ingest/turn.sql
 \ir ingest/refuse.sql
 \ir ingest/refuse_rows.sql
+\ir ingest/refuse_known.sql
 \ir ingest/write_trades.sql
 \ir ingest/write_offers.sql
 \ir ingest/write_block.sql

@@ -32,9 +32,6 @@ export class Ledger {
   /** Connects as the writer. The caller closes it. */
   static async open(url: string, seed: number): Promise<Ledger> {
     const client = await connect(url, { role: "dex_writer", applicationName: "dex-simulate" });
-    client.on("error", () => {
-      // The connection is lost; the next turn says so.
-    });
     return new Ledger(client, seed);
   }
 

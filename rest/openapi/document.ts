@@ -1,9 +1,14 @@
 // Makes the OpenAPI 3.1 document from the declarations of the endpoints.
 import type { z } from "zod";
+import { FROM_ACCEPTED } from "../stream/stream-endpoint.ts";
+import { streamEvents } from "../stream/events.ts";
+import { ACCEPTED_TOPICS } from "../stream/topics.ts";
 import { health, type HealthPath } from "../../server/http/health.ts";
+import type { Envelope } from "../../server/http/envelope.ts";
 import { release } from "../../server/http/release.ts";
 import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
 import { pairInPath, type Parameter } from "../params.ts";
+import { LISTING_SETTINGS, listingFormats } from "../listings/formats.ts";
 import { v1 } from "../v1/v1-endpoints.ts";
 import { v2 } from "../v2/v2-endpoints.ts";
 import { failures, type Failure } from "./error-responses.ts";
@@ -27,16 +32,32 @@ its markets, exact to the last of 18 digits.
   ASCII, and slashes, are percent-encoded. The rest of a path is lower-case.
 - Each path works with and without a slash at its end. HEAD gives the headers of GET, and OPTIONS
   \`Allow\`. Parameters that a path does not know are ignored.
-- Nothing is negotiated but the compression: answers are JSON whatever \`Accept\` says.
-- Errors are in the envelope of the version that is asked; outside \`/v1\`, of v2. They say what was
-  wrong, and what is accepted.
+- Nothing is negotiated but the compression: answers are JSON, and plain text at \`/udf/time\`, whatever
+  \`Accept\` says.
+- Errors are in the envelope of the version that is asked; below \`/udf\`, in TradingView's; else in that
+  of v2. They say what was wrong, and what is accepted.
 - What is not HTTP/1.1, or does not arrive in time, is answered 400, 408, 413 or 431 without a body.
 - For browsers, answers also have \`Content-Security-Policy\`, \`X-Content-Type-Options\`,
   \`Referrer-Policy\` and \`Cross-Origin-Resource-Policy\`.
 - GraphQL, at \`/graphql\`, describes itself; \`/metrics\`, where it is given, is Prometheus's.
 `.trim();
 
-const versions = [v1, v2];
+const versions = [v1, v2, ...listingFormats(LISTING_SETTINGS)];
+
+/** Versions whose failures others have too. */
+const failing = [
+  ...new Map(versions.map((version) => [version.envelope.failures, version.envelope])).values(),
+];
+
+const MIN_BLOCK = {
+  name: "X-Min-Block",
+  in: "header",
+  required: false,
+  description:
+    "The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a " +
+    "later one, from whichever replica, else 503. The service waits for the block for a moment.",
+  schema: { type: "integer", minimum: 0, maximum: 2147483647 },
+};
 
 /** Statuses of /health and /ready beside their own. */
 const OF_A_PLAIN_PATH = [400, 405, 414, 417, 500, 501];
@@ -68,19 +89,21 @@ export function openapiDocument(examples: Examples): object {
           ]),
         ),
       ),
+      "/v2/stream": { get: parts.streamOperation() },
       ...Object.fromEntries(
         health.map((path) => [path.path, { get: parts.healthOperation(path) }]),
       ),
     },
     components: {
       responses: {
-        ...Object.fromEntries(versions.flatMap((version) => parts.failuresOf(version))),
+        ...Object.fromEntries(failing.flatMap((envelope) => parts.failuresOf(envelope))),
         NotModified: {
           description: "The client has this answer: `If-None-Match` gives its tag.",
           headers: refs("headers", OF_A_FIGURE),
         },
       },
       headers,
+      parameters: { MinBlock: MIN_BLOCK },
       schemas: parts.schemas.named,
     },
   };
@@ -94,8 +117,10 @@ class Parts {
     this.#examples = examples;
   }
 
-  operation({ name, envelope }: Version, endpoint: Endpoint): object {
-    const { id, path, summary, description, query = {}, data } = endpoint;
+  operation({ name, envelope, endpoints }: Version, endpoint: Endpoint): object {
+    const { id, path, summary, description, query = {}, data, type } = endpoint;
+    // A pair in the path can be empty. A version without one has its 404 on every path.
+    const isToldOf404 = namesPair(path) || !endpoints.some((other) => namesPair(other.path));
     return {
       operationId: id,
       tags: [name],
@@ -106,15 +131,16 @@ class Parts {
         ...Object.entries(query).map(([parameter, declared]) =>
           this.#queryParameter(parameter, declared),
         ),
+        ref("parameters", "MinBlock"),
       ],
       responses: {
         200: {
           description: `${summary}.`,
           headers: refs("headers", [...OF_A_FIGURE, "Content-Encoding"]),
-          content: this.#json(envelope.successSchema(data), answersOf(id, 200)),
+          content: this.#content(envelope.successSchema(data), answersOf(id, 200), type),
         },
         304: ref("responses", "NotModified"),
-        ...failureRefs(name, ({ status }) => status !== 404 || namesPair(path)),
+        ...failureRefs(envelope.failures, ({ status }) => status !== 404 || isToldOf404),
       },
     };
   }
@@ -128,7 +154,7 @@ class Parts {
           ...(["Cache-Control", ...OF_THE_REQUEST, ...OF_ANY_ORIGIN] as const),
           ...(status === "503" ? (["Retry-After"] as const) : []),
         ]),
-        content: this.#json(schema, answersOf(id, Number(status))),
+        content: this.#content(schema, answersOf(id, Number(status))),
       },
     ]);
     return {
@@ -143,11 +169,63 @@ class Parts {
     };
   }
 
-  failuresOf({ name: version, envelope }: Version): [name: string, response: object][] {
-    const { failureSchema } = envelope;
+  streamOperation(): object {
+    const ofStream = OF_A_FIGURE.filter((name) => name !== "ETag" && name !== "X-Head-Block");
+    return {
+      operationId: "v2Stream",
+      tags: ["v2"],
+      summary: "What changes, as server-sent events",
+      description:
+        "One stream for all topics of a client. Each event has what one head has changed, with the " +
+        "records of the other paths. A client that comes back with the `id` of its last event, in " +
+        "`Last-Event-ID` or `from`, misses nothing and gets nothing twice. A comment each 15 seconds " +
+        "keeps the connection. HEAD tells the headers.",
+      parameters: [
+        {
+          name: "topics",
+          in: "query",
+          required: true,
+          description:
+            `Must be ${ACCEPTED_TOPICS}. Symbols match in any case, and percent-encode \`/\`, \`,\`, ` +
+            "`:` and `%` once more.",
+          schema: { type: "string" },
+          example: "head",
+        },
+        {
+          name: "from",
+          in: "query",
+          required: false,
+          description: `The place to go on from. Must be ${FROM_ACCEPTED}.`,
+          schema: { type: "string" },
+        },
+        {
+          name: "Last-Event-ID",
+          in: "header",
+          required: false,
+          description: "The same, as browsers send it; it comes before `from`.",
+          schema: { type: "string" },
+        },
+        ref("parameters", "MinBlock"),
+      ],
+      responses: {
+        200: {
+          description: "The stream. The schema is that of an event with its `data` parsed.",
+          headers: refs("headers", [...ofStream, "X-Accel-Buffering", "Content-Encoding"]),
+          content: {
+            "text/event-stream": {
+              schema: { oneOf: streamEvents.map((event) => this.schemas.of(event)) },
+            },
+          },
+        },
+        ...failureRefs("v2", ({ status }) => status !== 404),
+      },
+    };
+  }
+
+  failuresOf({ failures: version, failureSchema }: Envelope): [name: string, response: object][] {
     return failures.map(({ status, name, description, headers: carried }) => {
       const named = failureName(version, name);
-      const content = this.#json(failureSchema, answersOf(named, status));
+      const content = this.#content(failureSchema, answersOf(named, status));
       return [named, { description, headers: refs("headers", carried), content }];
     });
   }
@@ -165,24 +243,25 @@ class Parts {
 
   #queryParameter(
     name: string,
-    { description, accepted, schema, example }: Parameter<unknown>,
+    { description, accepted, schema, example, required }: Parameter<unknown>,
   ): object {
     return {
       name,
       in: "query",
+      ...(required && { required }),
       description: `${description} Must be ${accepted}.`,
       schema: this.schemas.of(schema),
       example: schema.parse(example),
     };
   }
 
-  #json(schema: z.ZodType, answers: string): object {
+  #content(schema: z.ZodType, answers: string, type = "application/json"): object {
     const named = Object.entries(this.#examples[answers] ?? {}).map(([summary, value]) => [
       summary.replaceAll(/\W+/g, "-"),
       { summary, value },
     ]);
     return {
-      "application/json": {
+      [type]: {
         schema: this.schemas.of(schema),
         ...(named.length > 0 && { examples: Object.fromEntries(named) as object }),
       },

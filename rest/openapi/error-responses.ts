@@ -21,7 +21,8 @@ export const failures: Failure[] = [
     description:
       "The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); " +
       "or a parameter is not what it must be; or the path's percent-encoding is broken; or the query " +
-      "string has more than 50 parameters; or the request has no `Host`, or two.",
+      "string has more than 50 parameters; or `X-Min-Block` is no block number; or the request has no `Host`, or two, or another version " +
+      "of HTTP.",
     headers: read,
   },
   {
@@ -51,7 +52,8 @@ export const failures: Failure[] = [
   {
     status: 429,
     name: "TooManyRequests",
-    description: "The client has asked more often than it may in a minute.",
+    description:
+      "The client has asked more often than it may in a minute, or has as many streams open as it may.",
     headers: [...read, "Retry-After"],
   },
   {
@@ -71,7 +73,7 @@ export const failures: Failure[] = [
     name: "Unavailable",
     description:
       "The database cannot be reached, is not ready to be served, is locked, has taken too long, or " +
-      "has no connection free.",
-    headers: [...read, "Retry-After"],
+      "has no connection free, or does not have the block of `X-Min-Block` yet; or all streams are taken.",
+    headers: [...read, "Retry-After", "X-Head-Block"],
   },
 ];

@@ -50,14 +50,21 @@ export const headers = {
   ),
   Vary: always(
     "What of the request the answer depends on, for caches.",
-    { const: "Accept-Encoding" },
-    "Accept-Encoding",
+    { const: "Accept-Encoding, X-Min-Block" },
+    "Accept-Encoding, X-Min-Block",
+  ),
+  "X-Head-Block": sometimes(
+    "The block that the data are of, the exchange's head; of a failure, the block that the service has. " +
+      "Absent where no block was ever written.",
+    { pattern: "^[0-9]+$" },
+    "20014400",
   ),
   "Content-Encoding": sometimes(
     "The form of an answer over 1 kB for a client that accepts it.",
     { const: "gzip" },
     "gzip",
   ),
+  "X-Accel-Buffering": always("Tells a proxy not to collect the events.", { const: "no" }, "no"),
   "Retry-After": always(
     "After how many seconds the request may be sent again.",
     { pattern: "^[0-9]+$" },
@@ -76,7 +83,7 @@ export const headers = {
   "Access-Control-Expose-Headers": sometimes(
     "The headers that pages of another origin may read.",
     {},
-    "ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy",
+    "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy",
   ),
 };
 
@@ -92,7 +99,7 @@ export const OF_ANY_ORIGIN: HeaderName[] = [
 ];
 
 export const OF_A_FIGURE: HeaderName[] = [
-  ...(["Cache-Control", "ETag", "Vary"] as const),
+  ...(["Cache-Control", "ETag", "Vary", "X-Head-Block"] as const),
   ...OF_THE_REQUEST,
   ...OF_THE_LIMIT,
   ...OF_ANY_ORIGIN,

@@ -26,12 +26,12 @@ const PAGE = `<!doctype html>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script>
       // The page fills a parameter in with its example, and no exchange but that of the examples has
-      // trades there. A parameter without a default is left out unless the reader gives it.
+      // trades there. A parameter without a default is left out unless the reader gives it; a $ref has neither.
       function withoutExamples() {
         const updateJsonSpec = (update) => (spec) => {
           for (const { get } of Object.values(spec.paths ?? {})) {
             for (const parameter of get.parameters ?? []) {
-              if (!parameter.required && !("default" in parameter.schema)) delete parameter.example;
+              if (!parameter.required && !("default" in (parameter.schema ?? {}))) delete parameter.example;
             }
           }
           return update(spec);

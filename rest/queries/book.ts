@@ -22,7 +22,7 @@ export const bookRecord = z
   })
   .meta({ id: "Book" });
 
-type BookRecord = z.infer<typeof bookRecord>;
+export type BookRecord = z.infer<typeof bookRecord>;
 
 /** An empty book is one row whose act is null. */
 type LevelRow = KeyedRow & z.infer<typeof level> & { act: "buy" | "sell" | null };

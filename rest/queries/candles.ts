@@ -3,6 +3,7 @@ import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
 import { UnknownPair } from "../../server/http/errors.ts";
 import { isoMoment } from "../../server/http/envelope.ts";
+import type { Interval } from "../../server/http/live/candle-intervals.ts";
 import type { PairName } from "../params.ts";
 import { decimal, type KeyedRow } from "../records.ts";
 import { figure, figures, isoTime, readRowsOfPair, type Snapshot } from "./snapshot.ts";
@@ -25,18 +26,16 @@ export const candleRecord = z
   })
   .meta({ id: "Candle" });
 
-type CandleRecord = z.infer<typeof candleRecord>;
+export type CandleRecord = z.infer<typeof candleRecord>;
 
 /** No candles are one row whose time is null. */
 type CandleRow = KeyedRow & Omit<CandleRecord, "time"> & { time: string | null };
-
-export const INTERVALS = ["1m", "5m", "15m", "30m", "1h", "4h", "1d"] as const;
 
 /** What an interval without trades gives: no candle, or one at the price before it. */
 export const EMPTY = ["omit", "flat"] as const;
 
 interface CandleQuery {
-  interval: (typeof INTERVALS)[number];
+  interval: Interval;
   /** ISO 8601: the first may start then. */
   from?: string | undefined;
   /** ISO 8601: the last must start before. */

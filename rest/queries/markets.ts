@@ -20,7 +20,11 @@ export const marketRecord = z
 type MarketRow = KeyedRow & z.infer<typeof marketRecord>;
 
 /** The list has the active markets only. */
-export const { findAll: findMarkets, findOne: findMarket } = marketQueries<MarketRow>({
+export const {
+  findAll: findMarkets,
+  findSome: findSomeMarkets,
+  findOne: findMarket,
+} = marketQueries<MarketRow>({
   name: "dex_market",
   columns: `pair, ${figures("price", "last", "vol", "ask", "bid", "low", "high")}, active`,
   listed: "active",

@@ -2,10 +2,15 @@
 import type { Database } from "../../db/connect.ts";
 import { findBook } from "./book.ts";
 import { findCandles } from "./candles.ts";
+import { findHead } from "./head.ts";
+import { findListedMarket, findValuedMarkets } from "./listed-markets.ts";
+import { findListedTrades } from "./listed-trades.ts";
 import { findMarket } from "./markets.ts";
 import { findPair } from "./pairs.ts";
 import { findPrice } from "./prices.ts";
 import { findSummary } from "./summaries.ts";
+import { findSwaps } from "./swaps.ts";
+import { findToken } from "./tokens.ts";
 import { findTrades } from "./trades.ts";
 import { findVolume } from "./volumes.ts";
 
@@ -21,6 +26,12 @@ const PROBES: Record<string, (db: Database) => Promise<unknown>> = {
   summary: (db) => findSummary(db, NO_PAIR),
   book: (db) => findBook(db, NO_PAIR, { depth: 1 }),
   candles: (db) => findCandles(db, NO_PAIR, { interval: "1m", limit: 1, empty: "omit" }),
+  head: (db) => findHead(db),
+  "listed markets": (db) => findListedMarket(db, NO_PAIR),
+  liquidity: (db) => findValuedMarkets(db, [""]),
+  "listed trades": (db) => findListedTrades(db, NO_PAIR, { window: "day", limit: 1 }),
+  swaps: (db) => findSwaps(db, 0, 0),
+  tokens: (db) => findToken(db, ""),
 };
 
 export interface Unreadable {

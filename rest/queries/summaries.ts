@@ -40,9 +40,15 @@ export const summaryRecord = z
   })
   .meta({ id: "Summary" });
 
-type SummaryRow = KeyedRow & z.infer<typeof summaryRecord>;
+export type SummaryRecord = z.infer<typeof summaryRecord>;
 
-export const { findAll: findSummaries, findOne: findSummary } = marketQueries<SummaryRow>({
+type SummaryRow = KeyedRow & SummaryRecord;
+
+export const {
+  findAll: findSummaries,
+  findSome: findSomeSummaries,
+  findOne: findSummary,
+} = marketQueries<SummaryRow>({
   name: "dex_summary",
   columns: `
     pair,

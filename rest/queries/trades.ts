@@ -16,7 +16,7 @@ export const tradeRecord = z
   })
   .meta({ id: "Trade" });
 
-type TradeRecord = z.infer<typeof tradeRecord>;
+export type TradeRecord = z.infer<typeof tradeRecord>;
 
 /** A page without trades is one row whose id is null. */
 type TradeRow = KeyedRow & Omit<TradeRecord, "id"> & { id: string | null };
@@ -64,3 +64,44 @@ export function tradeRecords(rows: TradeRow[]): TradeRecord[] {
     .filter((row) => row.id !== null)
     .map(({ id, price, volume, time }) => ({ id: Number(id), price, volume, time }));
 }
+
+/** A trade of one of several markets. */
+interface FollowedTrade extends KeyedRow, TradeRecord {
+  block: number;
+}
+
+/** The first `limit` trades of markets whose id is greater than `after`, oldest first. */
+export const findTradesAfter = async (
+  db: Database,
+  keys: readonly string[],
+  { after, limit }: { after: number; limit: number },
+): Promise<FollowedTrade[]> => {
+  const { rows } = await db.query<Omit<FollowedTrade, "id"> & { id: string }>({
+    name: "rest_trades_after",
+    text: `
+      select
+        pair.base || '/' || pair.quote as key,
+        trade.id,
+        ${figure("trade.price", "price")},
+        trim_scale(dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt))::text as volume,
+        ${isoTime("trade.time")} as time,
+        trade.block
+      from dex_pair as pair
+      cross join lateral (
+        -- As in rest_trades: only the index on (market_id, id) serves.
+        select *
+        from dex_trade
+        where dex_trade.market_id = any (array[pair.id])
+          and dex_trade.id > $2
+        order by
+          dex_trade.market_id,
+          dex_trade.id
+        limit $3
+      ) as trade
+      where pair.base || '/' || pair.quote = any ($1)
+      order by trade.id
+      limit $3`,
+    values: [keys, after, limit],
+  });
+  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+};

@@ -1,7 +1,7 @@
 // Version 1 of the REST interface: markets, pairs, prices and volumes.
 import type { Version } from "../endpoint.ts";
 import { v1Envelope } from "../../server/http/envelope.ts";
-import { listing, pricesOf, volumesOf } from "../listings.ts";
+import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
 import { findMarket, findMarkets, marketRecord } from "../queries/markets.ts";
 import { findPair, findPairs, pairRecord } from "../queries/pairs.ts";
 
@@ -10,7 +10,7 @@ export const v1: Version = {
   description: "Overviews, pairs, prices and volumes. `time` is in Unix seconds.",
   envelope: v1Envelope,
   endpoints: [
-    ...listing({
+    ...listAndRecord({
       path: "/markets",
       record: marketRecord,
       list: { id: "v1Markets", summary: "The overview of each active market" },
@@ -22,7 +22,7 @@ export const v1: Version = {
       },
       findOne: findMarket,
     }),
-    ...listing({
+    ...listAndRecord({
       path: "/pairs",
       record: pairRecord,
       list: { id: "v1Pairs", summary: "Every registered pair", note: "; active or not" },

@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../../server/http/envelope.ts";
-import { listing, pricesOf, volumesOf } from "../listings.ts";
+import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
 import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
 import { bookOf, bookRecord, findBook } from "../queries/book.ts";
-import { candleRecord, candleRecords, EMPTY, findCandles, INTERVALS } from "../queries/candles.ts";
+import { INTERVALS } from "../../server/http/live/candle-intervals.ts";
+import { candleRecord, candleRecords, EMPTY, findCandles } from "../queries/candles.ts";
 import { findSummaries, findSummary, summaryRecord } from "../queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
 
@@ -34,7 +35,7 @@ export const v2: Version = {
       shape: tradeRecords,
       data: z.array(tradeRecord),
     }),
-    ...listing({
+    ...listAndRecord({
       path: "/summary",
       record: summaryRecord,
       list: { id: "v2Summaries", summary: "The last 24 hours of each registered market" },

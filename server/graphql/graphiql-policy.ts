@@ -1,10 +1,18 @@
-// Sets the content security policy of the GraphiQL page, and the caching headers of its files.
+// Sets the content security policy of the GraphiQL page, the query of its address, and the caching headers of its
+// files.
 import fresh from "fresh";
 import type { IncomingMessage } from "node:http";
 import type { Result } from "postgraphile/grafserv";
 import { policyOf } from "../http/content-security-policy.ts";
 // Declares the Express request in grafserv's request context.
 import type {} from "postgraphile/grafserv/express/v4";
+
+/** `/graphiql?query=…` opens with that query. */
+const QUERY_OF_ADDRESS = `
+    <script>
+      RURU_CONFIG.initialQuery = new URLSearchParams(location.search).get("query") ?? undefined;
+    </script>
+  `;
 
 export const PagePolicyPlugin: GraphileConfig.Plugin = {
   name: "PagePolicyPlugin",
@@ -22,6 +30,7 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
       async ruruHTML(next, event) {
         // Without this the browser requests /favicon.ico, which does not exist.
         event.htmlParts.metaTags += '<link rel="icon" href="data:,">';
+        event.htmlParts.configScript += QUERY_OF_ADDRESS;
         const html = await next();
         event.request.requestContext.expressv4?.res.setHeader(
           "Content-Security-Policy",

@@ -45,7 +45,7 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
     if (safe !== undefined) {
       const timeout = timeoutMessage(safe);
       return timeout === undefined
-        ? withMessage(error, safe.message, safe.extensions ?? {})
+        ? withMessage(error, safe.message, { code: "BAD_USER_INPUT", ...safe.extensions })
         : withMessage(error, timeout, { code: "TIMEOUT" });
     }
     const filterError = FILTER_ERRORS.get(originalError.message);

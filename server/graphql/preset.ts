@@ -17,6 +17,7 @@ import { makeDocumentLimitsPlugin } from "./limits/document-limits.ts";
 import type { GraphqlLimits } from "./limits/limits.ts";
 import { makeOperationLimitsPlugin } from "./limits/operation-limits.ts";
 import { makeWholeListsPlugin } from "./limits/unpaged-lists.ts";
+import { makeSubscriptionFieldsPlugin } from "./live/subscription-fields.ts";
 import { makeMaskError } from "./mask-error.ts";
 import { PageInfoPlugin } from "./paging/page-info.ts";
 import { PagePolicyPlugin } from "./graphiql-policy.ts";
@@ -85,6 +86,7 @@ export function makePreset({
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       WholeRowsPlugin,
+      makeSubscriptionFieldsPlugin(limits),
       makeDescriptionsPlugin(limits),
       // After WholeRowsPlugin, because it looks at the rewritten query.
       SnapshotPlugin,
@@ -100,7 +102,10 @@ export function makePreset({
       // `query { query { query … } }` and the node interface on Query serve Relay 1 only.
       "QueryQueryPlugin",
     ],
-    pgServices: [makePgService({ pool, schemas: ["public", ...exposedSchemas] })],
+    pgServices: [
+      // Subscriptions need no LISTEN.
+      makePgService({ pool, schemas: ["public", ...exposedSchemas], pubsub: false }),
+    ],
     schema: {
       // Fail on two objects of one name, instead of leaving one out.
       dontSwallowErrors: true,

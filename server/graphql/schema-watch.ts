@@ -22,12 +22,12 @@ const VOLATILE = '"rel(pages|tuples|allvisible|allfrozen|frozenxid|minmxid)": ?[
 
 // PostGraphile's own introspection, so that it covers what a schema is built from, comments and grants
 // included. The lists of databases and namespaces are left out: each session with a temporary table adds
-// a namespace.
+// a namespace. So are roles and their members: they belong to the cluster, and other databases change them.
 const SELECT_STATE = {
   name: "catalog_state",
   text: `
     with introspection (catalogs) as (${makeIntrospectionQuery()})
-    select md5(regexp_replace((catalogs::jsonb - '{database,namespaces}'::text[])::text, $1, '', 'g')) as state
+    select md5(regexp_replace((catalogs::jsonb - '{database,namespaces,roles,auth_members}'::text[])::text, $1, '', 'g')) as state
     from introspection
   `,
   values: [VOLATILE],

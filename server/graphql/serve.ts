@@ -11,6 +11,7 @@ import type { DatabaseGate } from "../http/database-gate.ts";
 import { DatabaseUnreachable } from "../http/errors.ts";
 import { noteRoute } from "../http/observe/observation.ts";
 import { buildSchema, SchemaConflict } from "./build-schema.ts";
+import type { Live } from "./live/web-socket.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
 import { catalogState, followCatalogs } from "./schema-watch.ts";
 
@@ -43,6 +44,8 @@ export interface GraphqlOptions extends PresetOptions {
   plugins?: GraphileConfig.Plugin[];
   /** Follows changes of the database's schema; without it, the schema of the start stays. */
   watch?: WatchOptions | undefined;
+  /** Serves subscriptions; without it, there are none. */
+  live?: Live | undefined;
   /** Called just before a new schema replaces the old one. */
   onNewSchema?: () => void;
 }
@@ -54,7 +57,7 @@ export interface GraphqlOptions extends PresetOptions {
 export async function addGraphql(
   app: Express,
   server: Server,
-  { plugins = [], catalogs, gate, watch, onNewSchema, ...options }: GraphqlOptions,
+  { plugins = [], catalogs, gate, watch, live, onNewSchema, ...options }: GraphqlOptions,
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
   const { signal } = released;
@@ -62,7 +65,7 @@ export async function addGraphql(
   // Each schema has plugins of its own, because they keep state of one schema.
   const presetOf = (schemas: readonly string[], from: Pool): GraphileConfig.Preset => ({
     extends: [makePreset({ ...options, pool: from, exposedSchemas: schemas })],
-    plugins,
+    plugins: live === undefined ? plugins : [...plugins, live.plugin],
     grafserv: { watch: watch !== undefined, eventStreamPath: STREAM },
   });
   const build = (): Promise<GraphQLSchema> =>
@@ -87,7 +90,9 @@ export async function addGraphql(
     const known = watch && (await catalogState(catalogs).catch(() => undefined));
     const schema = atOnce ?? untilBuilt(build, log, signal);
     const serving = (instance = grafserv({ preset: presetOf(exposedSchemas, pool), schema }));
-    await serving.addTo(router as unknown as Express, server);
+    // live/ serves WebSocket, because grafserv's own handler has no bounds.
+    await serving.addTo(router as unknown as Express, server, false);
+    live?.serve(server, serving);
     // Only the release makes it fail, and then no request waits for it.
     const built = Promise.resolve(schema).catch(() => undefined);
     if (watch === undefined) return { built };

@@ -14,6 +14,8 @@ export interface Answer {
   headers: readonly OutgoingHttpHeader[];
   body: Buffer;
   etag: string | undefined;
+  /** The head that the data are of; null without a head. */
+  block?: number | null | undefined;
   /** The observation of the request that it was made for. */
   madeFor?: Observation | undefined;
 }
@@ -51,11 +53,24 @@ export interface Content {
   plain: string | Buffer;
   standing?: readonly string[];
   vary?: string;
+  /** The head that the data are of. */
+  block?: number | null;
 }
+
+/** The header that names the head of the data. */
+export const headBlock = (block: number | null | undefined): string[] =>
+  block == null ? [] : ["X-Head-Block", String(block)];
 
 /** A strong ETag promises equal bytes, so each encoding has its own. */
 export async function etagAnswer(
-  { type, cacheControl, plain, standing = STANDING_HEADERS, vary = "Accept-Encoding" }: Content,
+  {
+    type,
+    cacheControl,
+    plain,
+    standing = STANDING_HEADERS,
+    vary = "Accept-Encoding",
+    block,
+  }: Content,
   wanted: Encoding,
 ): Promise<Answer> {
   const bytes = typeof plain === "string" ? Buffer.from(plain) : plain;
@@ -66,11 +81,12 @@ export async function etagAnswer(
   const headers = [
     ...standing,
     ...["Vary", vary, "Cache-Control", cacheControl, "ETag", etag],
+    ...headBlock(block),
     ...["Content-Type", type],
     ...(encoding === "identity" ? [] : ["Content-Encoding", encoding]),
     ...["Content-Length", body.length],
   ];
-  return { headers, body, etag };
+  return { headers, body, etag, block };
 }
 
 const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/;

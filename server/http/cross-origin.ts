@@ -2,7 +2,8 @@
 import cors from "cors";
 
 /** Browsers hide other headers from a page of another origin. */
-export const EXPOSED_HEADERS = "ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy";
+export const EXPOSED_HEADERS =
+  "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy";
 
 const ANY_ORIGIN = {
   origin: "*",

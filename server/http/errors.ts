@@ -55,9 +55,22 @@ export class UnknownPair extends ClientFacingError {
   }
 }
 
+/** No registered token has the address. */
+export class UnknownAsset extends ClientFacingError {
+  constructor() {
+    super(400, "Unknown asset");
+  }
+}
+
 export class BadParameter extends ClientFacingError {
   constructor(parameter: string, accepted: string) {
     super(400, `${parameter} must be ${accepted}`);
+  }
+}
+
+export class BadHeader extends ClientFacingError {
+  constructor(name: string, accepted: string) {
+    super(400, `${name} must be ${accepted}`);
   }
 }
 
@@ -74,18 +87,17 @@ export class BrokenPath extends ClientFacingError {
   }
 }
 
-/** An absolute URL, as a proxy is sent, that is none. */
-export class MalformedUrl extends ClientFacingError {
-  constructor() {
-    super(400, "The URL of the request cannot be read", CLOSING);
+/** HTTP/1.1 does not allow the request. */
+export class MalformedRequest extends ClientFacingError {
+  constructor(message: string) {
+    super(400, message, CLOSING);
   }
 }
 
-/** HTTP/1.1 requires exactly one Host header. */
-export class NotOneHost extends ClientFacingError {
-  constructor(count: number) {
-    const found = count === 0 ? "no Host header" : "two Host headers";
-    super(400, `The request has ${found}`, CLOSING);
+/** The body of a GraphQL request is not JSON of the right shape, or has text that no row can hold. */
+export class BadBody extends ClientFacingError {
+  constructor(message: string, code?: string) {
+    super(400, message, {}, code);
   }
 }
 
@@ -143,6 +155,24 @@ export class TooManyAtOnce extends ClientFacingError {
   }
 }
 
+/** The client or its connection has its maximum of streams. */
+export class TooManyStreams extends ClientFacingError {
+  constructor(max: number, of: "client" | "connection" = "client") {
+    const message =
+      of === "client"
+        ? `At most ${max} streams of a client are open at once: follow more topics by one stream`
+        : `At most ${max} subscriptions of a connection are open at once: open another connection`;
+    super(429, message, retryAfter(5), "TOO_MANY_AT_ONCE");
+  }
+}
+
+/** The service has its maximum of streams. */
+export class StreamsFull extends ClientFacingError {
+  constructor() {
+    super(503, "The service has no stream free: ask again in a moment", RETRY_SOON);
+  }
+}
+
 /** A fault of the service. Its cause is for the log alone. */
 export class InternalError extends ClientFacingError {
   constructor() {
@@ -166,6 +196,25 @@ export class DatabaseUnreachable extends ClientFacingError {
 export class DatabaseNotReady extends ClientFacingError {
   constructor() {
     super(503, "The database is not ready to be served", RETRY_SOON);
+  }
+}
+
+/** The database does not have the block that X-Min-Block asks for. */
+export class HeadBehind extends ClientFacingError {
+  constructor(block: number | null, least: number) {
+    const has = block === null ? "no block" : `block ${block}`;
+    const known = block === null ? {} : { "X-Head-Block": String(block) };
+    super(503, `The service has ${has}, and X-Min-Block asks for ${least}: ask again in a moment`, {
+      ...retryAfter(1),
+      ...known,
+    });
+  }
+}
+
+/** There is no head yet. */
+export class NoBlockYet extends ClientFacingError {
+  constructor() {
+    super(503, "No block has been written yet", RETRY_SOON);
   }
 }
 

@@ -1,5 +1,11 @@
 // The HTTP server with its bounds.
-import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import type { Socket } from "node:net";
 
 export interface HttpBounds {
@@ -27,11 +33,16 @@ export const HTTP_BOUNDS: HttpBounds = {
 /** How often Node checks the timeouts of requests. */
 const CHECK_MS = 1000;
 
-/** `onMalformed` gets the connection of what Node's parser refuses. */
+/**
+ * `onMalformed` gets the connection of what Node's parser refuses. No route takes a body above `bodyBytes`.
+ * `mayUpgrade` says which requests for an upgrade are not answered as others.
+ */
 export function makeServer(
   listener: RequestListener,
   bounds: HttpBounds,
+  bodyBytes: number,
   onMalformed: (socket: Socket) => void,
+  mayUpgrade: (req: IncomingMessage) => boolean,
 ): Server {
   const server = createServer({
     headersTimeout: bounds.headersTimeoutMs,
@@ -44,6 +55,7 @@ export function makeServer(
     requireHostHeader: false,
     // Makes no stream for a request without a body; with one, a cache hit takes a sixth longer.
     optimizeEmptyRequests: true,
+    shouldUpgradeCallback: mayUpgrade,
   });
   server.timeout = bounds.idleMs;
   server.on("timeout", (socket: Socket) => {
@@ -53,6 +65,13 @@ export function makeServer(
   });
   server.maxConnections = bounds.maxConnections;
   server.on("request", listener);
+  server.on("checkContinue", (req, res) => {
+    // The client waits for this before it sends the body.
+    if (!(Number(req.headers["content-length"]) > bodyBytes)) res.writeContinue();
+    // Whether the body follows after all is unknown.
+    else res.shouldKeepAlive = false;
+    listener(req, res);
+  });
   // malformed.ts refuses other expectations than 100-continue with a message.
   server.on("checkExpectation", listener);
   server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket: Socket) => {

@@ -2,7 +2,8 @@
 
 interface Moment {
   time: string;
-  isHead: boolean;
+  /** Null if the moment is the database's clock. */
+  block: number | null;
 }
 
 export class LastHead {
@@ -10,7 +11,7 @@ export class LastHead {
 
   /** Remembers the moment of a snapshot if that is a head, and returns the snapshot. */
   see<Snapshot extends Moment>(snapshot: Snapshot): Snapshot {
-    this.#time = snapshot.isHead ? snapshot.time : undefined;
+    this.#time = snapshot.block !== null ? snapshot.time : undefined;
     return snapshot;
   }
 

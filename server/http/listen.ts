@@ -7,35 +7,47 @@ const GRACE_MS = 10_000;
 /** How often a stop closes idle connections. */
 const SWEEP_MS = 50;
 
-/** Resolves to the URL. On failure throws a message that names the port setting. */
-export function listen(
-  server: Server,
-  host: string,
-  port: number,
-  setting = "PORT",
-): Promise<string> {
+export interface Address {
+  host: string;
+  port: number;
+  /** Which setting gives the port. Default: PORT. */
+  setting?: string;
+  /** Whether other processes may listen on it too; the system spreads the connections. */
+  reusePort?: boolean;
+}
+
+/** Resolves to the URL. On failure throws a message that names the settings. */
+export function listen(server: Server, address: Address): Promise<string> {
+  const { host, port, reusePort = false } = address;
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void =>
-      reject(new Error(cannotListen(error, host, `${setting} ${port}`), { cause: error }));
+      reject(new Error(cannotListen(error, address), { cause: error }));
     server.once("error", fail);
     // 2,000 connections at once overflow Node's default of 511, and then wait for seconds.
-    server.listen({ port, host, backlog: 4096 }, () => {
+    server.listen({ port, host, backlog: 4096, reusePort }, () => {
       server.off("error", fail);
       resolve(urlOf(server));
     });
   });
 }
 
-function cannotListen({ code, message }: NodeJS.ErrnoException, host: string, port: string) {
+function cannotListen(
+  { code, message }: NodeJS.ErrnoException,
+  { host, port, setting = "PORT", reusePort = false }: Address,
+): string {
+  const at = `${setting} ${port}`;
   if (code === "EADDRINUSE") {
-    const [setting] = port.split(" ");
-    return `${port} of ${host} is in use. Give another ${setting ?? ""}, or 0 for any that is free.`;
+    const alone = reusePort ? " by a process without REUSE_PORT=1, or of another user" : "";
+    return `${at} of ${host} is in use${alone}. Give another ${setting}, or 0 for any that is free.`;
   }
-  if (code === "EACCES") return `${port} is not for this user. Give one above 1023.`;
+  if (code === "ENOTSUP" && reusePort) {
+    return "REUSE_PORT=1 is not supported by this system: Linux, FreeBSD, Solaris and AIX have it. Give each process a PORT of its own.";
+  }
+  if (code === "EACCES") return `${at} is not for this user. Give one above 1023.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `HOST ${host} is no address of this machine.`;
   }
-  return `HOST ${host}, ${port} cannot be listened on: ${message}`;
+  return `HOST ${host}, ${at} cannot be listened on: ${message}`;
 }
 
 function urlOf(server: Server): string {

@@ -1,8 +1,7 @@
-// Refuses what HTTP/1.1 rules out and Node's parser lets pass, and URLs that are too long.
+// Refuses what HTTP/1.1 rules out and Node's parser lets pass, and URLs that are too long; normalizes others.
 import type { IncomingMessage, RequestListener } from "node:http";
 import {
-  MalformedUrl,
-  NotOneHost,
+  MalformedRequest,
   TooManyParameters,
   UnknownTransferCoding,
   UnmetExpectation,
@@ -16,17 +15,23 @@ const MAX_PATH = 1024;
 const MAX_QUERY = 2048;
 const MAX_PARAMETERS = 50;
 
-export const refuseMalformed =
+/** RFC 3986, 6.2.2.2: they need no encoding. After a broken encoding they could repair it. */
+const ENCODED_UNRESERVED = /(?<!%.?)%(?:2[de]|3\d|[46][1-9a-f]|5[\daf]|7[\dae])/gi;
+
+export const normalizeOrRefuse =
   (next: RequestListener, refuse: Refuse): RequestListener =>
   (req, res) => {
     const error = headerProblem(req) ?? urlProblem(req);
+    req.url = req.url?.replace(ENCODED_UNRESERVED, decodeURIComponent) ?? "";
     if (error === undefined) next(req, res);
     else refuse(req, res, error);
   };
 
 function urlProblem({ url = "" }: IncomingMessage): ClientFacingError | undefined {
   // Express would throw outside a request's error handling, and never answer.
-  if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) return new MalformedUrl();
+  if (!url.startsWith("/") && url !== "*" && !URL.canParse(url)) {
+    return new MalformedRequest("The URL of the request cannot be read");
+  }
   const queryAt = url.indexOf("?");
   const pathLength = queryAt < 0 ? url.length : queryAt;
   if (pathLength > MAX_PATH) return new UrlTooLong("path", MAX_PATH);
@@ -37,10 +42,16 @@ function urlProblem({ url = "" }: IncomingMessage): ClientFacingError | undefine
 }
 
 function headerProblem(req: IncomingMessage): ClientFacingError | undefined {
+  if (!/^1\.[01]$/.test(req.httpVersion)) {
+    return new MalformedRequest("The request must be HTTP/1.1 or HTTP/1.0");
+  }
   const { expect, "transfer-encoding": coding } = req.headers;
   // `headers` has the first of several only.
   const hosts = req.rawHeaders.filter((name, n) => n % 2 === 0 && /^host$/i.test(name)).length;
-  if (hosts > 1 || (hosts === 0 && req.httpVersionMinor === 1)) return new NotOneHost(hosts);
+  if (hosts > 1) return new MalformedRequest("The request has two Host headers");
+  if (hosts === 0 && req.httpVersionMinor === 1) {
+    return new MalformedRequest("The request has no Host header");
+  }
   if (coding !== undefined && coding.trim().toLowerCase() !== "chunked") {
     return new UnknownTransferCoding();
   }

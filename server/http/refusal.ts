@@ -2,7 +2,7 @@
 import type { ErrorRequestHandler } from "express";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { databaseFailure } from "./database-failure.ts";
-import { v1Envelope, v2Envelope } from "./envelope.ts";
+import { udfEnvelope, v1Envelope, v2Envelope, type Envelope } from "./envelope.ts";
 import { ClientFacingError, InternalError, UnknownPath } from "./errors.ts";
 import type { LastHead } from "./last-head.ts";
 import { observationOf } from "./observe/observation.ts";
@@ -17,6 +17,12 @@ const HEADERS = [
 
 const GRAPHQL = /^\/graphql(?![^/?])/;
 const V1 = /^\/v1(?![^/?])/;
+const UDF = /^\/udf(?![^/?])/;
+
+function envelopeAt(url: string): Envelope {
+  if (V1.test(url)) return v1Envelope;
+  return UDF.test(url) ? udfEnvelope : v2Envelope;
+}
 
 /** Answers in the form of the interface that is asked. */
 export const refuseAsOf =
@@ -34,7 +40,7 @@ export const refuseAsOf =
     const text = JSON.stringify(
       isGraphql
         ? { errors: [{ message, extensions: error.extensions }] }
-        : (V1.test(url) ? v1Envelope : v2Envelope).failure(message, head.time()),
+        : envelopeAt(url).failure(message, head.time()),
     );
     const own = [...Object.entries(headers).flat(), "Content-Length", Buffer.byteLength(text)];
     res.writeHead(status, [...HEADERS, ...own]).end(text);

@@ -1,10 +1,100 @@
-// The small parts of the indexer, without a chain: amounts, texts of tokens, blooms, ranges, settings.
+// The small parts of the indexer, without a chain: answers, amounts, texts of tokens, blooms, ranges, settings.
+import { encodeAbiParameters, numberToHex, padHex, type Hex } from "viem";
 import { bloomOf } from "../../bench/chain/bloom.ts";
+import { LATEST_TIME, readHeader, readLogs } from "../../chain/answers.ts";
 import { decimal } from "../../chain/block-rows.ts";
 import { Bloom } from "../../chain/bloom.ts";
+import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { RangeSize } from "../../chain/ranges.ts";
 import { readIndexSettings } from "../../chain/settings.ts";
 import { shownText } from "../../chain/tokens.ts";
+
+const MAKER = "0x000000000000000000000000000000000000dEaD";
+const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";
+const SAI = "0x89d24A6b4CcB1B6fAA2625fE562bDD9a23260359";
+const WETH_SAI: Hex = "0x9dd48110dcc444fdc242510c09bbbbe21a5975cac061d82f7b843bce061ba391";
+
+/** A LogMake as a node sends it, with the time that its block gives it. */
+const logMake = (timestamp: bigint) => ({
+  address: "0x39755357759CE0d7f32dC8dC45414CCa409AE24e",
+  topics: [
+    "0x773ff502687307abfa024ac9f62f9752a0d210dac2ffd9a29e38e12e2ea82c82",
+    numberToHex(0xabc, { size: 32 }),
+    WETH_SAI,
+    padHex(MAKER, { size: 32 }),
+  ],
+  data: encodeAbiParameters(
+    ["address", "address", "uint128", "uint128", "uint64"].map((type) => ({ type })),
+    [WETH, SAI, 2n, 5n, timestamp],
+  ),
+  blockNumber: "0x10",
+  blockHash: `0x${"ab".repeat(32)}`,
+  transactionHash: `0x${"cd".repeat(32)}`,
+  logIndex: "0x0",
+});
+
+describe("the answers of a node", () => {
+  it("may have topics, hashes and addresses in capitals", () => {
+    const log = logMake(1000n);
+    const capitals = {
+      ...log,
+      address: log.address.toUpperCase().replace("X", "x"),
+      topics: log.topics.map((topic) => topic.toUpperCase().replace("X", "x")),
+      blockHash: log.blockHash.toUpperCase().replace("X", "x"),
+      transactionHash: log.transactionHash.toUpperCase().replace("X", "x"),
+    };
+    const [read] = readLogs([capitals]);
+
+    expect(read).toEqual(readLogs([log])[0]);
+    expect(read?.topics).toEqual(log.topics.map((topic) => topic.toLowerCase()));
+    expect(matchingMarket.topics).toContain(read?.topics[0]);
+    expect(matchingMarket.decode([read!])).toMatchObject([
+      { id: 0xabc, maker: MAKER, lotGem: WETH },
+    ]);
+  });
+
+  it.each([
+    ["a log that is removed", { removed: true }, "a log is marked as removed"],
+    ["a log without a block", { blockNumber: null }, "null is no number in hex"],
+    ["a log of a block without a hash", { blockHash: null }, "null is no hash"],
+    ["a log without an index", { logIndex: null }, "null is no number in hex"],
+    [
+      "a topic of 31 bytes",
+      { topics: [`0x${"ab".repeat(31)}`] },
+      "a log lacks its address, topics or data",
+    ],
+    [
+      "a topic that is no hex",
+      { topics: [`0x${"zz".repeat(32)}`] },
+      "a log lacks its address, topics or data",
+    ],
+  ])("are refused with %s", (_, change, message) => {
+    expect(() => readLogs([{ ...logMake(1000n), ...change }])).toThrow(message);
+  });
+
+  const header = (time: number) => ({
+    number: "0x10",
+    hash: `0x${"ab".repeat(32)}`,
+    parentHash: `0x${"cd".repeat(32)}`,
+    timestamp: numberToHex(time),
+    logsBloom: `0x${"0".repeat(512)}`,
+  });
+
+  it("have no block after the year 9999", () => {
+    expect(new Date(LATEST_TIME * 1000).toISOString()).toBe("9999-12-31T23:59:59.000Z");
+    expect(readHeader(header(LATEST_TIME))?.time).toBe(LATEST_TIME);
+    expect(() => readHeader(header(LATEST_TIME + 1))).toThrow("timestamp is after the year 9999");
+  });
+
+  it("have no event after the year 9999", () => {
+    const decode = (time: number) => matchingMarket.decode(readLogs([logMake(BigInt(time))]));
+
+    expect(decode(LATEST_TIME)).toMatchObject([{ time: LATEST_TIME }]);
+    expect(() => decode(LATEST_TIME + 1)).toThrow(
+      "The log 0 of block 16 has a time after the year 9999: 253402300800.",
+    );
+  });
+});
 
 describe("an amount in whole tokens", () => {
   it.each([
@@ -43,20 +133,26 @@ describe("a bloom", () => {
   const address = "0x39755357759ce0d7f32dc8dc45414cca409ae24e";
   const topic = `0x${"3383e335".padEnd(64, "0")}` as const;
   const other = "0x6b175474e89094c44da98b954eedeac495271d0f";
-  const bloom = new Bloom(bloomOf([{ address, topics: [topic] }] as never));
+  const bloom = Bloom.read(bloomOf([{ address, topics: [topic] }] as never));
 
   it("has the addresses and topics of its logs", () => {
-    expect([address, topic, other].map((item) => bloom.mayHave(item))).toEqual([true, true, false]);
+    expect([address, topic, other].map((item) => bloom.covers(Bloom.of([item])))).toEqual([
+      ...[true, true, false],
+    ]);
   });
 
-  it("shows that a log is missing", () => {
-    expect(bloom.isMadeOf([address, topic])).toBe(true);
-    expect(bloom.isMadeOf([address, topic, other])).toBe(true);
-    expect(bloom.isMadeOf([address])).toBe(false);
+  it("shows that a log is missing, or one too many", () => {
+    const covers = (items: string[]) => {
+      const ofLogs = Bloom.of(items);
+      return [ofLogs.covers(bloom), bloom.covers(ofLogs)];
+    };
+    expect(covers([address, topic])).toEqual([true, true]);
+    expect(covers([address])).toEqual([false, true]);
+    expect(covers([address, topic, other])).toEqual([true, false]);
   });
 
   it("is empty without logs", () => {
-    expect(new Bloom(`0x${"0".repeat(512)}`).isEmpty).toBe(true);
+    expect(Bloom.read(`0x${"0".repeat(512)}`).isEmpty).toBe(true);
     expect(bloom.isEmpty).toBe(false);
   });
 });

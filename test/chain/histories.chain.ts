@@ -12,13 +12,17 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 it(`writes the same in ${HISTORIES} random histories as from the final chain`, async () => {
-  let rows = 0;
+  let [rows, answers] = [0, 0];
   await fc.assert(
     fc.asyncProperty(history, async (one) => {
-      rows += (await stage.play(one)).rows;
+      const played = await stage.play(one);
+      rows += played.rows;
+      answers += played.answers;
     }),
     // Shrinking plays each smaller history on the chain; the seed and path of a failure play it again.
     { numRuns: HISTORIES, endOnFailure: true },
   );
   expect(rows).toBeGreaterThan(0);
+  // More than the lists, which are there without a market.
+  expect(answers).toBeGreaterThan(7 * HISTORIES);
 });

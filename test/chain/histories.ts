@@ -1,16 +1,17 @@
 // Plays random histories on a real chain while an indexer follows it: blocks with all kinds of transactions,
 // reorganisations, and an indexer that is stopped, killed, or loses its database. Then compares what it wrote with a
-// new database that is indexed from the final chain, and its figures with brute-force.ts.
+// new database that is indexed from the final chain, and its figures, in the views and by REST, with brute-force.ts.
 import { spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import type { Address, Hex } from "viem";
-import { connect, type Client } from "../../db/connect.ts";
+import { connect } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
+import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import type { Row } from "../brute-force.ts";
+import { allRestDataAt, readWritten, restCases, type Written } from "../faults/right-answers.ts";
 import { compare } from "../histories.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange, StandingOffer } from "./exchange.ts";
@@ -125,6 +126,7 @@ export interface Played {
   reorganisations: number;
   kills: number;
   rows: number;
+  answers: number;
 }
 
 /** A chain and two databases, on which histories are played one after the other. */
@@ -135,6 +137,8 @@ export class Stage {
   readonly #fromBlock: number;
   readonly #database: TestDatabase;
   readonly #fresh: TestDatabase;
+  /** The service of the indexed database. */
+  readonly #app: TestApp;
   #start: Hex;
   /** The state before each block since the start. */
   #snapshots: Hex[] = [];
@@ -145,6 +149,7 @@ export class Stage {
     tokens: readonly Token[];
     fromBlock: number;
     databases: [TestDatabase, TestDatabase];
+    app: TestApp;
     start: Hex;
   }) {
     this.#chain = made.chain;
@@ -152,6 +157,7 @@ export class Stage {
     this.#tokens = made.tokens;
     this.#fromBlock = made.fromBlock;
     [this.#database, this.#fresh] = made.databases;
+    this.#app = made.app;
     this.#start = made.start;
   }
 
@@ -177,14 +183,17 @@ export class Stage {
     await exchange.setDust(0, tokens[1].address, tokens[1].unit / 100n);
     await exchange.setDust(0, tokens[2].address, tokens[2].unit / 2n);
     await chain.setAutomine(false);
+    const database = await makeDatabase();
     return new Stage({
       ...{ chain, exchange, tokens, fromBlock },
-      databases: [await makeDatabase(), await makeDatabase()],
+      databases: [database, await makeDatabase()],
+      app: await makeTestApp(database.reader),
       start: await chain.snapshot(),
     });
   }
 
   async close(): Promise<void> {
+    await this.#app.close();
     await this.#database.drop();
     await this.#fresh.drop();
     await this.#chain.stop();
@@ -193,7 +202,7 @@ export class Stage {
   /** Throws where a row or a figure is not as it must be. */
   async play({ steps, isProcess }: History): Promise<Played> {
     const chain = this.#chain;
-    const played: Played = { reorganisations: 0, kills: 0, rows: 0 };
+    const played: Played = { reorganisations: 0, kills: 0, rows: 0, answers: 0 };
     await Promise.all([this.#database.empty(), this.#fresh.empty()]);
     this.#snapshots = [];
     const start = () => (isProcess ? this.#startProcess() : this.#startHere(this.#database));
@@ -245,7 +254,7 @@ export class Stage {
       await chain.revert(this.#start);
       this.#start = await chain.snapshot();
     }
-    played.rows = await this.#compare();
+    Object.assign(played, await this.#compare());
     return played;
   }
 
@@ -361,8 +370,8 @@ export class Stage {
     await admin.end();
   }
 
-  /** Returns how many rows were compared. */
-  async #compare(): Promise<number> {
+  /** Returns how many rows and how many answers of REST were compared. */
+  async #compare(): Promise<Pick<Played, "rows" | "answers">> {
     const [rows, right] = await Promise.all(
       [this.#database, this.#fresh].map(async ({ owner }) => comparable(await indexedRows(owner))),
     );
@@ -374,17 +383,33 @@ export class Stage {
     }
     const client = await connect(this.#database.url, { role: "dex_owner" });
     try {
-      await compare(client, await recordingOf(client));
+      const written = await readWritten(client);
+      await compare(client, { recording: written.recording, moment: written.head });
       const [difference] = await verify(client);
       if (difference !== undefined) {
         throw new Error(
           `${difference.row} is ${difference.kept}, and should be ${difference.right}`,
         );
       }
+      const { offers, trades, cancellations } = right!;
+      return {
+        rows: offers.length + trades.length + cancellations.length,
+        answers: await this.#compareAnswers(written),
+      };
     } finally {
       await client.end();
     }
-    return right!.offers.length + right!.trades.length + right!.cancellations.length;
+  }
+
+  /** Returns how many answers were compared. */
+  async #compareAnswers({ recording, head }: Written): Promise<number> {
+    const cases = restCases(allRestDataAt(recording, head), head);
+    for (const { path, right } of cases) {
+      const { text } = await this.#app.request.get(path);
+      if (text === JSON.stringify(right)) continue;
+      throw new Error(`${path} is\n${text}\nand should be\n${JSON.stringify(right)}`);
+    }
+    return cases.length;
   }
 }
 
@@ -393,45 +418,4 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const closed = new Promise((resolve) => child.once("close", resolve));
   child.kill(signal);
   await closed;
-}
-
-/** The rows as the loader's files would have them, for brute-force.ts. */
-async function recordingOf(client: Client) {
-  const texts = async (sql: string): Promise<Row[]> => {
-    const { rows } = await client.query<{ row: Row }>(sql);
-    return rows.map(({ row }) => row);
-  };
-  const AMOUNTS = `
-    'lot_gem', lot_gem,
-    'lot_amt', lot_amt::text,
-    'bid_gem', bid_gem,
-    'bid_amt', bid_amt::text,
-    'block', block::text,
-    'time', to_char(time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
-  const recording = {
-    tokens: await texts(
-      "select json_build_object('address', address, 'symbol', symbol) as row from dex_token",
-    ),
-    pairs: await texts(
-      `select json_build_object(
-        'base', base, 'quote', quote, 'base_gem', base_gem, 'quote_gem', quote_gem, 'active', active::text
-      ) as row
-      from dex_pair`,
-    ),
-    offers: await texts(
-      `select json_build_object('id', id::text, 'killed', killed::text, ${AMOUNTS}) as row
-      from dex_offer
-      order by id`,
-    ),
-    trades: await texts(
-      `select json_build_object('offer_id', offer_id::text, 'idx', idx::text, ${AMOUNTS}) as row
-      from dex_trade
-      order by id`,
-    ),
-  };
-  const { rows } = await client.query<{ block: number; time: Date }>(
-    "select number as block, time from dex_block order by number desc limit 1",
-  );
-  const head = rows[0]!;
-  return { recording, moment: { block: head.block, time: head.time.getTime() } };
 }

@@ -156,6 +156,27 @@ it("goes back with the chain, and writes what replaces the blocks", async () => 
   });
 });
 
+it("goes on after the offers of the branch to which it went back", async () => {
+  await exchange.make(1, ofWeth(ETHER));
+  await chain.mine(1);
+  const snapshot = await chain.snapshot();
+  start();
+  await chain.mine(1);
+  await caughtUp();
+  await chain.revert(snapshot);
+  await exchange.make(1, ofWeth(2n * ETHER));
+  await chain.mine(1, { secondsApart: 7 });
+  await caughtUp();
+  const next = await made(await exchange.make(1, ofWeth(3n * ETHER)));
+  await caughtUp();
+
+  expect(await rows("select id from dex_offer order by id")).toEqual(
+    [next - 2n, next - 1n, next].map((id) => ({ id: Number(id) })),
+  );
+  expect(indexing.events.filter(({ event }) => event === "failure")).toEqual([]);
+  expect(indexing.events).toContainEqual(expect.objectContaining({ event: "reorganisation" }));
+});
+
 it("waits where the chain has another branch that is not longer", async () => {
   start();
   await chain.mine(2);

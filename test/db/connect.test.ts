@@ -1,5 +1,7 @@
-// A pool's connection returns results as `pg` documents, by promise and by callback.
-import type { Pool } from "../../db/connect.ts";
+// A pool's connection returns results as `pg` documents, by promise and by callback. A lost connection fails the
+// next query, and does not end the process.
+import { createServer, type AddressInfo } from "node:net";
+import { connect, type Pool } from "../../db/connect.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 
 let database: TestDatabase;
@@ -45,5 +47,31 @@ it("rejects with the server's error and a stack with the query's caller", async 
     expect((await client.query(ONE)).rows).toEqual([{ one: 1 }]);
   } finally {
     client.release();
+  }
+});
+
+/** A message of PostgreSQL's protocol: its type, its length, its fields. */
+const message = (type: string, fields: string): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(4 + fields.length);
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(fields)]);
+};
+const AUTHENTICATED = message("R", "\0\0\0\0");
+const READY = message("Z", "I");
+const TERMINATED = message("E", "SFATAL\0C57P01\0Mterminating connection\0\0");
+
+it("fails the next query if the server ends the connection as soon as it is open", async () => {
+  // All in one packet, so that the error comes before anybody can wait for it.
+  const server = createServer((socket) => {
+    socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    const client = await connect(`postgres://one@127.0.0.1:${port}/any`);
+    await expect(client.query("select 1")).rejects.toThrow("not queryable");
+    await client.end();
+  } finally {
+    server.close();
   }
 });

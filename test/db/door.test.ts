@@ -610,6 +610,68 @@ describe("after block 100", () => {
     await writer.query("rollback");
   });
 
+  const stagedOffer = (columns: Record<string, unknown>): string => {
+    const row = { ...offer(columns), line: 8, block: 101, time: AT, ...columns };
+    const values = Object.values(row).map((value) => `'${String(value)}'`);
+    return `insert into ingest.staged_offer (${Object.keys(row).join(", ")}) values (${values.join(", ")});`;
+  };
+  const inBlock = (sql: string, number: number): string => sql.replace("'101'", `'${number}'`);
+
+  it.each<[string, string, string, string?]>([
+    [
+      "an offer twice",
+      stagedOffer({ id: 9 }) + stagedOffer({ id: 9, line: 12 }),
+      "offers line 12: offer 9 exists already",
+    ],
+    [
+      "an offer twice, in two blocks",
+      stagedOffer({ id: 9, line: 12, block: 103 }) + stagedOffer({ id: 9 }),
+      "offers line 12: offer 9 exists already",
+    ],
+    ["a recorded offer", stagedOffer({ id: 1 }), "offers line 8: offer 1 exists already"],
+    [
+      "a trade twice",
+      `${stagedTrade({ tx: HASH, idx: 3 })}; ${stagedTrade({ tx: HASH, idx: 3 }).replace("'7'", "'9'")}`,
+      `trades line 9 exists already: tx ${HASH}, idx 3`,
+    ],
+    [
+      "a trade twice without idx, in two blocks",
+      `${stagedTrade({ tx: HASH })}; ${inBlock(stagedTrade({ tx: HASH }), 102).replace("'7'", "'9'")}`,
+      `trades line 9 exists already: tx ${HASH}, idx 0`,
+    ],
+    [
+      "a recorded trade",
+      stagedTrade({ tx: KNOWN["tx"], idx: 4 }),
+      `trades line 7 exists already: tx ${aHash("known")}, idx 4`,
+    ],
+    [
+      "an offer that was cancelled in an earlier block",
+      stagedOffer({ id: 70 }),
+      "offers line 8: offer 70 was cancelled in block 100",
+    ],
+    [
+      "an offer and its cancellation in an earlier block",
+      `${stagedOffer({ id: 9, block: 103 })} insert into ingest.staged_cancellation values (102, 9)`,
+      "offers line 8: offer 9 was cancelled in block 102",
+    ],
+    ...[50, 101].map((killed): [string, string, string, string] => [
+      `an offer that was made in block 103 and killed in block ${killed}`,
+      stagedOffer({ id: 9, block: 103, killed }),
+      `offers line 8.killed is ${killed}: it must be 0, or a block from 103 on, in which the offer was made`,
+      "22023",
+    ]),
+  ])("staged rows with %s are refused", async (_name, staged, message, code = "23505") => {
+    const before = await contentsOf(owner);
+    await writer.query("begin");
+    await writer.query(staged);
+    await expect(writer.query("select ingest.write_blocks()")).rejects.toMatchObject({
+      message,
+      code,
+    });
+    await writer.query("commit");
+    expect(await contentsOf(owner)).toEqual(before);
+  });
+
   it("an offer that contradicts an earlier trade of it is refused", async () => {
     await block({ number: 101, trades: [trade({ offer_id: 50, tx: HASH })] });
     await expectRefused(

@@ -1,4 +1,5 @@
 // GraphQL follows the database's schema while it serves, with no right but the reader's.
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../../db/connect.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
@@ -92,6 +93,13 @@ it("sees comments, grants, indexes and functions that come and go, and no data",
   await another.query("create temporary table passing (id integer)");
   expect(await catalogState(owner)).toBe(state);
   await another.end();
+  // Tests beside this one make logins in the same cluster.
+  const login = `login_${randomUUID().replaceAll("-", "")}`;
+  const admin = await connect(database.url);
+  await admin.query(`create role ${login} login in role dex_reader`);
+  expect(await catalogState(owner)).toBe(state);
+  await admin.query(`drop role ${login}`);
+  await admin.end();
   await quiet.drop();
 });
 

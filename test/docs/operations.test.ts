@@ -1,4 +1,5 @@
 // docs/configuration.md has every setting and docs/operations.md every metric, and no other.
+import { streamsOf } from "../streams.ts";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { IndexerStatus } from "../../chain/status.ts";
@@ -12,6 +13,7 @@ import {
   ServiceBusy,
   TookTooLong,
 } from "../../server/http/errors.ts";
+import { liveMetrics } from "../../server/graphql/live/live-metrics.ts";
 import { Metrics } from "../../server/http/observe/metrics.ts";
 
 const page = (name: string): string =>
@@ -37,8 +39,9 @@ const rowsOf = (title: string): string[][] =>
 const metricNames = (): string[] => {
   // It connects when it is first asked, and is not.
   const pool = makePool("postgres://nobody@127.0.0.1:1/nothing");
-  const indexer = new IndexerStatus().registry;
-  const own = { kept: undefined, droppedLines: () => 0, indexer };
+  const live = liveMetrics({ subscriptions: () => 0, connections: () => 0 });
+  const others = [new IndexerStatus().registry, streamsOf(pool).registry, live.registry];
+  const own = { kept: undefined, droppedLines: () => 0, others };
   return new Metrics({ pools: { rest: pool }, db: pool, ...own }).names;
 };
 

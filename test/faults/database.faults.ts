@@ -270,7 +270,6 @@ it("has no connection left", async () => {
             connect(server.url, { applicationName: "faults" }).catch(() => null),
           );
           for (const client of await Promise.all(clients)) {
-            client?.on("error", () => undefined);
             if (client !== null) taken.push(client);
           }
         } while ((await openConnections(admin)).length > 0);

@@ -7,7 +7,7 @@ const PAGE = fileURLToPath(new URL("../../docs/reliability.md", import.meta.url)
 
 /** Replaces what stands between the marks of this section. */
 export async function writeSection(
-  name: "faults" | "fuzz" | "soak",
+  name: "cluster" | "faults" | "fuzz" | "soak",
   markdown: string,
 ): Promise<void> {
   const page = await readFile(PAGE, "utf8");

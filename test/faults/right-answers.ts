@@ -102,11 +102,7 @@ export const GRAPHQL_AT_HEAD = `{
 export function casesAt({ recording, head }: Written): Case[] {
   const all = bruteForce(recording, head);
   const newest = recording.trades.slice(-50).reverse();
-  const time = { v1: Math.floor(head.time / 1000), v2: new Date(head.time).toISOString() };
-  const rest = Object.entries(restDataAt(recording, head, all)).map(([path, data]) => ({
-    path,
-    right: { data, time: path.startsWith("/v1") ? time.v1 : time.v2, message: "success" },
-  }));
+  const rest = restCases(restDataAt(recording, head, all), head);
   return [
     ...rest,
     {
@@ -138,6 +134,15 @@ export function casesAt({ recording, head }: Written): Case[] {
 
 type Named<T> = Record<string, T>;
 
+/** Data by path in their envelopes. */
+export function restCases(data: Named<unknown>, { time }: Head): Case[] {
+  const times = { v1: Math.floor(time / 1000), v2: new Date(time).toISOString() };
+  return Object.entries(data).map(([path, of]) => ({
+    path,
+    right: { data: of, time: path.startsWith("/v1") ? times.v1 : times.v2, message: "success" },
+  }));
+}
+
 /** The `data` that REST answers with by path, at a moment with these figures. */
 export function restDataAt(recording: Recording, moment: Head, all: Figures[]): Named<unknown> {
   const { markets, prices, volumes, summaries, active } = restFiguresOf(all);
@@ -168,6 +173,64 @@ export function restDataAt(recording: Recording, moment: Head, all: Figures[]): 
       days,
     ).map(restCandle),
   };
+}
+
+/** The `data` of every REST endpoint that has figures, by path: of all markets, and of each market. */
+export function allRestDataAt(recording: Recording, head: Head): Named<unknown> {
+  const { markets, prices, volumes, summaries, active } = restFiguresOf(
+    bruteForce(recording, head),
+  );
+  const pairs = restPairsOf(recording);
+  const lists = {
+    "/v1/markets/": active,
+    "/v1/pairs/": pairs,
+    "/v1/prices/": prices,
+    "/v1/volumes/": volumes,
+    "/v2/prices": prices,
+    "/v2/volumes": volumes,
+    "/v2/summary": summaries,
+  };
+  const each = recording.pairs.map((pair) => {
+    const name = `${pair["base"]}/${pair["quote"]}`;
+    const trades = tradesOf(recording, head, name, Infinity);
+    const middle = trades[Math.floor(trades.length / 2)]?.id ?? 1;
+    const candles = (minutes: number, empty: "omit" | "flat", limit: number) =>
+      candlesOf(pair, recording, head, { minutes, from: null, to: null, limit, empty }).map(
+        restCandle,
+      );
+    return {
+      [`/v1/markets/${name}`]: markets[name],
+      [`/v1/pairs/${name}`]: pairs[name],
+      [`/v1/prices/${name}`]: prices[name],
+      [`/v1/volumes/${name}`]: volumes[name],
+      [`/v2/prices/${name}`]: prices[name],
+      [`/v2/volumes/${name}`]: volumes[name],
+      [`/v2/summary/${name}`]: summaries[name],
+      [`/v2/trades/${name}?limit=1000`]: trades.slice(0, 1000),
+      [`/v2/trades/${name}?limit=3&fromId=${middle}`]: trades
+        .filter(({ id }) => id <= middle)
+        .slice(0, 3),
+      [`/v2/book/${name}`]: restBook(bookOf(pair, recording, head, 50)),
+      [`/v2/book/${name}?depth=1`]: restBook(bookOf(pair, recording, head, 1)),
+      [`/v2/candles/${name}`]: candles(60, "omit", 100),
+      [`/v2/candles/${name}?interval=15m&limit=1000`]: candles(15, "omit", 1000),
+      [`/v2/candles/${name}?interval=1d&limit=5&empty=flat`]: candles(1440, "flat", 5),
+    };
+  });
+  return Object.assign({}, lists, ...each) as Named<unknown>;
+}
+
+function restPairsOf({ pairs, tokens }: Recording): Named<object> {
+  const precision = (symbol?: string) =>
+    tokens.find((token) => token["symbol"] === symbol)?.["decimals"];
+  const inOrder = pairs.map(({ base, quote, active }): [string, object] => [
+    `${base}/${quote}`,
+    {
+      ...{ base, quote, basePrecision: precision(base), quotePrecision: precision(quote) },
+      active: active !== "false",
+    },
+  ]);
+  return Object.fromEntries(inOrder.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** The `data` of GRAPHQL_AT_HEAD at a head with these figures. */
@@ -250,7 +313,7 @@ function tradesOf(
   moment: { block: number },
   pair: string,
   limit: number,
-): object[] {
+): { id: number; price: string; volume: string; time: string }[] {
   const [base, quote] = pair.split("/");
   const gemOf = (symbol?: string): string =>
     tokens.find((row) => row["symbol"] === symbol)?.["address"] ?? "";

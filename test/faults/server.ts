@@ -83,7 +83,6 @@ export async function startFaultyServer(trades: number): Promise<FaultyServer> {
     },
     async asAdmin(act) {
       const client = await connect(url, { applicationName: "faults" });
-      client.on("error", () => undefined);
       try {
         return await act(client);
       } finally {

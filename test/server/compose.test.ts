@@ -3,6 +3,7 @@ import { createConnection, createServer, type AddressInfo, type Socket } from "n
 import { connect, makePool, type Pool } from "../../db/connect.ts";
 import { makeApp } from "../../server/compose.ts";
 import { isUnreachable } from "../../server/http/database-failure.ts";
+import { DatabaseGate } from "../../server/http/database-gate.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";
@@ -124,7 +125,9 @@ describe("/ready", () => {
   it("is 503 and names the migrations that the database lacks", async () => {
     const bare = await makeDatabase({ migrated: false });
     opened.push(() => bare.drop());
-    const behind = await anApp(bare.reader);
+    // As the service does: GraphQL builds no schema of a database without migrations.
+    const gate = new DatabaseGate({ kind: "not ready", line: "The database lacks migrations." });
+    const behind = await anApp(bare.reader, { gate });
 
     const answer = await behind.request.get("/ready");
 

@@ -3,6 +3,7 @@ import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { GRAPHQL_LIMITS } from "../../server/graphql/limits/limits.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
+import { STREAM_LIMITS } from "../../rest/stream/stream-endpoint.ts";
 import { HTTP_BOUNDS } from "../../server/http/http-server.ts";
 
 /** The lines that say what is wrong with this environment. */
@@ -22,6 +23,7 @@ it("has a default for everything", () => {
   expect(config).toEqual({
     host: "127.0.0.1",
     port: 3000,
+    reusePort: false,
     databaseUrl: undefined,
     databaseOwnerUrl: undefined,
     exposedSchemas: [],
@@ -41,11 +43,16 @@ it("has a default for everything", () => {
     lockTimeoutMs: 3000,
     prepare: true,
     rateLimit: 6000,
+    rateLimitRedisUrl: undefined,
     trustedProxies: 0,
     maxConcurrent: 8,
+    streams: STREAM_LIMITS,
     maxHeadAge: 0,
+    maxReplicaLag: 0,
+    minBlockWaitMs: 1000,
     metrics: { port: undefined },
     cache: { bytes: 67_108_864, checkMs: 50 },
+    listings: { exchangeName: "dex", usdTokens: [] },
   });
   expect(basename(dataDir)).toBe(".data");
 });
@@ -57,6 +64,7 @@ it("takes what is given", () => {
     readConfig({
       HOST: "::1",
       PORT: "0",
+      REUSE_PORT: "1",
       DATABASE_URL,
       EXPOSED_SCHEMAS: "site, other,site",
       DATA_DIR: "data",
@@ -67,10 +75,14 @@ it("takes what is given", () => {
       GRAPHQL_POOL_SIZE: "2",
       GRAPHQL_STATEMENT_TIMEOUT_MS: "0",
       MAX_CONCURRENT: "0",
+      MAX_STREAMS: "0",
+      MAX_STREAMS_PER_CLIENT: "1",
+      STREAM_BUFFER_BYTES: "10000",
       POOL_QUEUE: "0",
       POOL_WAIT_MS: "100",
       POOL_HOLD_MS: "2000",
       PREPARE: "off",
+      RATE_LIMIT_REDIS_URL: "rediss://counter:secret@redis.example:6380/2",
       HEADERS_TIMEOUT_MS: "1000",
       REQUEST_TIMEOUT_MS: "2000",
       IDLE_TIMEOUT_MS: "4000",
@@ -78,13 +90,18 @@ it("takes what is given", () => {
       MAX_CONNECTIONS: "50",
       LOG_LEVEL: "warn",
       MAX_HEAD_AGE: "60",
+      MAX_REPLICA_LAG: "5",
+      MIN_BLOCK_WAIT_MS: "300",
       METRICS_PORT: "9464",
       CACHE_BYTES: "1000000",
       CACHE_CHECK_MS: "0",
+      EXCHANGE_NAME: "oasis.dex",
+      USD_TOKENS: "dai, USDC,0x5359E9235CC41CABEE78F7F2A4FCF01E650AB475",
     }),
   ).toEqual({
     host: "::1",
     port: 0,
+    reusePort: true,
     databaseUrl: DATABASE_URL,
     // Migrates by the same login unless told another.
     databaseOwnerUrl: DATABASE_URL,
@@ -112,11 +129,19 @@ it("takes what is given", () => {
     lockTimeoutMs: 3000,
     prepare: false,
     rateLimit: 6000,
+    rateLimitRedisUrl: "rediss://counter:secret@redis.example:6380/2",
     trustedProxies: 0,
     maxConcurrent: 0,
+    streams: { ...STREAM_LIMITS, all: 0, perClient: 1, bufferBytes: 10_000 },
     maxHeadAge: 60,
+    maxReplicaLag: 5,
+    minBlockWaitMs: 300,
     metrics: { port: 9464 },
     cache: { bytes: 1_000_000, checkMs: 0 },
+    listings: {
+      exchangeName: "oasis.dex",
+      usdTokens: ["DAI", "USDC", "0x5359e9235cc41cabee78f7f2a4fcf01e650ab475"],
+    },
   });
 });
 
@@ -165,6 +190,16 @@ it("takes the bounds of a statement, and how often a client may ask", () => {
   });
 });
 
+it("refuses a Redis that is none, or has nothing to count for, and shows nothing of it", () => {
+  expect(complaints({ RATE_LIMIT_REDIS_URL: "http://:secret@redis.example" })).toEqual([
+    "RATE_LIMIT_REDIS_URL: what was given is not a URL such as redis://user:password@host:6379/0, or rediss:// for TLS.",
+  ]);
+  expect(complaints({ RATE_LIMIT_REDIS_URL: "redis://redis.example", RATE_LIMIT: "0" })).toEqual([
+    "RATE_LIMIT_REDIS_URL is given with RATE_LIMIT=0: give a limit to count for, or neither.",
+  ]);
+  expect(complaints({ REUSE_PORT: "on" })).toEqual(['REUSE_PORT: "on" is not `1` or `0`.']);
+});
+
 it.each(["11", "-1", "true", "proxy.example", "10.0.0.0/33", "10.0.0.1,"])(
   "refuses %s as a proxy",
   (TRUST_PROXY) => {
@@ -183,6 +218,15 @@ it("refuses limits under which no page and no tool would be answered", () => {
     'MAX_DEPTH: "14" is not an integer from 15 to 100.',
     'MAX_FIELDS: "249" is not an integer from 250 to 1000000.',
   ]);
+});
+
+it.each([
+  ["USD_TOKENS", "DAI,,USDC"],
+  ["USD_TOKENS", "DAI,0x5359"],
+  ["EXCHANGE_NAME", "my exchange"],
+  ["EXCHANGE_NAME", "x".repeat(41)],
+])("refuses %s=%s for the listing formats", (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(`${name}: ${JSON.stringify(value)} is not `);
 });
 
 it("keeps no answers where CACHE is off", () => {

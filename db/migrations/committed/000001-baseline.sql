@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:375a7d9dca41ff3718ecbe5a61bf277c1b394bcb
+--! Hash: sha1:fb27cf21f38c6465ee96a9443847f9fdb3c23e4a
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -175,47 +175,39 @@ order by block.number desc
 limit 1;
 comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
 
+-- The planner inlines it.
+create function dex_private.first_from(moment timestamptz) returns setof public.dex_block
+language sql stable parallel safe
+rows 1
+as $$
+  select *
+  from public.dex_block as block
+  where block.time >= moment
+  order by
+    block.time,
+    block.number
+  limit 1
+$$;
+comment on function dex_private.first_from(timestamptz) is 'The first block at or after this time.';
+grant execute on function dex_private.first_from(timestamptz) to dex_reader, dex_writer;
+
 -- In plpgsql, which caches query plans: these functions run for every block.
 create function dex_private.first_trade_from(moment timestamptz) returns bigint
 language plpgsql stable parallel safe
 as $$
 begin
-  return coalesce(
-    (
-      select block.first_trade
-      from public.dex_block as block
-      where block.time >= moment
-      order by
-        block.time,
-        block.number
-      limit 1
-    ),
-    9223372036854775807
-  );
+  return coalesce((select block.first_trade from dex_private.first_from(moment) as block), 9223372036854775807);
 end
 $$;
 comment on function dex_private.first_trade_from(timestamptz) is 'The lowest possible id of a trade at or after this time.';
 grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
-
-create function dex_private.window_start(head timestamptz, hours integer) returns bigint
-language sql stable parallel safe
-as $$
-  select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
-$$;
-comment on function dex_private.window_start(timestamptz, integer) is 'The lowest possible trade id in the window of this many hours up to the head.';
 
 create function dex_private.first_trade_of(height integer) returns bigint
 language plpgsql stable parallel safe
 as $$
 begin
   return coalesce(
-    (
-      select block.first_trade
-      from public.dex_block as block
-      where block.number >= height
-      order by block.number
-      limit 1
-    ),
+    (select block.first_trade from public.dex_block as block where block.number >= height order by block.number limit 1),
     9223372036854775807
   );
 end
@@ -227,18 +219,7 @@ create function dex_private.first_block_from(moment timestamptz) returns integer
 language plpgsql stable parallel safe
 as $$
 begin
-  return coalesce(
-    (
-      select block.number
-      from public.dex_block as block
-      where block.time >= moment
-      order by
-        block.time,
-        block.number
-      limit 1
-    ),
-    2147483647
-  );
+  return coalesce((select block.number from dex_private.first_from(moment) as block), 2147483647);
 end
 $$;
 comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this time.';
@@ -405,7 +386,7 @@ where lot_tkn is null;
 create index dex_trade_lower_bid_gem_unlabelled_idx on dex_trade (lower(bid_gem))
 where bid_tkn is null;
 
-comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state counted by dex_private.trades_of(market)\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state counted by dex_private.trades_of(market) or by dex_private.market_of(lot_gem, bid_gem)\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
 comment on column dex_trade.id is 'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
 comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null.';
 comment on column dex_trade.market_id is E'@behavior -*\nThe key that tables and views join by.';
@@ -426,6 +407,18 @@ comment on column dex_trade.block is 'Height of the block that the trade is in.'
 comment on column dex_trade.time is 'Timestamp of the block that the trade is in.';
 comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
 grant select on dex_trade to dex_reader, dex_writer;
+
+-- Reorganisations, so that a client that follows the data learns which blocks became void while it was away.
+
+create table dex_private.reorganisation (
+  number bigint
+    constraint reorganisation_pkey primary key,
+  to_block integer not null
+);
+comment on table dex_private.reorganisation is 'The newest 10,000 reorganisations.';
+comment on column dex_private.reorganisation.number is 'Increases by one.';
+comment on column dex_private.reorganisation.to_block is 'The head that was left; the blocks after it were taken back. -1 if none was left.';
+grant select on dex_private.reorganisation to dex_reader, dex_writer;
 
 -- The head: the last block written. All figures are as of its time.
 
@@ -528,7 +521,7 @@ insert into dex_private.write_state default values;
 comment on table dex_private.write_state is 'The state of the history. Every writer locks its row first and then updates it, so writers wait for each other, and a writer with an older snapshot fails.';
 comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
-comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels. Otherwise a recorded trade never changes.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name. Otherwise a recorded trade never changes.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 -- The labels of trades and offers by their tokens: one row for each direction of a market.
@@ -687,11 +680,9 @@ where offer.market_id is not null
   and not offer.filled;
 comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
-create function dex_private.enter_book(offers integer[]) returns integer[]
+create function dex_private.enter_book(offers integer[], out touched integer[])
 language plpgsql
 as $$
-declare
-  touched integer[];
 begin
   with entered as (
     insert into dex_private.standing_offer
@@ -701,19 +692,16 @@ begin
     on conflict do nothing
     returning market_id
   )
-  select array_agg(entered.market_id)
+  select coalesce(array_agg(entered.market_id), '{}')
   into touched
   from entered;
-  return coalesce(touched, '{}');
 end
 $$;
 comment on function dex_private.enter_book(integer[]) is 'Adds the open ones of these offers to the book. Returns their markets.';
 
-create function dex_private.leave_book(offers integer[]) returns integer[]
+create function dex_private.leave_book(offers integer[], out touched integer[])
 language plpgsql
 as $$
-declare
-  touched integer[];
 begin
   with gone as (
     delete from dex_private.standing_offer as standing
@@ -725,10 +713,9 @@ begin
       and standing.offer_id = offer.id
     returning standing.market_id
   )
-  select array_agg(gone.market_id)
+  select coalesce(array_agg(gone.market_id), '{}')
   into touched
   from gone;
-  return coalesce(touched, '{}');
 end
 $$;
 comment on function dex_private.leave_book(integer[]) is 'Removes these recorded offers from the book. Returns the markets of those that were in it.';
@@ -787,53 +774,41 @@ as $$
 $$;
 comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
 
--- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
--- the whole index by market. With a subquery as its argument, hours_of would not be inlined but planned each time.
+-- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
+-- index by market.
 create function dex_private.figures_from(first_trade bigint, market integer default null)
 returns setof dex_private.period_figure
 language sql stable
 as $$
-  with dealt as materialized (
+  select
+    dealt.market_id,
+    period.minutes,
+    date_bin(period.minutes * interval '1 minute', dealt.time, 'epoch'),
+    count(*)::integer,
+    sum(dealt.base_amt),
+    sum(dealt.quote_amt),
+    (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1],
+    max(dealt.price),
+    min(dealt.price),
+    (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1],
+    (count(*) filter (where dealt.price is null))::integer,
+    coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000)
+  from (
     select
       trade.market_id,
       trade.id,
-      dex_private.minute_of(trade.time) as start,
+      trade.time,
       trade.price,
       dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
       dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
     from public.dex_trade as trade
     where trade.id >= first_trade
       and (figures_from.market is null or trade.market_id = figures_from.market)
-  ),
-  minute as materialized (
-    select
-      dealt.market_id,
-      1 as minutes,
-      dealt.start,
-      count(*)::integer as trades,
-      sum(dealt.base_amt) as base_amt,
-      sum(dealt.quote_amt) as quote_amt,
-      (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1] as open,
-      max(dealt.price) as high,
-      min(dealt.price) as low,
-      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as close,
-      (count(*) filter (where dealt.price is null))::integer as unpriced_trades,
-      coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000) as unpriced_quote_amt
-    from dealt
-    where dealt.market_id is not null
-    group by
-      dealt.market_id,
-      dealt.start
-  )
-  select *
-  from minute
-  union all
-  select hour.*
-  from (
-    select array_agg(minute::dex_private.period_figure) as minutes
-    from minute
-  ) as dealt_minutes
-  cross join lateral dex_private.hours_of(dealt_minutes.minutes) as hour
+    offset 0
+  ) as dealt
+  cross join unnest('{1,60}'::integer[]) as period (minutes)
+  where dealt.market_id is not null
+  group by 1, 2, 3
 $$;
 comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
 
@@ -911,6 +886,16 @@ $$;
 comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
 grant execute on function dex_private.trades_of(text) to dex_reader;
 
+create function dex_private.market_of(tokens text[]) returns text
+language sql stable parallel safe
+as $$
+  select pair.market
+  from public.dex_pair as pair
+  where (least(pair.base_gem, pair.quote_gem), greatest(pair.base_gem, pair.quote_gem)) = (least(tokens[1], tokens[2]), greatest(tokens[1], tokens[2]))
+$$;
+comment on function dex_private.market_of(text[]) is 'The market of two tokens, whichever is base: its trades are exactly those of both tokens. Null where they are no registered pair, or are spelled otherwise.';
+grant execute on function dex_private.market_of(text[]) to dex_reader;
+
 -- All figures of each market as of the head.
 
 create table dex_private.market_figure (
@@ -981,22 +966,20 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.period_figure as figure
-    where figure.market_id = window_of.market
-      and figure.minutes = 60
-      and figure.start > dex_private.hour_of(span.after)
-    union all
-    select
-      figure.trades,
-      figure.base_amt,
-      figure.quote_amt,
-      figure.low,
-      figure.high
-    from dex_private.period_figure as figure
-    where figure.market_id = window_of.market
-      and figure.minutes = 1
-      and figure.start > dex_private.minute_of(span.after)
-      and figure.start < dex_private.hour_of(span.after) + interval '1 hour'
+    from (
+      values
+        (60, dex_private.hour_of(span.after), 'infinity'),
+        (1, dex_private.minute_of(span.after), dex_private.hour_of(span.after) + interval '1 hour')
+    ) as whole (minutes, after, before)
+    cross join lateral (
+      select *
+      from dex_private.period_figure as figures
+      where figures.market_id = window_of.market
+        and figures.minutes = whole.minutes
+        and figures.start > whole.after
+        and figures.start < whole.before
+      offset 0
+    ) as figure
     union all
     select
       1,
@@ -1096,29 +1079,31 @@ declare
 begin
   with dealt as materialized (
     select
-      trade.id,
-      trade.market_id,
-      trade.time,
-      trade.price,
-      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
-      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt,
+      trade.*,
       moved.day,
       moved.half_day,
       moved.quarter_day,
       moved.hour
     from (
       values
-        (keep_market_figures.first_trade, 9223372036854775807, 1, 1, 1, 1),
-        (dex_private.window_start(before, 24), dex_private.window_start(after, 24), -1, 0, 0, 0),
-        (dex_private.window_start(before, 12), dex_private.window_start(after, 12), 0, -1, 0, 0),
-        (dex_private.window_start(before, 6), dex_private.window_start(after, 6), 0, 0, -1, 0),
-        (dex_private.window_start(before, 1), dex_private.window_start(after, 1), 0, 0, 0, -1)
-    ) as moved (first_trade, beyond_trade, day, half_day, quarter_day, hour)
+        (0, 1, 1, 1, 1),
+        (24, -1, 0, 0, 0),
+        (12, 0, -1, 0, 0),
+        (6, 0, 0, -1, 0),
+        (1, 0, 0, 0, -1)
+    ) as moved (hours, day, half_day, quarter_day, hour)
+    left join lateral dex_private.first_from(before - moved.hours * interval '1 hour' + interval '1 microsecond') as opening on true
+    left join lateral dex_private.first_from(after - moved.hours * interval '1 hour' + interval '1 microsecond') as closing on true
     cross join lateral (
-      select *
+      select
+        trades.id,
+        trades.market_id,
+        trades.price,
+        dex_private.base_of(trades.act, trades.lot_amt, trades.bid_amt) as base_amt,
+        dex_private.quote_of(trades.act, trades.lot_amt, trades.bid_amt) as quote_amt
       from public.dex_trade as trades
-      where trades.id >= moved.first_trade
-        and trades.id < moved.beyond_trade
+      where trades.id >= coalesce(opening.first_trade, keep_market_figures.first_trade)
+        and trades.id < coalesce(closing.first_trade, 9223372036854775807)
       offset 0
     ) as trade
   ),
@@ -1138,7 +1123,6 @@ begin
       max(dealt.price) filter (where dealt.day = 1) as new_high,
       min(dealt.price) filter (where dealt.day = -1) as old_low,
       max(dealt.price) filter (where dealt.day = -1) as old_high,
-      max(dealt.time) filter (where dealt.day = 1 and dealt.price is not null) as last_time,
       (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = 1 and dealt.price is not null))[1]
         as last,
       (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = -1 and dealt.price is not null))[1]
@@ -1150,7 +1134,7 @@ begin
     update dex_private.market_figure as kept
     set
       last = coalesce(change.last, kept.last),
-      last_time = coalesce(change.last_time, kept.last_time),
+      last_time = case when change.last is null then kept.last_time else keep_market_figures.after end,
       open = coalesce(change.open, kept.open),
       low = least(kept.low, change.new_low),
       high = greatest(kept.high, change.new_high),
@@ -1165,13 +1149,14 @@ begin
       quote_1h = kept.quote_1h + change.quote_1h
     from change
     where kept.market_id = change.market_id
+    returning
+      kept.market_id,
+      change.old_low <= kept.low or change.old_high >= kept.high as is_stale
   )
-  select array_agg(kept.market_id)
+  select array_agg(changed.market_id)
   into stale
-  from change
-  join dex_private.market_figure as kept on kept.market_id = change.market_id
-  where change.old_low <= kept.low
-    or change.old_high >= kept.high;
+  from changed
+  where changed.is_stale;
 
   -- The lowest or highest trade has left the 24-hour window.
   if stale is not null then
@@ -1304,28 +1289,13 @@ from (
       trade.block,
       trade.time
     union all
-    select
-      offer.block,
-      offer.time,
-      true,
-      null,
-      null
+    select offer.block, offer.time, true, null, null
     from public.dex_offer as offer
     union all
-    select
-      cancellation.block,
-      null,
-      true,
-      null,
-      null
+    select cancellation.block, null, true, null, null
     from dex_private.cancellation
     union all
-    select
-      block.number,
-      null,
-      false,
-      null,
-      null
+    select block.number, null, false, null, null
     from public.dex_block as block
   ) as row_block
   group by row_block.number
@@ -1380,13 +1350,15 @@ create function ingest.written_to(last_trade bigint, epoch bigint) returns void
 language plpgsql
 as $$
 declare
-  newest constant integer := (select head.number from dex_private.last_block as head);
+  newest integer;
 begin
   update dex_private.write_state
   set
-    head = newest,
+    head = (select block.number from dex_private.last_block as block),
     last_trade = written_to.last_trade,
-    epoch = written_to.epoch;
+    epoch = written_to.epoch
+  returning head
+  into newest;
 
   -- On a quiet exchange most blocks are empty. A reorganisation is never as deep as 1,000 blocks.
   delete from public.dex_block as block
@@ -1456,243 +1428,276 @@ comment on function ingest.time_of(text) is 'The text as a timestamp; null if it
 
 -- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
 -- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
+create view ingest.rule as
+select
+  given.listed,
+  given.columns,
+  field.*,
+  field.kind like '%?' as is_optional,
+  rule.*
+from (
+  values
+    ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?}'::text[]),
+    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}', '{id?,integer,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?}')
+) as given (listed, columns, kinds)
+cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
+join (
+  values
+    ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
+    ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+    ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
+    ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
+    ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
+    ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
+    ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
+) as rule (type, pattern, shortest, longest, beyond, digits, description) on rule.type = rtrim(field.kind, '?');
+comment on view ingest.rule is 'What each column of a listed offer or trade must be.';
+
+-- Immutable, so that the rules are constants in the plan of refuse_rows.
+create function ingest.rules(listed text) returns ingest.rule[]
+language sql immutable
+as $$
+  select array_agg(rule order by rule.place)
+  from ingest.rule as rule
+  where rule.listed = rules.listed
+$$;
+comment on function ingest.rules(text) is 'The rules of offers or of trades.';
+
 create function ingest.refuse_rows(listed text, elements jsonb, number integer, at timestamptz) returns void
 language plpgsql stable
 as $$
 declare
-  columns constant text[] := case listed
-    when 'offers' then '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}'
-    else '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}'
-  end;
-  kinds constant text[] := case listed
-    when 'offers' then '{integer,hash,address,address,amount,address,amount,hash,boolean,integer,time}'
-    else '{id,integer,hash,address,address,address,amount,address,amount,hash,integer,integer,time}'
-  end;
-  optional constant text[] := case listed
-    when 'offers' then '{filled,block,time}'
-    else '{id,idx,block,time}'
-  end;
+  rules constant ingest.rule[] := case listed when 'offers' then ingest.rules('offers') else ingest.rules('trades') end;
+  wrong record;
 begin
-  if elements = '[]' then
-    return;
-  end if;
   if jsonb_typeof(elements) is distinct from 'array' then
     perform ingest.refuse(format('%s is %s: it must be a JSON array', listed, coalesce(left(elements::text, 90), 'null')));
   end if;
 
-  perform ingest.refuse((
-    with rule as materialized (
-      select
-        expected.name,
-        kind.pattern,
-        kind.shortest,
-        kind.longest,
-        kind.beyond,
-        kind.digits,
-        kind.description,
-        expected.place,
-        expected.name = any (optional) as is_optional
-      from unnest(columns, kinds) with ordinality as expected (name, kind, place)
-      join (
-        values
-          ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
-          ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
-          ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
-          ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
-          ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
-          ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
-          ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
-      ) as kind (kind, pattern, shortest, longest, beyond, digits, description) on kind.kind = expected.kind
-    )
-    select format('%s%s%s', listed, coalesce(' line ' || (element.value ->> 'line'), '[' || element.place - 1 || ']'), found.problem)
-    from jsonb_array_elements(elements) with ordinality as element (value, place)
-    left join lateral (
-      select format('.%s is %s: it must be %s', rule.name, coalesce(left(given.value, 90), 'missing'), rule.description) as problem
-      from rule
-      cross join lateral (
-        select (element.value -> rule.name)::text as value
-        offset 0
-      ) as given
-      where not (rule.is_optional and coalesce(given.value, 'null') = 'null')
-        and case
-          when length(given.value) between rule.shortest and rule.longest and given.value ~ rule.pattern
-            then rule.beyond is not null and (
-              trim(given.value, '"')::numeric >= rule.beyond
-              or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
-            )
-          else true
-        end
-      order by rule.place
-      limit 1
-    ) as wrong on true
-    cross join lateral (
-      select case
-        when jsonb_typeof(element.value) <> 'object' then
-          format(' is %s: it must be an object', left(element.value::text, 90))
-        when number is not null and element.value - columns <> '{}' then
-          format(' has the unknown columns %s: it may have %s', (
-            select left(string_agg(quote_ident(key), ', '), 90)
-            from jsonb_object_keys(element.value - columns) as key
-          ), array_to_string(columns, ', '))
-        when wrong.problem is not null then
-          wrong.problem
-        when (element.value ->> 'block')::integer <> number then
-          format('.block is %s: it must be %s, the block that is written', element.value ->> 'block', number)
-        when ingest.time_of(element.value ->> 'time') <> at then
-          format('.time is %s: it must be %s, the time of the block', element.value ->> 'time', at)
-        when element.value ->> 'time' is not null and ingest.time_of(element.value ->> 'time') is null then
-          format('.time is %s: it must be a timestamp', left((element.value -> 'time')::text, 90))
-      end as problem
-    ) as found
-    where found.problem is not null
-    order by element.place
-    limit 1
-  ));
+  select
+    element.value as element,
+    element.ordinality,
+    given.value,
+    rule.*
+  into wrong
+  from jsonb_array_elements(elements) with ordinality as element
+  cross join unnest(rules) as rule
+  cross join lateral (
+    select (element.value -> rule.name)::text as value
+    offset 0
+  ) as given
+  where case
+    when rule.place = 1 and number is not null and jsonb_typeof(element.value) = 'object' and element.value - rule.columns <> '{}' then
+      true
+    when coalesce(given.value, 'null') = 'null' then
+      not rule.is_optional
+    when length(given.value) not between rule.shortest and rule.longest or given.value !~ rule.pattern then
+      true
+    when rule.name = 'block' then
+      trim(given.value, '"')::numeric <> number
+    when rule.name = 'time' then
+      ingest.time_of(trim(given.value, '"')) <> at or ingest.time_of(trim(given.value, '"')) is null
+    when rule.beyond is not null then
+      trim(given.value, '"')::numeric >= rule.beyond or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
+  end
+  order by
+    element.ordinality,
+    rule.place
+  limit 1;
+  if found then
+    perform ingest.refuse(listed || coalesce(' line ' || (wrong.element ->> 'line'), format('[%s]', wrong.ordinality - 1)) || case
+      when jsonb_typeof(wrong.element) <> 'object' then
+        format(' is %s: it must be an object', left(wrong.element::text, 90))
+      when number is not null and wrong.element - wrong.columns <> '{}' then
+        format(' has the unknown columns %s: it may have %s', (
+          select left(string_agg(quote_ident(key), ', '), 90)
+          from jsonb_object_keys(wrong.element - wrong.columns) as key
+        ), array_to_string(wrong.columns, ', '))
+      when wrong.name = 'block' and wrong.value ~ wrong.pattern then
+        format('.block is %s: it must be %s, the block that is written', left(trim(wrong.value, '"'), 90), number)
+      when wrong.name = 'time' and wrong.value ~ wrong.pattern and ingest.time_of(trim(wrong.value, '"')) is not null then
+        format('.time is %s: it must be %s, the time of the block', trim(wrong.value, '"'), at)
+      else format('.%s is %s: it must be %s', wrong.name, coalesce(left(wrong.value, 90), 'missing'), wrong.description)
+    end);
+  end if;
 end
 $$;
 comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers or trades of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';
 
+-- Names the offers and trades of a refused write that are recorded already, or listed twice.
+
+-- Elements of a block have no line and are named by their place. Not `exists`: its plan, if made for an empty
+-- table, scans the whole table once it has grown.
+create function ingest.refuse_known_offers(lines integer[], ids integer[], blocks integer[]) returns void
+language sql stable
+as $$
+  select ingest.refuse(
+    (
+      select format('offers%s: offer %s %s', coalesce(' line ' || offer.line, format('[%s]', offer.ordinality - 1)), offer.id, coalesce('was cancelled in block ' || cancelled.block, 'exists already'))
+      from (
+        select
+          listed.*,
+          row_number() over (partition by listed.id order by listed.ordinality) as occurrence
+        from unnest(lines, ids, blocks) with ordinality as listed (line, id, block, ordinality)
+      ) as offer
+      left join dex_private.cancellation as cancelled
+        on cancelled.offer_id = offer.id
+        and cancelled.block < offer.block
+      where offer.occurrence > 1
+        or cancelled.block is not null
+        or (select kept.id from public.dex_offer as kept where kept.id = offer.id) is not null
+      order by offer.ordinality
+      limit 1
+    ),
+    'unique_violation'
+  )
+$$;
+comment on function ingest.refuse_known_offers(integer[], integer[], integer[]) is 'Raises an error that names the first of these offers that is listed before, recorded, or cancelled in an earlier block than its own.';
+
+create function ingest.refuse_known_trades(lines integer[], txs text[], idxs bigint[]) returns void
+language sql stable
+as $$
+  select ingest.refuse(
+    (
+      select format('trades%s exists already: tx %s, idx %s', coalesce(' line ' || trade.line, format('[%s]', trade.ordinality - 1)), trade.tx, trade.idx)
+      from (
+        select
+          listed.*,
+          row_number() over (partition by listed.tx, listed.idx order by listed.ordinality) as occurrence
+        from unnest(lines, txs, idxs) with ordinality as listed (line, tx, idx, ordinality)
+      ) as trade
+      where trade.occurrence > 1
+        or (select kept.id from public.dex_trade as kept where kept.tx = trade.tx and kept.idx = trade.idx) is not null
+      order by trade.ordinality
+      limit 1
+    ),
+    'unique_violation'
+  )
+$$;
+comment on function ingest.refuse_known_trades(integer[], text[], bigint[]) is 'Raises an error that names the first of these trades that is listed before or recorded.';
+
 -- Writes the trades of a block.
 
-create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb)
-returns bigint
+create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb, out last bigint)
 language plpgsql
 as $$
 #variable_conflict use_column
-declare
-  refused record;
 begin
-  select
-    case
-      when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
-        format('trades: %s of %s have an id and %s an idx: give it to every trade of a block or to none', trade.with_id, trade.given, trade.with_idx)
-      when trade.id <= trade.id_before then
-        format('trades: ids must increase with idx and be greater than %s, the highest id ever used', write_trades.last_trade)
-      else format('trades[%s] exists already: tx %s, idx %s', trade.place, trade.tx, trade.idx)
-    end as problem,
-    trade.with_id in (0, trade.given)
-      and trade.with_idx in (0, trade.given)
-      and coalesce(trade.id > trade.id_before, true) as is_duplicate
-  into refused
-  from (
-    select
-      listed.id,
-      listed.tx,
-      coalesce(listed.idx, listed.ordinality - 1) as idx,
-      listed.ordinality - 1 as place,
-      count(*) over () as given,
-      count(listed.id) over () as with_id,
-      count(listed.idx) over () as with_idx,
-      lag(listed.id, 1, write_trades.last_trade) over (order by listed.idx, listed.ordinality) as id_before,
-      row_number() over (
-        partition by listed.tx, coalesce(listed.idx, listed.ordinality - 1)
-        order by listed.ordinality
-      ) as occurrence
-    from rows from (
-      jsonb_to_recordset(write_trades.trades) as (id bigint, tx text, idx integer)
-    ) with ordinality as listed
-  ) as trade
-  where trade.with_id not in (0, trade.given)
-    or trade.with_idx not in (0, trade.given)
-    or trade.id <= trade.id_before
-    or trade.occurrence > 1
-    -- Not `exists`: its plan, if made for an empty table, scans the whole table once it has grown.
-    or (
-      select kept.id
-      from public.dex_trade as kept
-      where kept.tx = trade.tx
-        and kept.idx = trade.idx
-    ) is not null
-  order by
-    is_duplicate,
-    trade.place
-  limit 1;
-  if found then
-    perform ingest.refuse(
-      refused.problem,
-      case when refused.is_duplicate then 'unique_violation' else 'invalid_parameter_value' end
-    );
+  -- A source with idx and without ids, which most are, needs no look at all trades.
+  if write_trades.trades @? '$[*] ? (@.id != null || !(@.idx != null))' then
+    perform ingest.refuse((
+      select case
+        when trade.with_id not in (0, trade.given) or trade.with_idx not in (0, trade.given) then
+          format('trades: %s of %s have an id and %s an idx: give it to every trade of a block or to none', trade.with_id, trade.given, trade.with_idx)
+        else format('trades: ids must increase with idx and be greater than %s, the highest id ever used', write_trades.last_trade)
+      end
+      from (
+        select
+          listed.id,
+          count(*) over () as given,
+          count(listed.id) over () as with_id,
+          count(listed.idx) over () as with_idx,
+          lag(listed.id, 1, write_trades.last_trade) over (order by listed.idx, listed.ordinality) as id_before
+        from rows from (
+          jsonb_to_recordset(write_trades.trades) as (id bigint, idx integer)
+        ) with ordinality as listed
+      ) as trade
+      where trade.with_id not in (0, trade.given)
+        or trade.with_idx not in (0, trade.given)
+        or trade.id <= trade.id_before
+      limit 1
+    ));
   end if;
 
-  insert into public.dex_trade (
-    id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-    bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
-  )
-  select
-    coalesce(
-      trade.id,
-      write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
-    ),
-    trade.offer_id,
-    label.market_id,
-    label.market,
-    label.act,
-    trade.pair,
-    trade.maker,
-    trade.taker,
-    label.lot_gem,
-    label.lot_tkn,
-    dex_private.as_amount(trade.lot_amt),
-    label.bid_gem,
-    label.bid_tkn,
-    dex_private.as_amount(trade.bid_amt),
-    label.price,
-    write_trades.number,
-    write_trades.at,
-    trade.tx,
-    coalesce(trade.idx, trade.ordinality - 1)
-  from rows from (
-    jsonb_to_recordset(write_trades.trades) as (
-      id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
-      lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+  with written as (
+    insert into public.dex_trade (
+      id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
     )
-  ) with ordinality as trade
-  cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label;
-
-  return (select max(trade.id) from public.dex_trade as trade);
+    select
+      coalesce(
+        trade.id,
+        write_trades.last_trade + row_number() over (order by trade.idx, trade.ordinality)
+      ),
+      trade.offer_id,
+      label.market_id,
+      label.market,
+      label.act,
+      trade.pair,
+      trade.maker,
+      trade.taker,
+      label.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(trade.lot_amt),
+      label.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(trade.bid_amt),
+      label.price,
+      write_trades.number,
+      write_trades.at,
+      trade.tx,
+      coalesce(trade.idx, trade.ordinality - 1)
+    from rows from (
+      jsonb_to_recordset(write_trades.trades) as (
+        id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
+        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+      )
+    ) with ordinality as trade
+    cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
+    returning id
+  )
+  select max(written.id)
+  into last
+  from written;
+exception
+  when unique_violation then
+    perform ingest.refuse_known_trades(null, array_agg(trade.tx), array_agg(coalesce(trade.idx, trade.ordinality - 1)))
+    from rows from (jsonb_to_recordset(write_trades.trades) as (tx text, idx integer)) with ordinality as trade;
+    raise;
 end
 $$;
 comment on function ingest.write_trades(integer, timestamptz, bigint, jsonb) is 'Writes the trades of a block in the order of idx, or as listed if they have none. Returns the last id.';
 
-create function ingest.take_from_offers(first_trade bigint) returns integer[]
+create function ingest.take_from_offers(first_trade bigint, out emptied integer[])
 language plpgsql
 as $$
-declare
-  filled integer[];
 begin
-  with taken as materialized (
-    select
-      trade.offer_id,
-      sum(trade.lot_amt) as lot_amt
-    from public.dex_trade as trade
-    where trade.id >= first_trade
-    group by trade.offer_id
-  ),
-  kept as (
+  -- `offset 0` keeps the planner from the index by offer, which it would read whole for its order.
+  with kept as (
     update dex_private.offer_left as kept
     set lot_amt = kept.lot_amt - taken.lot_amt
-    from taken
+    from (
+      select
+        trade.offer_id,
+        sum(trade.lot_amt) as lot_amt
+      from (
+        select
+          trades.offer_id,
+          trades.lot_amt
+        from public.dex_trade as trades
+        where trades.id >= first_trade
+        offset 0
+      ) as trade
+      group by trade.offer_id
+    ) as taken
     where kept.offer_id = taken.offer_id
     returning
       kept.offer_id,
       kept.lot_amt
-  ),
-  ended as (
+  )
+  select coalesce(array_agg(kept.offer_id), '{}')
+  into emptied
+  from kept
+  where kept.lot_amt <= 0;
+  if emptied <> '{}' then
     update public.dex_offer as offer
     set filled = true
-    from kept
-    where kept.lot_amt <= 0
-      and offer.id = kept.offer_id
-      and not offer.filled
-    returning offer.id
-  )
-  select array_agg(ended.id)
-  into filled
-  from ended;
-  return coalesce(filled, '{}');
+    where offer.id = any (emptied)
+      and not offer.filled;
+  end if;
 end
 $$;
-comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers that are filled by this.';
+comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers of which nothing is left.';
 
 create function ingest.refuse_contradictions(first_trade bigint, offers integer[]) returns void
 language plpgsql
@@ -1701,14 +1706,14 @@ begin
   perform ingest.refuse((
     select format('trade with tx %s, idx %s: its %s is %s, but that of its offer %s is %s', trade.tx, trade.idx, fact.name, fact.here, offer.id, fact.there)
     from (
-      select newer.*
+      select newer.id, newer.offer_id, newer.tx, newer.idx, newer.maker, newer.lot_gem, newer.bid_gem
       from public.dex_trade as newer
       where newer.id >= first_trade
       union all
       select older.*
       from unnest(offers) as given (id)
       cross join lateral (
-        select *
+        select trades.id, trades.offer_id, trades.tx, trades.idx, trades.maker, trades.lot_gem, trades.bid_gem
         from public.dex_trade as trades
         where trades.offer_id = given.id
         offset 0
@@ -1778,82 +1783,55 @@ end
 $$;
 comment on function ingest.cancel_offers(integer[], integer[]) is 'Cancels each offer in the block at the same place. Also records the cancellations of offers that are not recorded.';
 
-create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
-returns integer[]
+create function ingest.write_offers(number integer, at timestamptz, offers jsonb, out made integer[])
 language plpgsql
 as $$
 #variable_conflict use_column
 begin
-  perform ingest.refuse(
-    (
-      select case
-        when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
-        else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
-      end
-      from (
-        select
-          listed.id,
-          listed.ordinality,
-          row_number() over (partition by listed.id order by listed.ordinality) as occurrence
-        from rows from (
-          jsonb_to_recordset(write_offers.offers) as (id integer)
-        ) with ordinality as listed
-      ) as offer
-      left join dex_private.cancellation as cancelled
-        on cancelled.offer_id = offer.id
-        and cancelled.block < write_offers.number
-      where offer.occurrence > 1
-        or cancelled.block is not null
-        -- Not `exists`: see write_trades.
-        or (
-          select kept.id
-          from public.dex_offer as kept
-          where kept.id = offer.id
-        ) is not null
-      order by offer.ordinality
-      limit 1
-    ),
-    'unique_violation'
-  );
-
-  insert into public.dex_offer (
-    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+  with written as (
+    insert into public.dex_offer (
+      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+    )
+    select
+      offer.id,
+      write_offers.number,
+      coalesce(cancellation.block, 0),
+      label.market_id,
+      label.market,
+      label.act,
+      offer.pair,
+      offer.maker,
+      label.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(offer.lot_amt),
+      label.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(offer.bid_amt),
+      label.price,
+      write_offers.at,
+      offer.tx,
+      coalesce(offer.filled, false),
+      coalesce(offer.filled, false)
+    from jsonb_to_recordset(write_offers.offers) as offer (
+      id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
+      bid_amt numeric, tx text, filled boolean
+    )
+    left join dex_private.cancellation on cancellation.offer_id = offer.id
+    cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+    returning id
   )
-  select
-    offer.id,
-    write_offers.number,
-    case when offer.id = any (write_offers.killed) then write_offers.number else 0 end,
-    label.market_id,
-    label.market,
-    label.act,
-    offer.pair,
-    offer.maker,
-    label.lot_gem,
-    label.lot_tkn,
-    dex_private.as_amount(offer.lot_amt),
-    label.bid_gem,
-    label.bid_tkn,
-    dex_private.as_amount(offer.bid_amt),
-    label.price,
-    write_offers.at,
-    offer.tx,
-    coalesce(offer.filled, false),
-    coalesce(offer.filled, false)
-  from jsonb_to_recordset(write_offers.offers) as offer (
-    id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
-    bid_amt numeric, tx text, filled boolean
-  )
-  cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label;
-
-  return array(
-    select offer.id
-    from public.dex_offer as offer
-    where offer.block = write_offers.number
-  );
+  select array_agg(written.id)
+  into made
+  from written;
+exception
+  when unique_violation or check_violation then
+    perform ingest.refuse_known_offers(null, array_agg(offer.id), array_agg(write_offers.number))
+    from jsonb_to_recordset(write_offers.offers) as offer (id integer);
+    raise;
 end
 $$;
-comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, after its trades. Returns their ids.';
+comment on function ingest.write_offers(integer, timestamptz, jsonb) is 'Writes the offers of a block, after its trades and cancellations. Returns their ids.';
 
 -- Writes one block; an indexer calls it for each block.
 
@@ -1872,8 +1850,10 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashagg = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_memoize = off
 set jit = off
 as $$
 #variable_conflict use_column
@@ -1885,16 +1865,22 @@ declare
   made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  perform ingest.refuse(ingest.block_problem(
-    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  perform ingest.refuse(coalesce(
+    ingest.block_problem(
+      write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+    ),
+    case
+      when write_block.killed is null then 'killed is null: it must be an array'
+      when array_ndims(write_block.killed) > 1 then
+        format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+    end
   ));
-  perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
-  perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
-  perform ingest.refuse(case
-    when write_block.killed is null then 'killed is null: it must be an array'
-    when array_ndims(write_block.killed) > 1 then
-      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
-  end);
+  if write_block.offers is distinct from '[]' then
+    perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
+  end if;
+  if write_block.trades is distinct from '[]' then
+    perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  end if;
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   values (
@@ -1920,7 +1906,7 @@ begin
     touched := dex_private.leave_book(ended);
   end if;
   if write_block.offers <> '[]' then
-    made := ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers);
+    made := ingest.write_offers(write_block.number, write_block.at, write_block.offers);
     perform dex_private.keep_left(made);
     touched := touched || dex_private.enter_book(made);
   end if;
@@ -2043,28 +2029,13 @@ from (
       false as is_row
     from ingest.staged_block as staged
     union all
-    select
-      staged.block,
-      staged.time,
-      null,
-      null,
-      true
+    select staged.block, staged.time, null, null, true
     from ingest.staged_offer as staged
     union all
-    select
-      staged.block,
-      staged.time,
-      null,
-      null,
-      true
+    select staged.block, staged.time, null, null, true
     from ingest.staged_trade as staged
     union all
-    select
-      ended.block,
-      null,
-      null,
-      null,
-      true
+    select ended.block, null, null, null, true
     from ingest.staged_end as ended
   ) as moment
   group by moment.number
@@ -2081,6 +2052,14 @@ create function ingest.refuse_staged(last_trade bigint) returns void
 language plpgsql stable
 as $$
 begin
+  perform ingest.refuse((
+    select format('offers line %s.killed is %s: it must be 0, or a block from %s on, in which the offer was made', staged.line, staged.killed, staged.block)
+    from ingest.staged_offer as staged
+    where staged.killed <> 0
+      and staged.killed < staged.block
+    order by staged.line
+    limit 1
+  ));
   perform ingest.refuse((
     select found.problem
     from (
@@ -2159,9 +2138,27 @@ as $$
     batch.line / 1000
   order by
     batch.listed,
-    batch.line / 1000
+    batch.line / 1000;
+  select ingest.refuse_known_offers(
+    array_agg(staged.line order by staged.line),
+    array_agg(staged.id order by staged.line),
+    array_agg(staged.block order by staged.line)
+  )
+  from ingest.staged_offer as staged;
+  select ingest.refuse_known_trades(
+    array_agg(staged.line order by staged.line),
+    array_agg(staged.tx order by staged.line),
+    array_agg(staged.idx order by staged.line)
+  )
+  from (
+    select
+      trade.line,
+      trade.tx,
+      coalesce(trade.idx, row_number() over (partition by trade.block order by trade.line) - 1) as idx
+    from ingest.staged_trade as trade
+  ) as staged
 $$;
-comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line and the column if a staged offer or trade is invalid.';
+comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -2281,7 +2278,7 @@ begin
       staged.block,
       staged.line;
   exception
-    when check_violation or data_exception then
+    when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();
       raise;
   end;
@@ -2333,14 +2330,12 @@ declare
   offers integer[];
   taken_back bigint;
 begin
-  if to_block is null or to_block < 0 then
-    raise exception 'to_block is %: it must be an integer from 0', coalesce(to_block::text, 'null')
-      using errcode = 'invalid_parameter_value';
-  end if;
-  if to_block > coalesce(before.head, -1) then
-    raise exception 'block % is not written: %', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks')
-      using errcode = 'invalid_parameter_value';
-  end if;
+  perform ingest.refuse(case
+    when to_block is null or to_block < 0 then
+      format('to_block is %s: it must be an integer from 0', coalesce(to_block::text, 'null'))
+    when to_block > coalesce(before.head, -1) then
+      format('block %s is not written: %s', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks'))
+  end);
   if to_block = before.head then
     return 0;
   end if;
@@ -2418,6 +2413,12 @@ begin
   select *
   into head
   from dex_private.last_block;
+  -- Not to_block: if it is not recorded, a later block may get its number.
+  insert into dex_private.reorganisation (number, to_block)
+  select coalesce(max(past.number), 0) + 1, coalesce(head.number, -1)
+  from dex_private.reorganisation as past;
+  delete from dex_private.reorganisation as past
+  where past.number <= (select max(newest.number) from dex_private.reorganisation as newest) - 10000;
 
   -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
@@ -2455,8 +2456,8 @@ begin
     cross join lateral (
       select trades.market_id
       from public.dex_trade as trades
-      where trades.id >= dex_private.window_start(head.time, length.hours)
-        and trades.id < dex_private.window_start(head_before, length.hours)
+      where trades.id >= dex_private.first_trade_from(head.time - length.hours * interval '1 hour' + interval '1 microsecond')
+        and trades.id < dex_private.first_trade_from(head_before - length.hours * interval '1 hour' + interval '1 microsecond')
       offset 0
     ) as trade
     where trade.market_id is not null
@@ -2487,6 +2488,7 @@ declare
   known public.dex_token;
   labelled bigint;
   changed bigint;
+  renamed bigint;
 begin
   select *
   into known
@@ -2545,25 +2547,26 @@ begin
   -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
   -- indexes of unlabelled rows find them, whatever the letter case of their addresses.
   update public.dex_trade as trade
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt))
   where (lower(trade.lot_gem) = lower(register_token.address) and trade.lot_tkn is null)
     or (lower(trade.bid_gem) = lower(register_token.address) and trade.bid_tkn is null)
     or (known.symbol is not null and register_token.address in (trade.lot_gem, trade.bid_gem));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt))
   where (lower(offer.lot_gem) = lower(register_token.address) and offer.lot_tkn is null)
     or (lower(offer.bid_gem) = lower(register_token.address) and offer.bid_tkn is null)
     or (known.symbol is not null and register_token.address in (offer.lot_gem, offer.bid_gem));
   get diagnostics changed = row_count;
+  renamed := (
+    select count(*)
+    from public.dex_pair as pair
+    where register_token.address in (pair.base_gem, pair.quote_gem)
+  );
 
-  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
 comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount.';
@@ -2641,6 +2644,7 @@ declare
   known public.dex_pair;
   labelled bigint;
   changed bigint;
+  renamed bigint;
 begin
   select *
   into base
@@ -2679,6 +2683,7 @@ begin
     return;
   end if;
 
+  renamed := (known.id is not null)::integer;
   -- refresh_pairs gives the pair its names.
   insert into public.dex_pair as pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
   values (base.address, quote.address, base.address, quote.address, 0, 0, register_pair.active)
@@ -2692,20 +2697,16 @@ begin
   perform ingest.refresh_pairs(array[known.id]);
 
   update public.dex_trade as trade
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt))
   where dex_private.either_way_key(trade.lot_gem, trade.bid_gem)
       = dex_private.either_way_key(base.address, quote.address)
     and (trade.lot_gem, trade.bid_gem)
       in ((base.address, quote.address), (quote.address, base.address));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt))
   where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
       = dex_private.either_way_key(base.address, quote.address)
     and (offer.lot_gem, offer.bid_gem)
@@ -2731,7 +2732,7 @@ begin
     ));
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
-  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
 comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';

@@ -36,47 +36,39 @@ order by block.number desc
 limit 1;
 comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
 
+-- The planner inlines it.
+create function dex_private.first_from(moment timestamptz) returns setof public.dex_block
+language sql stable parallel safe
+rows 1
+as $$
+  select *
+  from public.dex_block as block
+  where block.time >= moment
+  order by
+    block.time,
+    block.number
+  limit 1
+$$;
+comment on function dex_private.first_from(timestamptz) is 'The first block at or after this time.';
+grant execute on function dex_private.first_from(timestamptz) to dex_reader, dex_writer;
+
 -- In plpgsql, which caches query plans: these functions run for every block.
 create function dex_private.first_trade_from(moment timestamptz) returns bigint
 language plpgsql stable parallel safe
 as $$
 begin
-  return coalesce(
-    (
-      select block.first_trade
-      from public.dex_block as block
-      where block.time >= moment
-      order by
-        block.time,
-        block.number
-      limit 1
-    ),
-    9223372036854775807
-  );
+  return coalesce((select block.first_trade from dex_private.first_from(moment) as block), 9223372036854775807);
 end
 $$;
 comment on function dex_private.first_trade_from(timestamptz) is 'The lowest possible id of a trade at or after this time.';
 grant execute on function dex_private.first_trade_from(timestamptz) to dex_reader, dex_writer;
-
-create function dex_private.window_start(head timestamptz, hours integer) returns bigint
-language sql stable parallel safe
-as $$
-  select dex_private.first_trade_from(head - hours * interval '1 hour' + interval '1 microsecond')
-$$;
-comment on function dex_private.window_start(timestamptz, integer) is 'The lowest possible trade id in the window of this many hours up to the head.';
 
 create function dex_private.first_trade_of(height integer) returns bigint
 language plpgsql stable parallel safe
 as $$
 begin
   return coalesce(
-    (
-      select block.first_trade
-      from public.dex_block as block
-      where block.number >= height
-      order by block.number
-      limit 1
-    ),
+    (select block.first_trade from public.dex_block as block where block.number >= height order by block.number limit 1),
     9223372036854775807
   );
 end
@@ -88,18 +80,7 @@ create function dex_private.first_block_from(moment timestamptz) returns integer
 language plpgsql stable parallel safe
 as $$
 begin
-  return coalesce(
-    (
-      select block.number
-      from public.dex_block as block
-      where block.time >= moment
-      order by
-        block.time,
-        block.number
-      limit 1
-    ),
-    2147483647
-  );
+  return coalesce((select block.number from dex_private.first_from(moment) as block), 2147483647);
 end
 $$;
 comment on function dex_private.first_block_from(timestamptz) is 'The lowest block at or after this time.';

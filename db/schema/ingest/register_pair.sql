@@ -70,6 +70,7 @@ declare
   known public.dex_pair;
   labelled bigint;
   changed bigint;
+  renamed bigint;
 begin
   select *
   into base
@@ -108,6 +109,7 @@ begin
     return;
   end if;
 
+  renamed := (known.id is not null)::integer;
   -- refresh_pairs gives the pair its names.
   insert into public.dex_pair as pair (base, quote, base_gem, quote_gem, base_precision, quote_precision, active)
   values (base.address, quote.address, base.address, quote.address, 0, 0, register_pair.active)
@@ -121,20 +123,16 @@ begin
   perform ingest.refresh_pairs(array[known.id]);
 
   update public.dex_trade as trade
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt))
   where dex_private.either_way_key(trade.lot_gem, trade.bid_gem)
       = dex_private.either_way_key(base.address, quote.address)
     and (trade.lot_gem, trade.bid_gem)
       in ((base.address, quote.address), (quote.address, base.address));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt))
   where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
       = dex_private.either_way_key(base.address, quote.address)
     and (offer.lot_gem, offer.bid_gem)
@@ -160,7 +158,7 @@ begin
     ));
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
-  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
 comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';

@@ -18,6 +18,7 @@ declare
   known public.dex_token;
   labelled bigint;
   changed bigint;
+  renamed bigint;
 begin
   select *
   into known
@@ -76,25 +77,26 @@ begin
   -- A symbol occurs only in the labels of rows, and in no figure. If the token had no symbol, the partial
   -- indexes of unlabelled rows find them, whatever the letter case of their addresses.
   update public.dex_trade as trade
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt))
   where (lower(trade.lot_gem) = lower(register_token.address) and trade.lot_tkn is null)
     or (lower(trade.bid_gem) = lower(register_token.address) and trade.bid_tkn is null)
     or (known.symbol is not null and register_token.address in (trade.lot_gem, trade.bid_gem));
   get diagnostics labelled = row_count;
   update public.dex_offer as offer
-  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) = (
-    select *
-    from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt)
-  )
+  set (lot_gem, bid_gem, market_id, market, act, lot_tkn, bid_tkn, price) =
+    (select * from dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt))
   where (lower(offer.lot_gem) = lower(register_token.address) and offer.lot_tkn is null)
     or (lower(offer.bid_gem) = lower(register_token.address) and offer.bid_tkn is null)
     or (known.symbol is not null and register_token.address in (offer.lot_gem, offer.bid_gem));
   get diagnostics changed = row_count;
+  renamed := (
+    select count(*)
+    from public.dex_pair as pair
+    where register_token.address in (pair.base_gem, pair.quote_gem)
+  );
 
-  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed)::bigint);
+  perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
 comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount.';

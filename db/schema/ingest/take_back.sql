@@ -19,14 +19,12 @@ declare
   offers integer[];
   taken_back bigint;
 begin
-  if to_block is null or to_block < 0 then
-    raise exception 'to_block is %: it must be an integer from 0', coalesce(to_block::text, 'null')
-      using errcode = 'invalid_parameter_value';
-  end if;
-  if to_block > coalesce(before.head, -1) then
-    raise exception 'block % is not written: %', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks')
-      using errcode = 'invalid_parameter_value';
-  end if;
+  perform ingest.refuse(case
+    when to_block is null or to_block < 0 then
+      format('to_block is %s: it must be an integer from 0', coalesce(to_block::text, 'null'))
+    when to_block > coalesce(before.head, -1) then
+      format('block %s is not written: %s', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks'))
+  end);
   if to_block = before.head then
     return 0;
   end if;
@@ -104,6 +102,12 @@ begin
   select *
   into head
   from dex_private.last_block;
+  -- Not to_block: if it is not recorded, a later block may get its number.
+  insert into dex_private.reorganisation (number, to_block)
+  select coalesce(max(past.number), 0) + 1, coalesce(head.number, -1)
+  from dex_private.reorganisation as past;
+  delete from dex_private.reorganisation as past
+  where past.number <= (select max(newest.number) from dex_private.reorganisation as newest) - 10000;
 
   -- The new head cuts a minute and an hour: recompute the minute from trades, the hour from minutes.
   first_minute := coalesce(dex_private.minute_of(head.time), '-infinity');
@@ -141,8 +145,8 @@ begin
     cross join lateral (
       select trades.market_id
       from public.dex_trade as trades
-      where trades.id >= dex_private.window_start(head.time, length.hours)
-        and trades.id < dex_private.window_start(head_before, length.hours)
+      where trades.id >= dex_private.first_trade_from(head.time - length.hours * interval '1 hour' + interval '1 microsecond')
+        and trades.id < dex_private.first_trade_from(head_before - length.hours * interval '1 hour' + interval '1 microsecond')
       offset 0
     ) as trade
     where trade.market_id is not null

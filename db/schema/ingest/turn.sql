@@ -24,13 +24,15 @@ create function ingest.written_to(last_trade bigint, epoch bigint) returns void
 language plpgsql
 as $$
 declare
-  newest constant integer := (select head.number from dex_private.last_block as head);
+  newest integer;
 begin
   update dex_private.write_state
   set
-    head = newest,
+    head = (select block.number from dex_private.last_block as block),
     last_trade = written_to.last_trade,
-    epoch = written_to.epoch;
+    epoch = written_to.epoch
+  returning head
+  into newest;
 
   -- On a quiet exchange most blocks are empty. A reorganisation is never as deep as 1,000 blocks.
   delete from public.dex_block as block

@@ -15,8 +15,10 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_hashagg = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_memoize = off
 set jit = off
 as $$
 #variable_conflict use_column
@@ -28,16 +30,22 @@ declare
   made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  perform ingest.refuse(ingest.block_problem(
-    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  perform ingest.refuse(coalesce(
+    ingest.block_problem(
+      write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+    ),
+    case
+      when write_block.killed is null then 'killed is null: it must be an array'
+      when array_ndims(write_block.killed) > 1 then
+        format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+    end
   ));
-  perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
-  perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
-  perform ingest.refuse(case
-    when write_block.killed is null then 'killed is null: it must be an array'
-    when array_ndims(write_block.killed) > 1 then
-      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
-  end);
+  if write_block.offers is distinct from '[]' then
+    perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
+  end if;
+  if write_block.trades is distinct from '[]' then
+    perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  end if;
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
   values (
@@ -63,7 +71,7 @@ begin
     touched := dex_private.leave_book(ended);
   end if;
   if write_block.offers <> '[]' then
-    made := ingest.write_offers(write_block.number, write_block.at, write_block.killed, write_block.offers);
+    made := ingest.write_offers(write_block.number, write_block.at, write_block.offers);
     perform dex_private.keep_left(made);
     touched := touched || dex_private.enter_book(made);
   end if;

@@ -5,6 +5,14 @@ language plpgsql stable
 as $$
 begin
   perform ingest.refuse((
+    select format('offers line %s.killed is %s: it must be 0, or a block from %s on, in which the offer was made', staged.line, staged.killed, staged.block)
+    from ingest.staged_offer as staged
+    where staged.killed <> 0
+      and staged.killed < staged.block
+    order by staged.line
+    limit 1
+  ));
+  perform ingest.refuse((
     select found.problem
     from (
       select
@@ -82,9 +90,27 @@ as $$
     batch.line / 1000
   order by
     batch.listed,
-    batch.line / 1000
+    batch.line / 1000;
+  select ingest.refuse_known_offers(
+    array_agg(staged.line order by staged.line),
+    array_agg(staged.id order by staged.line),
+    array_agg(staged.block order by staged.line)
+  )
+  from ingest.staged_offer as staged;
+  select ingest.refuse_known_trades(
+    array_agg(staged.line order by staged.line),
+    array_agg(staged.tx order by staged.line),
+    array_agg(staged.idx order by staged.line)
+  )
+  from (
+    select
+      trade.line,
+      trade.tx,
+      coalesce(trade.idx, row_number() over (partition by trade.block order by trade.line) - 1) as idx
+    from ingest.staged_trade as trade
+  ) as staged
 $$;
-comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line and the column if a staged offer or trade is invalid.';
+comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -204,7 +230,7 @@ begin
       staged.block,
       staged.line;
   exception
-    when check_violation or data_exception then
+    when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();
       raise;
   end;

@@ -46,79 +46,52 @@ end
 $$;
 comment on function ingest.cancel_offers(integer[], integer[]) is 'Cancels each offer in the block at the same place. Also records the cancellations of offers that are not recorded.';
 
-create function ingest.write_offers(number integer, at timestamptz, killed integer[], offers jsonb)
-returns integer[]
+create function ingest.write_offers(number integer, at timestamptz, offers jsonb, out made integer[])
 language plpgsql
 as $$
 #variable_conflict use_column
 begin
-  perform ingest.refuse(
-    (
-      select case
-        when cancelled.block is null then format('offers[%s]: offer %s exists already', offer.ordinality - 1, offer.id)
-        else format('offers[%s]: offer %s was cancelled in block %s', offer.ordinality - 1, offer.id, cancelled.block)
-      end
-      from (
-        select
-          listed.id,
-          listed.ordinality,
-          row_number() over (partition by listed.id order by listed.ordinality) as occurrence
-        from rows from (
-          jsonb_to_recordset(write_offers.offers) as (id integer)
-        ) with ordinality as listed
-      ) as offer
-      left join dex_private.cancellation as cancelled
-        on cancelled.offer_id = offer.id
-        and cancelled.block < write_offers.number
-      where offer.occurrence > 1
-        or cancelled.block is not null
-        -- Not `exists`: see write_trades.
-        or (
-          select kept.id
-          from public.dex_offer as kept
-          where kept.id = offer.id
-        ) is not null
-      order by offer.ordinality
-      limit 1
-    ),
-    'unique_violation'
-  );
-
-  insert into public.dex_offer (
-    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-    bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+  with written as (
+    insert into public.dex_offer (
+      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+    )
+    select
+      offer.id,
+      write_offers.number,
+      coalesce(cancellation.block, 0),
+      label.market_id,
+      label.market,
+      label.act,
+      offer.pair,
+      offer.maker,
+      label.lot_gem,
+      label.lot_tkn,
+      dex_private.as_amount(offer.lot_amt),
+      label.bid_gem,
+      label.bid_tkn,
+      dex_private.as_amount(offer.bid_amt),
+      label.price,
+      write_offers.at,
+      offer.tx,
+      coalesce(offer.filled, false),
+      coalesce(offer.filled, false)
+    from jsonb_to_recordset(write_offers.offers) as offer (
+      id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
+      bid_amt numeric, tx text, filled boolean
+    )
+    left join dex_private.cancellation on cancellation.offer_id = offer.id
+    cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
+    returning id
   )
-  select
-    offer.id,
-    write_offers.number,
-    case when offer.id = any (write_offers.killed) then write_offers.number else 0 end,
-    label.market_id,
-    label.market,
-    label.act,
-    offer.pair,
-    offer.maker,
-    label.lot_gem,
-    label.lot_tkn,
-    dex_private.as_amount(offer.lot_amt),
-    label.bid_gem,
-    label.bid_tkn,
-    dex_private.as_amount(offer.bid_amt),
-    label.price,
-    write_offers.at,
-    offer.tx,
-    coalesce(offer.filled, false),
-    coalesce(offer.filled, false)
-  from jsonb_to_recordset(write_offers.offers) as offer (
-    id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
-    bid_amt numeric, tx text, filled boolean
-  )
-  cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label;
-
-  return array(
-    select offer.id
-    from public.dex_offer as offer
-    where offer.block = write_offers.number
-  );
+  select array_agg(written.id)
+  into made
+  from written;
+exception
+  when unique_violation or check_violation then
+    perform ingest.refuse_known_offers(null, array_agg(offer.id), array_agg(write_offers.number))
+    from jsonb_to_recordset(write_offers.offers) as offer (id integer);
+    raise;
 end
 $$;
-comment on function ingest.write_offers(integer, timestamptz, integer[], jsonb) is 'Writes the offers of a block, after its trades. Returns their ids.';
+comment on function ingest.write_offers(integer, timestamptz, jsonb) is 'Writes the offers of a block, after its trades and cancellations. Returns their ids.';

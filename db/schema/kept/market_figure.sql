@@ -68,22 +68,20 @@ as $$
       figure.quote_amt,
       figure.low,
       figure.high
-    from dex_private.period_figure as figure
-    where figure.market_id = window_of.market
-      and figure.minutes = 60
-      and figure.start > dex_private.hour_of(span.after)
-    union all
-    select
-      figure.trades,
-      figure.base_amt,
-      figure.quote_amt,
-      figure.low,
-      figure.high
-    from dex_private.period_figure as figure
-    where figure.market_id = window_of.market
-      and figure.minutes = 1
-      and figure.start > dex_private.minute_of(span.after)
-      and figure.start < dex_private.hour_of(span.after) + interval '1 hour'
+    from (
+      values
+        (60, dex_private.hour_of(span.after), 'infinity'),
+        (1, dex_private.minute_of(span.after), dex_private.hour_of(span.after) + interval '1 hour')
+    ) as whole (minutes, after, before)
+    cross join lateral (
+      select *
+      from dex_private.period_figure as figures
+      where figures.market_id = window_of.market
+        and figures.minutes = whole.minutes
+        and figures.start > whole.after
+        and figures.start < whole.before
+      offset 0
+    ) as figure
     union all
     select
       1,
@@ -183,29 +181,31 @@ declare
 begin
   with dealt as materialized (
     select
-      trade.id,
-      trade.market_id,
-      trade.time,
-      trade.price,
-      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
-      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt,
+      trade.*,
       moved.day,
       moved.half_day,
       moved.quarter_day,
       moved.hour
     from (
       values
-        (keep_market_figures.first_trade, 9223372036854775807, 1, 1, 1, 1),
-        (dex_private.window_start(before, 24), dex_private.window_start(after, 24), -1, 0, 0, 0),
-        (dex_private.window_start(before, 12), dex_private.window_start(after, 12), 0, -1, 0, 0),
-        (dex_private.window_start(before, 6), dex_private.window_start(after, 6), 0, 0, -1, 0),
-        (dex_private.window_start(before, 1), dex_private.window_start(after, 1), 0, 0, 0, -1)
-    ) as moved (first_trade, beyond_trade, day, half_day, quarter_day, hour)
+        (0, 1, 1, 1, 1),
+        (24, -1, 0, 0, 0),
+        (12, 0, -1, 0, 0),
+        (6, 0, 0, -1, 0),
+        (1, 0, 0, 0, -1)
+    ) as moved (hours, day, half_day, quarter_day, hour)
+    left join lateral dex_private.first_from(before - moved.hours * interval '1 hour' + interval '1 microsecond') as opening on true
+    left join lateral dex_private.first_from(after - moved.hours * interval '1 hour' + interval '1 microsecond') as closing on true
     cross join lateral (
-      select *
+      select
+        trades.id,
+        trades.market_id,
+        trades.price,
+        dex_private.base_of(trades.act, trades.lot_amt, trades.bid_amt) as base_amt,
+        dex_private.quote_of(trades.act, trades.lot_amt, trades.bid_amt) as quote_amt
       from public.dex_trade as trades
-      where trades.id >= moved.first_trade
-        and trades.id < moved.beyond_trade
+      where trades.id >= coalesce(opening.first_trade, keep_market_figures.first_trade)
+        and trades.id < coalesce(closing.first_trade, 9223372036854775807)
       offset 0
     ) as trade
   ),
@@ -225,7 +225,6 @@ begin
       max(dealt.price) filter (where dealt.day = 1) as new_high,
       min(dealt.price) filter (where dealt.day = -1) as old_low,
       max(dealt.price) filter (where dealt.day = -1) as old_high,
-      max(dealt.time) filter (where dealt.day = 1 and dealt.price is not null) as last_time,
       (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = 1 and dealt.price is not null))[1]
         as last,
       (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = -1 and dealt.price is not null))[1]
@@ -237,7 +236,7 @@ begin
     update dex_private.market_figure as kept
     set
       last = coalesce(change.last, kept.last),
-      last_time = coalesce(change.last_time, kept.last_time),
+      last_time = case when change.last is null then kept.last_time else keep_market_figures.after end,
       open = coalesce(change.open, kept.open),
       low = least(kept.low, change.new_low),
       high = greatest(kept.high, change.new_high),
@@ -252,13 +251,14 @@ begin
       quote_1h = kept.quote_1h + change.quote_1h
     from change
     where kept.market_id = change.market_id
+    returning
+      kept.market_id,
+      change.old_low <= kept.low or change.old_high >= kept.high as is_stale
   )
-  select array_agg(kept.market_id)
+  select array_agg(changed.market_id)
   into stale
-  from change
-  join dex_private.market_figure as kept on kept.market_id = change.market_id
-  where change.old_low <= kept.low
-    or change.old_high >= kept.high;
+  from changed
+  where changed.is_stale;
 
   -- The lowest or highest trade has left the 24-hour window.
   if stale is not null then

@@ -52,53 +52,41 @@ as $$
 $$;
 comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
 
--- The materialized step keeps `market_id is not null` away from the trades: with it the planner would scan
--- the whole index by market. With a subquery as its argument, hours_of would not be inlined but planned each time.
+-- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
+-- index by market.
 create function dex_private.figures_from(first_trade bigint, market integer default null)
 returns setof dex_private.period_figure
 language sql stable
 as $$
-  with dealt as materialized (
+  select
+    dealt.market_id,
+    period.minutes,
+    date_bin(period.minutes * interval '1 minute', dealt.time, 'epoch'),
+    count(*)::integer,
+    sum(dealt.base_amt),
+    sum(dealt.quote_amt),
+    (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1],
+    max(dealt.price),
+    min(dealt.price),
+    (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1],
+    (count(*) filter (where dealt.price is null))::integer,
+    coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000)
+  from (
     select
       trade.market_id,
       trade.id,
-      dex_private.minute_of(trade.time) as start,
+      trade.time,
       trade.price,
       dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
       dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
     from public.dex_trade as trade
     where trade.id >= first_trade
       and (figures_from.market is null or trade.market_id = figures_from.market)
-  ),
-  minute as materialized (
-    select
-      dealt.market_id,
-      1 as minutes,
-      dealt.start,
-      count(*)::integer as trades,
-      sum(dealt.base_amt) as base_amt,
-      sum(dealt.quote_amt) as quote_amt,
-      (array_agg(dealt.price order by dealt.id) filter (where dealt.price is not null))[1] as open,
-      max(dealt.price) as high,
-      min(dealt.price) as low,
-      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as close,
-      (count(*) filter (where dealt.price is null))::integer as unpriced_trades,
-      coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0.000000000000000000) as unpriced_quote_amt
-    from dealt
-    where dealt.market_id is not null
-    group by
-      dealt.market_id,
-      dealt.start
-  )
-  select *
-  from minute
-  union all
-  select hour.*
-  from (
-    select array_agg(minute::dex_private.period_figure) as minutes
-    from minute
-  ) as dealt_minutes
-  cross join lateral dex_private.hours_of(dealt_minutes.minutes) as hour
+    offset 0
+  ) as dealt
+  cross join unnest('{1,60}'::integer[]) as period (minutes)
+  where dealt.market_id is not null
+  group by 1, 2, 3
 $$;
 comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
 
@@ -175,3 +163,13 @@ as $$
 $$;
 comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
 grant execute on function dex_private.trades_of(text) to dex_reader;
+
+create function dex_private.market_of(tokens text[]) returns text
+language sql stable parallel safe
+as $$
+  select pair.market
+  from public.dex_pair as pair
+  where (least(pair.base_gem, pair.quote_gem), greatest(pair.base_gem, pair.quote_gem)) = (least(tokens[1], tokens[2]), greatest(tokens[1], tokens[2]))
+$$;
+comment on function dex_private.market_of(text[]) is 'The market of two tokens, whichever is base: its trades are exactly those of both tokens. Null where they are no registered pair, or are spelled otherwise.';
+grant execute on function dex_private.market_of(text[]) to dex_reader;

@@ -24,11 +24,9 @@ where offer.market_id is not null
   and not offer.filled;
 comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
-create function dex_private.enter_book(offers integer[]) returns integer[]
+create function dex_private.enter_book(offers integer[], out touched integer[])
 language plpgsql
 as $$
-declare
-  touched integer[];
 begin
   with entered as (
     insert into dex_private.standing_offer
@@ -38,19 +36,16 @@ begin
     on conflict do nothing
     returning market_id
   )
-  select array_agg(entered.market_id)
+  select coalesce(array_agg(entered.market_id), '{}')
   into touched
   from entered;
-  return coalesce(touched, '{}');
 end
 $$;
 comment on function dex_private.enter_book(integer[]) is 'Adds the open ones of these offers to the book. Returns their markets.';
 
-create function dex_private.leave_book(offers integer[]) returns integer[]
+create function dex_private.leave_book(offers integer[], out touched integer[])
 language plpgsql
 as $$
-declare
-  touched integer[];
 begin
   with gone as (
     delete from dex_private.standing_offer as standing
@@ -62,10 +57,9 @@ begin
       and standing.offer_id = offer.id
     returning standing.market_id
   )
-  select array_agg(gone.market_id)
+  select coalesce(array_agg(gone.market_id), '{}')
   into touched
   from gone;
-  return coalesce(touched, '{}');
 end
 $$;
 comment on function dex_private.leave_book(integer[]) is 'Removes these recorded offers from the book. Returns the markets of those that were in it.';

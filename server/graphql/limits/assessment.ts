@@ -5,6 +5,8 @@
 // `totalCount` costs 10, and an `offset` 1 for each 100 rows that it skips. Everything counts once for each
 // row of the lists around it.
 //
+// A subscription is priced as one of its events, whose lists have as many rows as an event may have.
+//
 // A list whose condition or filter no index serves may read its whole table. One of them costs nothing
 // more, because every column can be filtered by; each other one costs a 25th of the limit.
 import {
@@ -14,7 +16,9 @@ import {
   isCompositeType,
   isListType,
   isObjectType,
+  GraphQLError,
   Kind,
+  OperationTypeNode,
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
   valueFromASTUntyped,
@@ -22,7 +26,6 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLCompositeType,
-  type GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -99,6 +102,9 @@ export function assess(
   limits: GraphqlLimits,
 ): Assessment | GraphQLError {
   const variables = valuesOf(operation, given);
+  // First, because `isServed` walks through them.
+  const tooDeep = variablesProblem(variables, limits);
+  if (tooDeep !== undefined) return tooDeep;
   const fragments = fragmentsOf(document);
   let choice = "";
   let complexity = 0;
@@ -160,15 +166,19 @@ export function assess(
     const isList = isListType(getNullableType(definition.type));
     const isIntrospection = type.name.startsWith("__");
     const isPaged = definition.args.some(({ name }) => name === "first");
+    const { eventRows } = definition.extensions;
     if (!isIntrospection) {
       complexity += isAbstractType(type)
         ? STEPS.possibleType * schema.getPossibleTypes(type).length
-        : STEPS.record;
+        : eventRows === undefined
+          ? STEPS.record
+          : STEPS.list;
       if (isPaged) return listCost(selected, type, isList);
     }
     const each = fieldsCost(type, sets);
     if (!isList) return isIntrospection ? each : (bound) => 1 + each(bound);
-    const size = isIntrospection && field.name.value === "types" ? TYPES_SIZE : ARRAY_SIZE;
+    const isTypes = isIntrospection && field.name.value === "types";
+    const size = eventRows ?? (isTypes ? TYPES_SIZE : ARRAY_SIZE);
     return (bound) => size * (1 + each(bound));
   };
 
@@ -214,8 +224,10 @@ export function assess(
 
   const root = schema.getRootType(operation.operation);
   const rowsCost = fieldsCost(root ?? undefined, [operation.selectionSet]);
-  const problem =
-    complexityProblem(complexity, limits) ?? variablesProblem(variables, limits) ?? tooLarge;
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION && complexity === 0) {
+    return NOTHING_SELECTED;
+  }
+  const problem = complexityProblem(complexity, limits) ?? tooLarge;
   if (problem !== undefined) return problem;
 
   const wholeTables = (Math.max(0, unserved - 1) * limits.cost) / WHOLE_TABLES;
@@ -230,6 +242,12 @@ export function assess(
   }
   return { operation, choice, complexity, listBound };
 }
+
+// grafast would fail at its own assertion.
+const NOTHING_SELECTED = new GraphQLError(
+  "The subscription selects no field: @skip and @include leave none",
+  { extensions: { code: "BAD_REQUEST" } },
+);
 
 const sumOf =
   (costs: readonly Cost[]): Cost =>

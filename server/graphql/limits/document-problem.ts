@@ -16,6 +16,9 @@ import { fragmentsOf } from "../fragments.ts";
 import { inputProblem } from "./input-problem.ts";
 import { refusal } from "./limit-error.ts";
 
+/** A parser that is not optimized yet overflows the stack at some thousand. */
+const MAX_NESTING = 200;
+
 /**
  * The limit that this document exceeds; undefined for none, and for a document that does not parse,
  * whose error validation gives. It takes no longer than a document within the limits.
@@ -34,8 +37,16 @@ export function documentProblem(query: string, limits: GraphqlLimits): GraphQLEr
 
 function tokenProblem(source: Source, { tokens }: GraphqlLimits): GraphQLError | undefined {
   const lexer = new Lexer(source);
+  let nesting = 0;
   for (let count = 0; count <= tokens; count += 1) {
-    if (lexer.advance().kind === TokenKind.EOF) return undefined;
+    const { kind } = lexer.advance();
+    if (kind === TokenKind.EOF) return undefined;
+    if ("{[(".includes(kind)) nesting += 1;
+    if ("}])".includes(kind)) nesting -= 1;
+    if (nesting > MAX_NESTING) {
+      const message = `The document nests braces, brackets and parentheses more than ${MAX_NESTING} deep.`;
+      return refusal("TOO_DEEP", message);
+    }
   }
   return refusal(
     "TOO_MANY_TOKENS",

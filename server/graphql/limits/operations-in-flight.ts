@@ -2,6 +2,7 @@
 // the time that planning takes: a plan blocks the event loop for up to 50 ms.
 import type { IncomingMessage } from "node:http";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
+import { parseBody } from "./body.ts";
 
 export interface InFlightLimits {
   /** Operations of one client, 0 for any number. */
@@ -175,7 +176,11 @@ export function makeInFlightPlugin(
           const req = requestContext.expressv4?.req;
           if (path !== "/graphql" || req === undefined) return next();
           try {
-            return await operations.run(clientOf(req), next);
+            return await operations.run(clientOf(req), () => {
+              // Not earlier, because a parsed body takes more memory while it waits.
+              req.body = parseBody(req.body as Buffer);
+              return next();
+            });
           } catch (error) {
             // grafserv prints thrown errors outside the log.
             return { type: "error", statusCode: 503, headers: {}, error: error as Error };

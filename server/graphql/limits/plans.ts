@@ -44,6 +44,12 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     planned = new WeakMap();
   };
 
+  const isPlanned = (args: GrafastExecutionArgs): boolean => {
+    const assessment = assessmentOf(args);
+    if (assessment === undefined) return true;
+    return planned.get(assessment.operation)?.has(assessment.choice) === true;
+  };
+
   return {
     name: "PlansPlugin",
     version: "1.0.0",
@@ -52,11 +58,14 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     grafast: {
       middleware: {
         execute(next, { args }) {
-          const assessment = assessmentOf(args);
-          const isPlanned =
-            assessment === undefined ||
-            planned.get(assessment.operation)?.has(assessment.choice) === true;
-          return operations === undefined || isPlanned ? next() : operations.plan(next).catch(busy);
+          return operations === undefined || isPlanned(args)
+            ? next()
+            : operations.plan(next).catch(busy);
+        },
+        subscribe(next, { args }) {
+          return operations === undefined || isPlanned(args)
+            ? next()
+            : operations.plan(next).catch(busy);
         },
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.

@@ -11,14 +11,17 @@ import {
   type Step,
 } from "postgraphile/grafast";
 import type { AnyConnection } from "../grafast-internals.ts";
+import { cursorProblem } from "./given-cursors.ts";
 import { orderNames, orderProblem } from "./served-orders.ts";
 
 const COUNTS = ["first", "last", "offset"] as const;
-const CHECKED = [...COUNTS, "before", "orderBy"] as const;
+const CHECKED = [...COUNTS, "after", "before", "orderBy", "filter"] as const;
 
 type CheckedArguments = Partial<Record<(typeof COUNTS)[number], number | null>> & {
+  after?: string | null;
   before?: string | null;
   orderBy?: string | readonly string[] | null;
+  filter?: unknown;
 };
 
 /** The error message for invalid counts; undefined if they are valid. */
@@ -43,6 +46,13 @@ function functionProblem(args: CheckedArguments): string | undefined {
   const name = (["last", "before"] as const).find((backwards) => args[backwards] != null);
   if (name === undefined) return undefined;
   return `Argument "${name}" is not served here: page forwards, with "first" and "after" or "offset".`;
+}
+
+/** The filter plugin takes an empty list of conditions for every row. The quotes within a text are escaped. */
+function filterProblem({ filter = null }: CheckedArguments): string | undefined {
+  const [, name] = /"(and|or)":\[\]/.exec(JSON.stringify(filter)) ?? [];
+  if (name === undefined) return undefined;
+  return `An empty list in "${name}" of "filter" says nothing: leave it out, or give it a condition.`;
 }
 
 function rawArguments(fieldArgs: FieldArgs, info: FieldInfo): Record<string, Step> {
@@ -70,7 +80,11 @@ export const PagingArgumentsPlugin: GraphileConfig.Plugin = {
           const problem =
             countProblem(args) ??
             (resource?.parameters ? functionProblem(args) : undefined) ??
-            (resource && names ? orderProblem(resource, names, orderBy) : undefined);
+            (resource && names
+              ? (orderProblem(resource, names, orderBy) ??
+                cursorProblem(build, resource, names, orderBy, args))
+              : undefined) ??
+            filterProblem(args);
           if (problem !== undefined) throw new SafeError(problem, { code: "BAD_USER_INPUT" });
           return null;
         };

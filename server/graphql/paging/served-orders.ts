@@ -49,7 +49,7 @@ interface ColumnOrder {
 }
 
 /** The columns and directions of each value of an orderBy enum. */
-type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
+export type OrderNames = ReadonlyMap<string, readonly ColumnOrder[]>;
 
 interface Table {
   /** The columns of each index that serves an order. */

@@ -58,7 +58,11 @@ const isOnlyEqualTo = (comparison: Comparison, value: unknown): boolean =>
   comparison?.["equalTo"] === value && Object.keys(comparison ?? {}).length === 1;
 
 /** The values a and b of `or: [{one: {equalTo: a}, other: {equalTo: b}}, {…b…, …a…}]`; else undefined. */
-function unorderedPair(value: unknown, one: string, other: string): [string, string] | undefined {
+export function unorderedPair(
+  value: unknown,
+  one: string,
+  other: string,
+): [string, string] | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
   const ways = value as Record<string, Comparison>[];
   const [a, b] = [ways[0]?.[one]?.["equalTo"], ways[0]?.[other]?.["equalTo"]];

@@ -9,6 +9,7 @@
 import { getOperationAST, Kind, type DocumentNode, type OperationDefinitionNode } from "graphql";
 import type { SelectionSetNode } from "graphql";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
+import { minBlockOf, noteHead, SELECT_HEAD } from "../../http/min-block.ts";
 import { fragmentsOf } from "../fragments.ts";
 import { ROWS, ROWS_TOTAL } from "./row-selections.ts";
 
@@ -88,14 +89,17 @@ function isSeveralStatements(document: DocumentNode, operation: OperationDefinit
   return roots > 1 || (reads.length > 1 && TOTALS.some((total) => reads.includes(total)));
 }
 
-interface Snapshot {
+export interface Snapshot {
   withPgClient: WithPgClient;
   /** Commits after the last statement, and returns the connection to the pool. */
   end: () => void;
 }
 
 /** A transaction that begins with its first statement, and runs its statements one by one. */
-function makeSnapshot(withPgClient: WithPgClient): Snapshot {
+export function makeSnapshot(
+  withPgClient: WithPgClient,
+  onBegin: (client: PgClient) => Promise<unknown> = () => Promise.resolve(),
+): Snapshot {
   const ended = Promise.withResolvers<undefined>();
   let begun: Promise<PgClient> | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -106,6 +110,7 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
         await client.query({
           text: "begin isolation level repeatable read read only; savepoint begun",
         });
+        await onBegin(client);
         resolve(client);
         await ended.promise;
         await last;
@@ -126,10 +131,14 @@ function makeSnapshot(withPgClient: WithPgClient): Snapshot {
 }
 
 /** Runs the operation in a transaction. */
-async function inSnapshot<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
+async function inSnapshot<T>(
+  context: OperationContext,
+  run: () => T,
+  onBegin?: (client: PgClient) => Promise<unknown>,
+): Promise<Awaited<T>> {
   const { withPgClient } = context;
   if (withPgClient === undefined) return await run();
-  const snapshot = makeSnapshot(withPgClient);
+  const snapshot = makeSnapshot(withPgClient, onBegin);
   context.withPgClient = snapshot.withPgClient;
   try {
     return await run();
@@ -167,6 +176,14 @@ export const SnapshotPlugin: GraphileConfig.Plugin = {
       execute(next, { args }) {
         const context = args.contextValue as OperationContext;
         const operation = getOperationAST(args.document, args.operationName);
+        const req = args.requestContext?.expressv4?.req;
+        // The head must be of the snapshot, and reading it costs a statement.
+        if (req !== undefined && minBlockOf(req) !== undefined) {
+          return inSnapshot(context, next, async (client) => {
+            const { rows } = await client.query<{ block: number }>(SELECT_HEAD);
+            noteHead(req, rows[0]?.block ?? null);
+          });
+        }
         if (operation == null || !isSeveralStatements(args.document, operation)) return next();
         return isOnePage(operation) ? attempted(context, next) : inSnapshot(context, next);
       },

@@ -252,6 +252,9 @@ export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Pl
 
         GraphQLObjectType(config, build, { scope }) {
           if (scope.isRootQuery === true) return described(config, "All queries.");
+          if (scope.isRootSubscription === true) {
+            return described(config, "What is pushed when the data change, by WebSocket.");
+          }
           if (scope.isPageInfo === true) {
             return described(config, "Whether there are more rows, and the cursors to page on.");
           }

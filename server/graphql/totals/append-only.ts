@@ -6,7 +6,9 @@
 // to an id therefore holds while the row with that id exists and the epoch is the same.
 //
 // `… counted by schema.function(column)` names a function that gives the number of rows with a value of
-// this column, and for null that of all rows, without reading them.
+// this column, and for null that of all rows, without reading them. `… or by schema.function(one, other)`
+// names a function of an array of two texts. It gives that value for the rows that have these texts in the
+// two columns, in either order, and null where no value stands for exactly these rows.
 import type { PgClass } from "pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
@@ -14,7 +16,14 @@ export interface AppendOnly {
   idColumn: string;
   epochTable: SQL;
   /** Undefined where no function gives a number of rows. */
-  countedBy: { name: SQL; column: string } | undefined;
+  countedBy: CountedBy | undefined;
+}
+
+export interface CountedBy {
+  name: SQL;
+  column: string;
+  /** The function that gives the column's value for two values in either order. */
+  eitherWay: { name: SQL; columns: [string, string] } | undefined;
 }
 
 declare global {
@@ -28,7 +37,8 @@ declare global {
   }
 }
 
-const TAG = /^(\w+)\.(\w+)(?:\s+counted by\s+(\w+)\.(\w+)\((\w+)\))?$/;
+const COUNTED_BY = /^(\w+)\.(\w+)\((\w+)\)(?:\s+or by\s+(\w+)\.(\w+)\((\w+), *(\w+)\))?$/;
+const TAG = /^(\w+)\.(\w+)(?:\s+counted by\s+(.+))?$/;
 
 const INTEGERS = ["int2", "int4", "int8"];
 
@@ -38,6 +48,19 @@ function idColumnOf(table: PgClass): string | undefined {
   const [column, ...others] = primaryKey?.getKeys() ?? [];
   if (column == null || others.length > 0) return undefined;
   return INTEGERS.includes(column.getType()?.typname ?? "") ? column.attname : undefined;
+}
+
+/** Undefined if it is not in the tag's form. */
+function countedByOf(text: string): CountedBy | undefined {
+  const found = COUNTED_BY.exec(text);
+  if (found === null) return undefined;
+  const [, schema = "", name = "", column = "", ofBoth, nameOfBoth = "", one = "", other = ""] =
+    found;
+  const eitherWay = ofBoth !== undefined && {
+    name: sql.identifier(ofBoth, nameOfBoth),
+    columns: [one, other] as [string, string],
+  };
+  return { name: sql.identifier(schema, name), column, eitherWay: eitherWay || undefined };
 }
 
 /** The plugin logs an invalid tag and then treats the table as untagged. */
@@ -53,17 +76,19 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
           const tag = pgClass.getTagsAndDescription().tags["appendOnly"];
           if (tag === undefined) return;
           const idColumn = idColumnOf(pgClass);
-          const [, schema = "", name = "", functionSchema, functionName = "", column = ""] =
-            TAG.exec(String(tag).trim()) ?? [];
+          const [, schema = "", name = "", counts] = TAG.exec(String(tag).trim()) ?? [];
+          const countedBy = counts === undefined ? undefined : countedByOf(counts);
+          const isUnread = counts !== undefined && countedBy === undefined;
           const table = await info.helpers.pgIntrospection.getClassByName(
             serviceName,
             schema,
             name,
           );
-          if (idColumn === undefined || table?.getAttribute({ name: "epoch" }) === undefined) {
+          const hasEpoch = table?.getAttribute({ name: "epoch" }) !== undefined;
+          if (idColumn === undefined || !hasEpoch || isUnread) {
             log(
               new Error(
-                `@appendOnly of ${pgClass.relname} is ignored: it needs a primary key of one integer column, and schema.table with a column "epoch", perhaps followed by "counted by schema.function(column)", not "${String(tag)}".`,
+                `@appendOnly of ${pgClass.relname} is ignored: it needs a primary key of one integer column, and schema.table with a column "epoch", perhaps followed by "counted by schema.function(column)" and "or by schema.function(one, other)", not "${String(tag)}".`,
               ),
             );
             return;
@@ -72,10 +97,7 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
           resourceOptions.extensions.appendOnly = {
             idColumn,
             epochTable: sql.identifier(schema, name),
-            countedBy:
-              functionSchema === undefined
-                ? undefined
-                : { name: sql.identifier(functionSchema, functionName), column },
+            countedBy,
           };
         },
       },

@@ -22,7 +22,8 @@ import {
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { combined } from "../combined.ts";
 import { aggregateOf, fromContext, type AnyConnection } from "../grafast-internals.ts";
-import type { AppendOnly } from "./append-only.ts";
+import { unorderedPair } from "../rows/either-way.ts";
+import type { AppendOnly, CountedBy } from "./append-only.ts";
 import { countKey, makeCountCache, withCheckpoint, type CachedCount } from "./count-cache.ts";
 import { TableVersionStep, type TableVersion } from "./table-version.ts";
 import type { Attempt } from "../rows/operation-snapshot.ts";
@@ -37,9 +38,13 @@ interface CountedConnection {
   $kept: Step<KeptSet | null>;
 }
 
-/** The rows with this value of the column that `countedBy` names; null for all rows. */
+/**
+ * The rows with this value of the column that `countedBy` names; null for all rows. With two values in
+ * either order, the column's value is the one that `countedBy.eitherWay` gives for them.
+ */
 interface KeptSet {
   value: string | null;
+  pair?: [string, string];
 }
 
 interface Task {
@@ -75,17 +80,23 @@ function rowArguments(fieldArgs: FieldArgs, info: FieldInfo): Step<Record<string
   return object(Object.fromEntries(names.map((name) => [name, fieldArgs.getRaw(name)])));
 }
 
-/** The set that these arguments select, if the database keeps its number of rows. */
+/** The set that these arguments select, if the database may keep its number of rows. */
 function keptSet(
-  { condition, ...others }: Record<string, unknown>,
-  countedBy: AppendOnly["countedBy"],
+  { condition, filter, ...others }: Record<string, unknown>,
+  countedBy: CountedBy,
+  nameOf: (column: string) => string,
 ): KeptSet | null {
-  if (countedBy === undefined || Object.values(others).some((value) => value != null)) return null;
-  const [field, ...more] = Object.entries(condition ?? {});
+  if (Object.values(others).some((value) => value != null)) return null;
+  const [field, ...more] = [condition, filter].flatMap((given) => Object.entries(given ?? {}));
   if (field === undefined) return { value: null };
+  if (more.length > 0) return null;
   const [name, value] = field as [string, unknown];
-  const isKept = more.length === 0 && name === countedBy.column && typeof value === "string";
-  return isKept ? { value } : null;
+  if (filter == null) {
+    return name === nameOf(countedBy.column) && typeof value === "string" ? { value } : null;
+  }
+  const [one = "", other = ""] = countedBy.eitherWay?.columns.map(nameOf) ?? [];
+  const pair = name === "or" ? unorderedPair(value, one, other) : undefined;
+  return pair === undefined ? null : { value: null, pair };
 }
 
 /** The total, if the cache has it for the page's table version. */
@@ -113,20 +124,22 @@ function countRows(
   const minId = sql`${sql.literal(String(MIN_ID))}::bigint`;
   const newest = sql`select max(${id}) from ${resource.from as SQL} where ${id} <= ${upTo}`;
   const above = sql`coalesce((${newest} and ${id} = any (${checkpoints}) and ${epoch} = ${cachedEpoch}), ${minId})`;
+  const { countedBy } = appendOnly;
+  const ofSet = (codec: PgCodec, valueOf: (set: KeptSet | null) => unknown): SQL =>
+    $rows.placeholder(lambda($kept, valueOf, true), codec);
+  const pair = ofSet(listOfCodec(TYPES.text), (set) => set?.pair ?? null);
+  const ofPair = countedBy?.eitherWay && sql`${countedBy.eitherWay.name}(${pair})`;
+  const isSet = ofSet(TYPES.boolean, (set) => set !== null);
+  const given = ofSet(TYPES.text, (set) => set?.value ?? null);
+  const value = ofPair === undefined ? given : sql`coalesce(${given}, ${ofPair})`;
+  const hasNumber =
+    ofPair === undefined ? isSet : sql`${isSet} and (${pair} is null or ${ofPair} is not null)`;
   // A kept number is of all rows of the snapshot: without a checkpoint, only the rows after the page are
   // counted, and subtracted.
-  const isKept = sql`(${$rows.placeholder(
-    lambda($kept, (set) => set !== null, true),
-    TYPES.boolean,
-  )} and ${above} = ${minId})`;
-  const value = $rows.placeholder(
-    lambda($kept, (set) => set?.value ?? null, true),
-    TYPES.text,
-  );
+  const isKept = sql`(${hasNumber} and ${above} = ${minId})`;
   const least = sql`case when ${isKept} then ${upTo} else ${above} end`;
   const most = sql`case when ${isKept} then ${sql.literal(String(MAX_ID))}::bigint else ${upTo} end`;
   $rows.where(sql`${$rows.alias}.${id} > ${least} and ${$rows.alias}.${id} <= ${most}`);
-  const { countedBy } = appendOnly;
   const count =
     countedBy === undefined
       ? sql`count(*)`
@@ -191,7 +204,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
 
     schema: {
       hooks: {
-        GraphQLObjectType_fields_field(field, _build, { scope }) {
+        GraphQLObjectType_fields_field(field, build, { scope }) {
           const { plan } = field;
           if (plan === undefined) return field;
 
@@ -205,8 +218,13 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
             const rootPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
               const $connection = plan($parent, fieldArgs, info) as AnyConnection;
               const $args = rowArguments(fieldArgs, info);
+              const { countedBy } = appendOnly;
+              const nameOf = (attributeName: string): string =>
+                build.inflection.attribute({ attributeName, codec: resource.codec as never });
+              const keptOf = (args: Record<string, unknown>): KeptSet | null =>
+                countedBy === undefined ? null : keptSet(args, countedBy, nameOf);
               const $key = lambda($args, (args) => countKey(resource.name, args), true);
-              const $kept = lambda($args, (args) => keptSet(args, appendOnly.countedBy), true);
+              const $kept = lambda($args, keptOf, true);
               const connection = { $connection, resource, appendOnly, $key, $kept };
               countedConnections.set($connection, connection);
               return $connection;

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { performance } from "node:perf_hooks";
 import type { Database } from "../../../db/connect.ts";
 import { encodingFor, sendAnswer, type Answer } from "../answer.ts";
+import { isTooOld, minBlockOf } from "../min-block.ts";
 import { observationOf } from "../observe/observation.ts";
 import { VersionWatch, type DataVersion } from "./data-version.ts";
 import { isShortJson, readBody } from "./request-body.ts";
@@ -24,6 +25,10 @@ export interface AnswerCacheOptions extends CacheOptions {
   versionFrom: Database;
   /** Maximum size of a GraphQL body. */
   bodyBytes: number;
+  /** First segments of paths: GET and HEAD below them are cached. */
+  below: readonly string[];
+  /** Paths whose answers to GET and HEAD are cached by Accept too. */
+  negotiated: RegExp;
   log: (error: unknown) => void;
 }
 
@@ -40,7 +45,7 @@ const LARGEST_SHARE = 1 / 8;
 const CLOCK_MS = 1000;
 
 /**
- * Answers to GET and HEAD below /v1 and /v2, and to POST /graphql. Only successes are cached and shared.
+ * Answers to GET and HEAD of some paths, and to POST /graphql. Only successes are cached and shared.
  * The key is what decides their bytes: the URL or the SHA-256 of the body, and what was negotiated.
  *
  * The version of the data is read before an answer is made, so the answer is never older. A new version
@@ -52,11 +57,15 @@ export class AnswerCache {
   readonly #versions: VersionWatch;
   readonly #now: () => number;
   readonly #bodyBytes: number;
+  readonly #isCached: RegExp;
+  readonly #isNegotiated: RegExp;
   #version = "";
 
   constructor({
     bytes,
     bodyBytes,
+    below,
+    negotiated,
     versionFrom,
     checkMs,
     log,
@@ -73,6 +82,8 @@ export class AnswerCache {
     this.#versions = new VersionWatch({ db: versionFrom, checkMs, log, now });
     this.#now = now;
     this.#bodyBytes = bodyBytes;
+    this.#isCached = new RegExp(`^/(?:${below.join("|")})/`);
+    this.#isNegotiated = negotiated;
   }
 
   get bytes(): number {
@@ -98,13 +109,18 @@ export class AnswerCache {
         else void this.#versions.ask().then(go);
       };
       if (method === "GET" || method === "HEAD") {
-        if (/^\/v[12]\//.test(url)) answerBy(`${url}\n${encodingFor(req, "gzip")}`);
-        else next(req, res);
+        const encoding = encodingFor(req, "gzip");
+        if (this.#isCached.test(url)) answerBy(`${url}\n${encoding}`);
+        else if (this.#isNegotiated.test(url)) {
+          answerBy(`${url}\n${encoding}\n${req.headers.accept ?? ""}`);
+        } else next(req, res);
       } else if (method === "POST" && url === "/graphql" && isShortJson(req, this.#bodyBytes)) {
         readBody(req, (body) => {
           const { accept = "" } = req.headers;
           const asked = hash("sha256", body, "base64url");
-          answerBy(`${asked}\n${accept}\n${encodingFor(req, "br", "gzip")}`);
+          // GraphQL reads the head only for a request that asks for a block.
+          const of = minBlockOf(req) === undefined ? "" : "\nhead";
+          answerBy(`${asked}\n${accept}\n${encodingFor(req, "br", "gzip")}${of}`);
         });
       } else next(req, res);
     };
@@ -124,6 +140,11 @@ export class AnswerCache {
       if (current !== this.#version) this.clear();
       this.#version = current;
       const known = this.#kept.get(key);
+      if (known !== undefined && isTooOld(req, known.block)) {
+        // The version is older than the block that the request has waited for: its answer is not shared.
+        next(req, res);
+        return;
+      }
       if (known !== undefined) {
         noteAnswer(req, "hit", known);
         sendAnswer(req, res, known);

@@ -23,7 +23,7 @@ export interface VersionOptions {
 // Every commit changes the snapshot, whatever it wrote, and the writer does nothing for it. A hot standby's
 // snapshot leaves out the running transactions, so there the replayed position of the log is added. The
 // start of the server distinguishes it from another server that has taken over its address.
-const SELECT_VERSION = {
+export const SELECT_VERSION = {
   name: "data_version",
   text: `
     select

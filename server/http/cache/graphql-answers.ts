@@ -4,13 +4,13 @@ import type { BufferResult, Result } from "postgraphile/grafserv";
 // Declares the context of Express's requests.
 import type {} from "postgraphile/grafserv/express/v4";
 import { COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../answer.ts";
+import { HeadBehind } from "../errors.ts";
+import { headOf, isTooOld, minBlockOf, type AnswerBlock } from "../min-block.ts";
+import { observationOf } from "../observe/observation.ts";
 import { STANDING_HEADERS } from "../standing-headers.ts";
 import type { AnswerCache } from "./answer-cache.ts";
 
 const GRAPHQL = "/graphql";
-
-/** An answer with these bytes has errors, or a field with that alias. */
-const ERRORS = Buffer.from('"errors":');
 
 /** Shares and keeps each answer without errors. */
 export const makeGraphqlAnswersPlugin = (
@@ -27,13 +27,16 @@ export const makeGraphqlAnswersPlugin = (
         let own: Result | null | undefined;
         const make = async (): Promise<Answer | undefined> => {
           own = await next();
-          const isGood = isSuccess(own);
-          own = await compressed(own, req);
-          return isGood && isBuffer(own) ? asAnswer(own) : undefined;
+          const isGood = isSuccess(own, req);
+          own = await compressed(own, req, headOf(req));
+          return isGood && isBuffer(own) ? asAnswer(own, headOf(req)) : undefined;
         };
         const shared = cache === undefined ? await make() : await cache.share(req, make);
-        if (own === undefined) await (shared === undefined && make());
-        return own ?? (shared === undefined ? null : asResult(shared));
+        if (own === undefined && (shared === undefined || isTooOld(req, shared.block)))
+          await make();
+        if (own === undefined) return shared === undefined ? null : asResult(shared);
+        const block = headOf(req);
+        return isTooOld(req, block) ? behind(block ?? null, req) : own;
       },
     },
   },
@@ -41,12 +44,18 @@ export const makeGraphqlAnswersPlugin = (
 
 const isBuffer = (result: Result | null): result is BufferResult => result?.type === "buffer";
 
-const isSuccess = (result: Result | null): boolean =>
-  isBuffer(result) && result.statusCode === 200 && !result.buffer.includes(ERRORS);
+// ObservedGraphqlPlugin, which runs within this plugin, has noted the errors.
+const isSuccess = (result: Result | null, req: IncomingMessage): boolean =>
+  isBuffer(result) && result.statusCode === 200 && observationOf(req)?.errors === undefined;
 
-async function compressed(result: Result | null, req: IncomingMessage): Promise<Result | null> {
+async function compressed(
+  result: Result | null,
+  req: IncomingMessage,
+  block: AnswerBlock,
+): Promise<Result | null> {
   if (!isBuffer(result)) return result;
-  const headers = { ...result.headers, vary: "Accept-Encoding" };
+  const named = block == null ? {} : { "x-head-block": String(block) };
+  const headers = { ...result.headers, vary: "Accept-Encoding", ...named };
   const encoding = encodingFor(req, "br", "gzip");
   if (encoding === "identity" || result.buffer.length < COMPRESS_FROM_BYTES) {
     return { ...result, headers };
@@ -56,7 +65,16 @@ async function compressed(result: Result | null, req: IncomingMessage): Promise<
   return { ...result, headers: { ...headers, ...own }, buffer };
 }
 
-const asAnswer = ({ headers, buffer }: BufferResult): Answer => ({
+/** The snapshot is older than the request's block: a reorganisation has taken that block back. */
+const behind = (block: number | null, req: IncomingMessage): Result => ({
+  type: "error",
+  statusCode: 503,
+  headers: {},
+  error: new HeadBehind(block, minBlockOf(req) ?? 0),
+});
+
+const asAnswer = ({ headers, buffer }: BufferResult, block: AnswerBlock): Answer => ({
+  block,
   headers: [...STANDING_HEADERS, ...Object.entries(headers).flat()],
   body: buffer,
   etag: undefined,

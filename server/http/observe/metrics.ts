@@ -13,8 +13,8 @@ export interface MetricsSources {
   kept: { readonly bytes: number; readonly size: number } | undefined;
   /** How many lines of the log were dropped. */
   droppedLines: () => number;
-  /** The metrics of the indexer in this process. */
-  indexer?: Registry | undefined;
+  /** The metrics of other parts. */
+  others: Registry[];
 }
 
 const SELECT_HEAD = {
@@ -49,8 +49,8 @@ export class Metrics {
   readonly #headAge: Gauge;
   #asking: Promise<string> | undefined;
 
-  constructor({ pools, db, kept, droppedLines, indexer }: MetricsSources) {
-    this.#others = indexer === undefined ? [] : [indexer];
+  constructor({ pools, db, kept, droppedLines, others }: MetricsSources) {
+    this.#others = others;
     this.#db = db;
     const registers = [this.#registry];
     const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { performance } from "node:perf_hooks";
+import type { Duplex } from "node:stream";
 import { beginObservation, type Observation } from "./observation.ts";
 
 /** Gets each request when its answer is out or its client gone. */
@@ -13,6 +14,8 @@ const WELL_FORMED = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
 /** nginx's status for a request whose client went away before the answer began. */
 const CLIENT_CLOSED_REQUEST = 499;
+
+const SWITCHING_PROTOCOLS = 101;
 
 const current = new AsyncLocalStorage<Observation>();
 
@@ -30,6 +33,22 @@ export function observe(next: RequestListener, onOver: OnOver): RequestListener 
     });
     current.run(observation, next, req, res);
   };
+}
+
+/** Reports a request that has become a connection of another protocol when that is over. */
+export function observeUpgrade(
+  req: IncomingMessage,
+  socket: Duplex,
+  route: string,
+  onOver: OnOver,
+): void {
+  const observation = beginObservation(req, requestId(req), performance.now());
+  observation.route = route;
+  observation.status = SWITCHING_PROTOCOLS;
+  socket.once("close", () => {
+    observation.ms = performance.now() - observation.startedAt;
+    onOver(observation);
+  });
 }
 
 function requestId({ headers }: IncomingMessage): string {

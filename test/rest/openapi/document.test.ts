@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { openapiDocument } from "../../../rest/openapi/document.ts";
 import { versionRouter } from "../../../rest/endpoint.ts";
 import { LastHead } from "../../../server/http/last-head.ts";
+import { LISTING_SETTINGS, listingFormats } from "../../../rest/listings/formats.ts";
 import { v1 } from "../../../rest/v1/v1-endpoints.ts";
 import { v2 } from "../../../rest/v2/v2-endpoints.ts";
 import { DatabaseGate } from "../../../server/http/database-gate.ts";
@@ -15,7 +16,8 @@ import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { discrepanciesOf, type Exchanged } from "../../documented.ts";
 import { fillExchange } from "../exchange.ts";
-import { askExamples, exampleOf, type OpenapiDocument } from "./examples.ts";
+import { streamsOf } from "../../streams.ts";
+import { askExamples, exampleOf, STREAM, type OpenapiDocument } from "./examples.ts";
 
 const TRACKED = fileURLToPath(new URL("../../../rest/openapi/openapi.json", import.meta.url));
 
@@ -51,21 +53,25 @@ describe("a path", () => {
     const readiness = new Readiness({ db: database.reader, gate, maxHeadAge: 0, log });
     const served = [
       ...patternsOf(healthRouter(readiness)),
-      ...[v1, v2].flatMap((version) =>
+      ...[v1, v2, ...listingFormats(LISTING_SETTINGS)].flatMap((version) =>
         patternsOf(versionRouter(version, database.reader, new LastHead()), `/${version.name}`),
       ),
+      ...patternsOf(streamsOf(database.reader).router, "/v2"),
     ];
     expect(served.map(asTemplate).sort()).toEqual(templates.toSorted());
   });
 
-  it.each(templates)("that is in the document is served: %s", async (template) => {
-    app.over.length = 0;
-    const { status } = await app.request.get(
-      exampleOf(template, document.paths[template]!.get, { withQuery: true }),
-    );
-    expect(status).toBe(200);
-    expect(app.over.map(({ route = "" }) => asTemplate(route))).toEqual([template]);
-  });
+  it.each(templates.filter((path) => path !== STREAM))(
+    "that is in the document is served: %s",
+    async (template) => {
+      app.over.length = 0;
+      const { status } = await app.request.get(
+        exampleOf(template, document.paths[template]!.get, { withQuery: true }),
+      );
+      expect(status).toBe(200);
+      expect(app.over.map(({ route = "" }) => asTemplate(route))).toEqual([template]);
+    },
+  );
 });
 
 describe("/openapi.json", () => {
@@ -98,6 +104,16 @@ describe("/openapi.json", () => {
     ]);
     const refused = ["2026-02-30T00:00:00Z", "2023-02-29T00:00:00Z", "2026-01-31T24:00:00Z"];
     expect(refused.map(isAccepted)).toEqual([false, false, false]);
+  });
+
+  it("has a pattern for pairs that takes every symbol", () => {
+    const { components } = openapiDocument({}) as {
+      components: { schemas: { PairKey: { pattern: string } } };
+    };
+    const { pattern } = components.schemas.PairKey;
+    const isAccepted = (pair: string): boolean => new RegExp(pattern).test(pair);
+    expect(["WETH/DAI", "CR\rLF/DAI", "A\nB/C\nD"].map(isAccepted)).toEqual([true, true, true]);
+    expect(["WETHDAI", "/DAI", "WETH/"].map(isAccepted)).toEqual([false, false, false]);
   });
 });
 
@@ -152,7 +168,7 @@ describe("an answer that is not as the document says", () => {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "public, max-age=1",
       etag: '"tag"',
-      vary: "Accept-Encoding",
+      vary: "Accept-Encoding, X-Min-Block",
       "x-request-id": "id",
       "server-timing": "total;dur=1",
     },

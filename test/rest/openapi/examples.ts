@@ -15,10 +15,15 @@ export interface OpenapiDocument {
 
 interface Operation {
   operationId: string;
-  parameters?: { name: string; in: "path" | "query"; example: string | number }[];
+  parameters?: {
+    name: string;
+    in: "path" | "query";
+    required?: boolean;
+    example: string | number;
+  }[];
 }
 
-/** An operation's path with the examples of its parameters; with those of its query string or not. */
+/** An operation's path with the examples of its parameters; without its query string, of required ones. */
 export function exampleOf(
   template: string,
   { parameters = [] }: Operation,
@@ -27,10 +32,15 @@ export function exampleOf(
   const exampleNamed = (name: string) =>
     String(parameters.find((parameter) => parameter.name === name)?.example);
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => exampleNamed(name));
-  const query = parameters.filter(({ in: place }) => place === "query");
-  if (!withQuery || query.length === 0) return path;
+  const query = parameters.filter(
+    ({ in: place, required }) => place === "query" && (withQuery || required),
+  );
+  if (query.length === 0) return path;
   return `${path}?${query.map(({ name }) => `${name}=${exampleNamed(name)}`).join("&")}`;
 }
+
+/** Its answer has no end; stream.test.ts compares its events with the document. */
+export const STREAM = "/v2/stream";
 
 /** Every example, of a database with that exchange. */
 export async function askExamples(pool: Pool, { paths }: OpenapiDocument): Promise<Examples> {
@@ -41,12 +51,13 @@ export async function askExamples(pool: Pool, { paths }: OpenapiDocument): Promi
   };
   try {
     for (const [template, { get }] of Object.entries(paths)) {
+      if (template === STREAM) continue;
       for (const withQuery of [false, true]) {
         const path = exampleOf(template, get, { withQuery });
         keep(answersOf(get.operationId, 200), `GET ${path}`, await service.bodyOf({ path }));
       }
     }
-    for (const version of ["v1", "v2"]) {
+    for (const version of ["v1", "v2", "udf"]) {
       for (const { status, name } of failures) {
         for (const [summary, fail] of Object.entries(FAILURES[status] ?? {})) {
           const body = await fail(service, version);
@@ -67,50 +78,62 @@ type Fail = (service: ExampleService, version: string) => unknown;
 
 const CANNOT_CONNECT = Object.assign(new Error("connect"), { syscall: "connect" });
 
+/** A path of each version that takes no parameters. */
+const LISTED: Record<string, string> = { v1: "prices", v2: "prices", udf: "search" };
+
 /** How each failure comes about, by what is said of it; version 1 has no parameters. */
 const FAILURES: Record<number, Record<string, Fail>> = {
   400: {
     "An unknown pair": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices/dai/weth` }),
+      service.bodyOf({
+        path: version === "udf" ? "/udf/symbols?symbol=DAI/WETH" : `/${version}/prices/dai/weth`,
+      }),
     "A parameter that is not what it must be": (service, version) =>
-      version === "v1" ? undefined : service.bodyOf({ path: "/v2/trades/weth/dai?limit=5000" }),
+      version === "v1"
+        ? undefined
+        : service.bodyOf({
+            path: version === "udf" ? "/udf/search?limit=5000" : "/v2/trades/weth/dai?limit=5000",
+          }),
     "Broken percent-encoding": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices/%ZZ/dai` }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}/%ZZ/dai` }),
     "Too many parameters": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices?${"a&".repeat(50)}` }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}?${"a&".repeat(50)}` }),
   },
   404: {
     "An unknown path": (service, version) => service.bodyOf({ path: `/${version}/nowhere` }),
   },
   405: {
     "Another method": (service, version) =>
-      service.bodyOf({ method: "POST", path: `/${version}/prices` }),
+      service.bodyOf({ method: "POST", path: `/${version}/${LISTED[version]}` }),
   },
   414: {
     "A long path": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices/${"a".repeat(1024)}/dai` }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}/${"a".repeat(1024)}/dai` }),
     "A long query string": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices?${"a".repeat(2049)}` }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}?${"a".repeat(2049)}` }),
   },
   417: {
     "An expectation": (service, version) =>
-      service.bodyOf({ path: `/${version}/prices`, headers: { Expect: "wonders" } }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}`, headers: { Expect: "wonders" } }),
   },
-  429: { "Too many requests": (service, version) => service.askTooOften(`/${version}/prices`) },
+  429: {
+    "Too many requests": (service, version) =>
+      service.askTooOften(`/${version}/${LISTED[version]}`),
+  },
   500: {
     "A fault of the service's own": (service, version) =>
-      service.failing(new Error("a fault"), { path: `/${version}/prices` }),
+      service.failing(new Error("a fault"), { path: `/${version}/${LISTED[version]}` }),
   },
   501: {
     "Another transfer coding": (service, version) =>
       service.bodyAfter(
-        `GET /${version}/prices`,
+        `GET /${version}/${LISTED[version]}`,
         "Host: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
       ),
   },
   503: {
     "The database cannot be reached": (service, version) =>
-      service.failing(CANNOT_CONNECT, { path: `/${version}/prices` }),
+      service.failing(CANNOT_CONNECT, { path: `/${version}/${LISTED[version]}` }),
   },
 };
 
@@ -148,8 +171,9 @@ class ExampleService {
   }
 
   async bodyOf(asked: Asked): Promise<unknown> {
-    const { body } = await this.#ask(this.#newClient(), asked);
-    return JSON.parse(body.toString());
+    const { body, headers } = await this.#ask(this.#newClient(), asked);
+    const isJson = !headers.some((value) => value.startsWith("text/plain"));
+    return isJson ? JSON.parse(body.toString()) : body.toString();
   }
 
   /** The answer to a request that goes on with these bytes, after which nothing comes. */

@@ -88,6 +88,19 @@ describe("GraphiQL's page", () => {
       if (shot !== undefined) await page.screenshot({ path: shot });
     });
 
+    it("opens with the query of its address", async () => {
+      const query = '{ dexMarket(pair: "WETH/DAI") { last } }';
+      const { page, complaints } = await browser.open(
+        `${app.url}/graphiql?query=${encodeURIComponent(query)}`,
+      );
+
+      await page.waitForSelector(".graphiql-query-editor :text('dexMarket')");
+      await page.click(".graphiql-execute-button:not([aria-haspopup])");
+      await page.waitForSelector(".result-window :text('100.000000000000000000')");
+
+      expect(complaints).toEqual([]);
+    });
+
     it("opens with example queries, of which one is chosen and run", async () => {
       const { page, complaints } = await browser.open(`${app.url}/graphiql`);
 

@@ -70,20 +70,54 @@ describe("a request", () => {
   });
 
   it.each([
-    ["no JSON", "{", 400],
-    ["no query", {}, 400],
-    ["a list", [{ query: "{ __typename }" }], 400],
-  ])("of %s is refused", async (_, body, status) => {
+    ["nothing", "", "The body must be JSON"],
+    ["no JSON", "{", "The body must be JSON"],
+    ["null", "null", "body: Invalid input: expected object, received null"],
+    ["a text", '"{ __typename }"', "body: Invalid input: expected object, received string"],
+    ["a list", [{ query: "{ a }" }], "body: Invalid input: expected object, received array"],
+    ["no query", {}, "body.query: Invalid input: expected string, received undefined"],
+    [
+      "a number as query",
+      { query: 1 },
+      "body.query: Invalid input: expected string, received number",
+    ],
+    [
+      "a number as operationName",
+      { query: "", operationName: 1 },
+      "body.operationName: Invalid input: expected string, received number",
+    ],
+    [
+      "a list as variables",
+      { query: "", variables: [] },
+      "body.variables: Invalid input: expected record, received array",
+    ],
+    [
+      "a text as extensions",
+      { query: "", extensions: "" },
+      "body.extensions: Invalid input: expected record, received string",
+    ],
+    [
+      "an unknown onError",
+      { query: "", onError: "x" },
+      'body.onError: Invalid option: expected one of "PROPAGATE"|"NULL"|"HALT"',
+    ],
+  ])("of %s is refused with a code", async (_, body, message) => {
     const response = await post(body);
-    expect(response.status).toBe(status);
-    expect(response.body).toEqual({
-      errors: [expect.objectContaining({ message: expect.any(String) })],
+    expect(response.status).toBe(400);
+    expect(response.body).toEqual({ errors: [{ message, extensions: { code: "BAD_REQUEST" } }] });
+  });
+
+  it("with a variable nested deeper than the stack is refused by the limit on its depth", async () => {
+    const lists = `${"[".repeat(40_000)}${"]".repeat(40_000)}`;
+    const query = "query ($f: DexTradeFilter) { allDexTrades(filter: $f) { totalCount } }";
+    const { body } = await post(`{"query":"${query}","variables":{"f":${lists}}}`);
+    expect(body).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: "INPUT_TOO_DEEP" } })],
     });
   });
 
   it.each([
     ["mutation", "mutation { createDexTrade { id } }", undefined],
-    ["subscription", "subscription { allDexTrades { totalCount } }", undefined],
     ["mutation", "query A { __typename } mutation B { __typename }", "B"],
   ])("for a %s is told what is accepted, and nothing is printed", async (kind, query, name) => {
     const printed = [jest.spyOn(console, "error"), jest.spyOn(console, "dir")];
@@ -95,7 +129,7 @@ describe("a request", () => {
     expect(response.body).toEqual({
       errors: [
         expect.objectContaining({
-          message: `There is no ${kind} here: the service only reads, and accepts operations of the kind "query".`,
+          message: `There is no ${kind} here: the service only reads, and accepts operations of the kinds "query" and "subscription".`,
           locations: [{ line: 1, column: query.indexOf(kind) + 1 }],
         }),
       ],

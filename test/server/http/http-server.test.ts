@@ -1,6 +1,8 @@
 // What a request is answered that HTTP/1.1 rules out, that Node's parser refuses, or that does not arrive.
-import { createConnection } from "node:net";
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
+import { GRAPHQL_LIMITS } from "../../../server/graphql/limits/limits.ts";
 import { HTTP_BOUNDS } from "../../../server/http/http-server.ts";
 import type { Observation } from "../../../server/http/observe/observation.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
@@ -10,13 +12,7 @@ let database: TestDatabase;
 let app: TestApp;
 beforeAll(async () => {
   database = await makeDatabase();
-  app = await makeTestApp(database.reader, {
-    http: { ...HTTP_BOUNDS, headersTimeoutMs: 200, requestTimeoutMs: 400, idleMs: 800 },
-    metrics: { isPublic: true },
-  });
-});
-beforeEach(() => {
-  app.over.length = 0;
+  app = await makeTestApp(database.reader, { metrics: { isPublic: true } });
 });
 afterAll(async () => {
   await app.close();
@@ -24,10 +20,29 @@ afterAll(async () => {
 });
 
 /** Sends these bytes, and no end; gives what came until the server closed the connection. */
-async function afterSending(bytes: string): Promise<string> {
-  const socket = createConnection(Number(new URL(app.url).port), "127.0.0.1");
+async function afterSending(bytes: string, { url } = app): Promise<string> {
+  const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
   socket.write(bytes);
   return text(socket);
+}
+
+/**
+ * As `afterSending`, with timeouts that pass when the server has read the bytes. A server that is slow to
+ * read would time out before, and its answer would be lost with the bytes that it has not read.
+ */
+async function afterTimeout(bytes: string): Promise<string> {
+  const { server } = app;
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const answer = afterSending(bytes);
+  const [socket] = await accepted;
+  while (socket.bytesRead < bytes.length) await new Promise(setImmediate);
+  const { headersTimeout, requestTimeout } = server;
+  Object.assign(server, { headersTimeout: 1, requestTimeout: 1 });
+  try {
+    return await answer;
+  } finally {
+    Object.assign(server, { headersTimeout, requestTimeout });
+  }
 }
 
 interface Parsed {
@@ -53,11 +68,16 @@ function parsed(answer: string): Parsed {
   return { status: Number(statusLine.split(" ")[1]), headers, body: JSON.parse(body) };
 }
 
-/** The one request that is over, which it is a moment after the answer. */
-async function theOneOver({ over } = app): Promise<Observation> {
-  while (over.length === 0) await new Promise(setImmediate);
-  expect(over).toHaveLength(1);
-  return over[0]!;
+/** The request of this id, which is over a moment after its answer. */
+async function overOf(id: string | undefined): Promise<Observation> {
+  for (;;) {
+    const found = app.over.filter((observation) => observation.id === id);
+    if (found.length > 0) {
+      expect(found).toHaveLength(1);
+      return found[0]!;
+    }
+    await new Promise(setImmediate);
+  }
 }
 
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
@@ -75,12 +95,66 @@ const NOT_HTTP: [name: string, bytes: string, status: string][] = [
     `GET /v2/prices HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`,
     "431 Request Header Fields Too Large",
   ],
-  ["headers that do not end", "GET /v2/prices HTTP/1.1\r\nHost: x\r\n", "408 Request Timeout"],
-  ["nothing", "", "408 Request Timeout"],
 ];
 
 it.each(NOT_HTTP)("answers %s by its status alone, and ends", async (_name, bytes, status) => {
   expect(await afterSending(bytes)).toBe(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+});
+
+it.each([
+  ["headers that do not end", "GET /v2/prices HTTP/1.1\r\nHost: x\r\n"],
+  ["nothing", ""],
+])("answers %s by 408 when the time for the headers has passed", async (_name, bytes) => {
+  expect(await afterTimeout(bytes)).toBe(
+    "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n",
+  );
+});
+
+it("has the bounds that it is given", async () => {
+  const http = { ...HTTP_BOUNDS, headersTimeoutMs: 20_001, requestTimeoutMs: 20_002 };
+  const bounded = await makeTestApp(database.reader, { http });
+  const { headersTimeout, requestTimeout } = bounded.server;
+  await bounded.close();
+  expect([headersTimeout, requestTimeout]).toEqual([20_001, 20_002]);
+});
+
+describe.each(["0.9", "2.0"])("a request of HTTP/%s", (version) => {
+  const message = "The request must be HTTP/1.1 or HTTP/1.0";
+  it.each([
+    ["GET /v1/prices", { data: {}, time: expect.any(Number) as number, message }],
+    ["GET /v2/prices", { time: expect.any(String) as string, message }],
+    ["POST /graphql", { errors: [{ message, extensions: { code: "BAD_REQUEST" } }] }],
+  ])("for %s is refused, and ends", async (line, body) => {
+    const refused = parsed(await afterSending(`${line} HTTP/${version}\r\nHost: x\r\n\r\n`));
+    expect(refused).toMatchObject({ status: 400, body, headers: { connection: "close" } });
+  });
+});
+
+it("answers HTTP/1.0, which needs no Host", async () => {
+  const answer = await afterSending("GET /v2/prices HTTP/1.0\r\n\r\n");
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+describe("Expect: 100-continue", () => {
+  const head = (length: number): string =>
+    "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: application/json\r\n" +
+    `Expect: 100-continue\r\nContent-Length: ${length}\r\n`;
+
+  it("with a body that is too long is refused before the body is asked for", async () => {
+    const refused = parsed(await afterSending(`${head(GRAPHQL_LIMITS.bodyBytes + 1)}\r\n`));
+    expect(refused).toMatchObject({
+      status: 413,
+      headers: { connection: "close" },
+      body: { errors: [expect.objectContaining({ extensions: { code: "BODY_TOO_LARGE" } })] },
+    });
+  });
+
+  it("with another body is answered after the body has come", async () => {
+    const body = JSON.stringify({ query: "{ __typename }" });
+    const answer = await afterSending(`${head(body.length)}Connection: close\r\n\r\n${body}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+    expect(answer).toContain('{"data":{"__typename":"Query"}}');
+  });
 });
 
 const MALFORMED: [name: string, headers: string, status: number, message: string][] = [
@@ -126,19 +200,16 @@ describe.each(MALFORMED)("a request with %s", (_name, headers, status, message) 
 
   it("is reported under the id that the client gets", async () => {
     const answer = await afterSending(`GET /v2/prices HTTP/1.1\r\n${headers}\r\n`);
-    const { id, status: observed, isAborted } = await theOneOver();
-    expect({ id, observed, isAborted }).toEqual({
-      id: parsed(answer).headers["x-request-id"],
-      observed: status,
-      isAborted: false,
-    });
+    const over = await overOf(parsed(answer).headers["x-request-id"]);
+    expect(over).toMatchObject({ status, isAborted: false });
   });
 });
 
 it.each(["http://[::1/health", "http://[/health", "http://", "http:///x"])(
   "refuses the absolute URL %s",
   async (url) => {
-    const { status } = parsed(await afterSending(`GET ${url} HTTP/1.1\r\nHost: x\r\n\r\n`));
+    const request = `GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const { status } = parsed(await afterSending(request));
     expect([400, 404]).toContain(status);
   },
 );
@@ -152,8 +223,7 @@ it("refuses GraphQL's in GraphQL's form, with a code", async () => {
   expect(body).toEqual({
     errors: [{ message: expect.any(String), extensions: { code: "EXPECTATION_FAILED" } }],
   });
-  expect(await theOneOver()).toMatchObject({
-    id: headers["x-request-id"],
+  expect(await overOf(headers["x-request-id"])).toMatchObject({
     method: "POST",
     route: "/graphql",
     errors: ["EXPECTATION_FAILED"],
@@ -166,21 +236,16 @@ it.each([
   ["a chunk that is none", "Transfer-Encoding: chunked\r\n\r\n?\r\n", "400 Bad Request"],
 ])("gives up on a request with %s, and reports it as aborted", async (_name, rest, status) => {
   const head = "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json";
-  const answer = await afterSending(`${head}\r\nX-Request-Id: half\r\n${rest}`);
+  const answer = await afterTimeout(`${head}\r\nX-Request-Id: ${status[2]}\r\n${rest}`);
   expect(answer).toBe(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
-  expect(await theOneOver()).toMatchObject({ id: "half", status: 499, isAborted: true });
+  expect(await overOf(status[2])).toMatchObject({ status: 499, isAborted: true });
 });
 
 it("counts a client's malformed requests by the rate limit", async () => {
   const limited = await makeTestApp(database.reader, {
     rateLimit: 4,
   });
-  const { port } = new URL(limited.url);
-  const send = async (bytes: string): Promise<string> => {
-    const socket = createConnection(Number(port), "127.0.0.1");
-    socket.write(bytes);
-    return text(socket);
-  };
+  const send = (bytes: string): Promise<string> => afterSending(bytes, limited);
   await send("hello\r\n\r\n");
   await send("GET /v2/prices HTTP/1.1\r\n\r\n");
   await send("GET /v2/prices HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n");
@@ -196,10 +261,14 @@ describe("A connection whose request was answered", () => {
   const ask = (more: string): string => `GET /v2/volumes HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
   it("is closed when nothing has come on it for IDLE_TIMEOUT_MS", async () => {
-    // The client sends no end: the server's is what ends it.
-    const { status, headers } = parsed(await afterSending(ask("")));
+    const impatient = await makeTestApp(database.reader, { http: { ...HTTP_BOUNDS, idleMs: 800 } });
+    // A server that is slow to read the request closes the connection before, without an answer.
+    let answer = "";
+    while (answer === "") answer = await afterSending(ask(""), impatient).catch(() => "");
+    await impatient.close();
+    const { status, headers } = parsed(answer);
     expect([status, headers["connection"]]).toEqual([200, "keep-alive"]);
-    // Less than a second is no time to tell.
+    // The header counts whole seconds, and this is less.
     expect(headers).not.toHaveProperty("keep-alive");
   });
 
@@ -224,11 +293,11 @@ it("reports a request whose client goes away before its answer as 499", async ()
   await locking.query("begin");
   await locking.query("lock table dex_pair in access exclusive mode");
   const socket = createConnection(Number(new URL(app.url).port), "127.0.0.1");
-  socket.write("GET /v1/pairs HTTP/1.1\r\nHost: x\r\n\r\n");
+  socket.write("GET /v1/pairs HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\n\r\n");
   const waiting = "select from pg_locks where relation = 'dex_pair'::regclass and not granted";
   while ((await database.owner.query(waiting)).rowCount === 0) await new Promise(setImmediate);
   socket.destroy();
-  expect(await theOneOver()).toMatchObject({ status: 499, isAborted: true });
+  expect(await overOf("gone")).toMatchObject({ status: 499, isAborted: true });
   await locking.query("rollback");
   locking.release();
 });

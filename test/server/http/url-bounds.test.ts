@@ -1,7 +1,8 @@
 // URLs that are longer than they may be: refused before anything looks into them.
-import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { registerMarkets } from "../../factories.ts";
+import { exchangeWhole } from "../../exchange-http.ts";
+import { registerMarkets, setHead } from "../../factories.ts";
 import { dataOf } from "../../graphql.ts";
 import { recordStatements, type Statement } from "../../statements.ts";
 
@@ -11,6 +12,8 @@ let statements: Statement[];
 beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
+  // Without a head the time of an answer is the clock's.
+  await setHead(database.writer, 24);
   statements = recordStatements(database.reader);
   app = await makeTestApp(database.reader);
   // So that the schema has been read.
@@ -86,5 +89,39 @@ it("is refused in the form of GraphQL there", async () => {
         extensions: { code: "URL_TOO_LONG" },
       },
     ],
+  });
+});
+
+// RFC 3986, 6.2.2.2.
+describe("a percent-encoded character that needs no encoding", () => {
+  it.each([
+    ["/v1/%6darkets/", "/v1/markets/"],
+    ["/v2/prices/we%74h/%44AI", "/v2/prices/weth/DAI"],
+    ["/%76%32/trades/weth/dai?%6cimit=%31", "/v2/trades/weth/dai?limit=1"],
+    ["/healt%68", "/health"],
+  ])("%s is the character itself", async (encoded, plain) => {
+    const [answer, expected] = [
+      await exchangeWhole(app.url, { path: encoded }),
+      await exchangeWhole(app.url, { path: plain }),
+    ];
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual(expected.body);
+  });
+
+  it("is one answer in the cache", async () => {
+    const cached = await makeTestApp(database.reader, { cache: OF_ONE_VERSION });
+    await exchangeWhole(cached.url, { path: "/v1/markets/" });
+    const { headers } = await exchangeWhole(cached.url, { path: "/v1/%6Darkets/" });
+    await cached.close();
+    expect(headers).toContain("cache;desc=hit");
+  });
+
+  it.each([
+    ["/v1/%256darkets/", 404],
+    ["/v1/%%36darkets/", 400],
+    ["/v1/%6%64arkets/", 400],
+    ["/v1%2fmarkets/", 404],
+  ])("%s is not decoded twice, nor anything else", async (path, status) => {
+    expect((await exchangeWhole(app.url, { path })).status).toBe(status);
   });
 });

@@ -120,6 +120,28 @@ it.each(ACCEPTED_AND_REFUSED.slice(0, 1))(
   },
 );
 
+it.each([
+  ["lists", `{ allDexTrades(condition: { taker: ${"[".repeat(1900)}`],
+  ["types", `query ($taker: ${"[".repeat(1900)}`],
+  ["inline fragments", "{ ...".repeat(201)],
+  ["selections", "{ a ".repeat(900)],
+])("refuses %s nested deeper than a parser's stack is sure to hold", async (_what, query) => {
+  const { data, errors } = await ask(app, query);
+
+  expect(data).toBeUndefined();
+  expect(errors).toEqual([
+    {
+      message: "The document nests braces, brackets and parentheses more than 200 deep.",
+      extensions: { code: "TOO_DEEP" },
+    },
+  ]);
+});
+
+it("parses brackets that are nested as deep as the limit", () => {
+  const query = `query ($n: ${"[".repeat(199)}Int${"]".repeat(199)}) { __typename }`;
+  expect(documentProblem(query, GRAPHQL_LIMITS)).toBeUndefined();
+});
+
 it("counts what fragments multiply, and takes no longer for it", () => {
   // 2^40 fields, in 40 fragments that spread the next one twice.
   const doubling = times(40, (n) => `fragment F${n} on DexTrade { ...F${n + 1} ...F${n + 1} }`);

@@ -76,7 +76,6 @@ it.each([
 it.each([
   ["one order twice", `or: [${way(WETH, DAI)}, ${way(WETH, DAI)}]`, inSql(WETH, DAI)],
   ["one order", `or: [${way(WETH, DAI)}]`, inSql(WETH, DAI)],
-  ["no order", "or: []", "true"],
   [
     "one order of two pairs",
     `or: [${way(WETH, DAI)}, ${way(DAI, MKR)}]`,

@@ -132,9 +132,14 @@ it("finds single records", () => {
   );
 });
 
-it("has no mutation and no subscription", () => {
+it("has no mutation", () => {
   expect(schema.getMutationType()).toBeUndefined();
-  expect(schema.getSubscriptionType()).toBeUndefined();
+});
+
+it("has the decided subscriptions", () => {
+  expect(fieldsOf("Subscription").sort()).toEqual([
+    ...["dexBook", "dexCandles", "dexHead", "dexMarkets", "dexTrades"],
+  ]);
 });
 
 it("does not show the private schema", () => {
@@ -169,7 +174,7 @@ function descriptionsOf(described: GraphQLSchema): Map<string, string | null> {
 it("describes every type, field, argument and value itself or by a SQL comment", async () => {
   const stock = await makeSchema({
     extends: [preset],
-    disablePlugins: ["DescriptionsPlugin"],
+    disablePlugins: ["DescriptionsPlugin", "SubscriptionFieldsPlugin"],
   });
   const generated = descriptionsOf(stock.schema);
   const { rows } = await database.owner.query<{ comments: string }>(

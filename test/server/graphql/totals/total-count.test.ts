@@ -45,6 +45,15 @@ const SHRIMP = anAddress("a token of no market");
 const taker = anAddress("taker 1");
 const maker = anAddress("maker 1");
 
+const eitherWayFilter = (one: string, other: string): string => `or: [
+  { lotGem: { equalTo: "${one}" }, bidGem: { equalTo: "${other}" } }
+  { lotGem: { equalTo: "${other}" }, bidGem: { equalTo: "${one}" } }
+]`;
+const eitherWay = (one: string, other: string): [args: string, where: string] => [
+  `filter: { ${eitherWayFilter(one, other)} }`,
+  `lot_gem = '${one}' and bid_gem = '${other}' or lot_gem = '${other}' and bid_gem = '${one}'`,
+];
+
 /** Arguments, and the same condition in SQL. */
 const CASES: [args: string, where: string][] = [
   ["", "true"],
@@ -58,12 +67,19 @@ const CASES: [args: string, where: string][] = [
     `condition: { market: "WETHDAI", taker: "${taker}" }`,
     `market = 'WETHDAI' and taker = '${taker}'`,
   ],
+  eitherWay(WETH, DAI),
+  eitherWay(DAI, WETH),
+  eitherWay(SHRIMP, DAI),
+  eitherWay(WETH, WETH),
+  // The interface finds an address as it is spelled.
+  eitherWay(WETH.toUpperCase(), DAI),
   [
-    `filter: { or: [
-      { lotGem: { equalTo: "${WETH}" }, bidGem: { equalTo: "${DAI}" } }
-      { lotGem: { equalTo: "${DAI}" }, bidGem: { equalTo: "${WETH}" } }
-    ] }`,
-    `lot_gem = '${WETH}' and bid_gem = '${DAI}' or lot_gem = '${DAI}' and bid_gem = '${WETH}'`,
+    `filter: { ${eitherWayFilter(WETH, DAI)}, act: { equalTo: "sell" } }`,
+    "'{WETH,DAI}' @> array[lot_tkn, bid_tkn] and act = 'sell'",
+  ],
+  [
+    `condition: { taker: "${taker}" }, filter: { ${eitherWayFilter(WETH, DAI)} }`,
+    `'{WETH,DAI}' @> array[lot_tkn, bid_tkn] and taker = '${taker}'`,
   ],
   [
     `condition: { market: "WETHDAI" }
@@ -303,6 +319,7 @@ it.each([
   ["all trades", "", 12],
   // Every third trade, n = 0, 3, 6 and 9, is of WETH and DAI.
   ["a market", 'condition: { market: "WETHDAI" }', 4],
+  ["a market's tokens, either way", eitherWay(DAI, WETH)[0], 4],
 ])("takes the first count of %s from what the database keeps", async (_, args, total) => {
   await add(12);
   // Nothing writes so: it shows that the trade is not read.

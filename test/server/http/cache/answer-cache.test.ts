@@ -210,6 +210,12 @@ describe("an answer from memory", () => {
     expect(questions).toBe(2);
   });
 
+  it("may have a field that is named errors", async () => {
+    const asked = graphql({ query: "{ errors: dexHead { errors: block } }" });
+    for (let n = 0; n < 3; n += 1) expect((await exchange(app.url, asked)).status).toBe(200);
+    expect(questions).toBe(1);
+  });
+
   it("is not shared by requests that differ in anything else", async () => {
     const two =
       "query A { allDexTrades(first: 1) { nodes { id } } } query B { allDexTrades(first: 1) { nodes { block } } }";
@@ -563,6 +569,8 @@ it("a clear leaves a request without an answer to share alone", async () => {
   const cache = new AnswerCache({
     bytes: 1_000_000,
     bodyBytes: 1000,
+    below: ["v1", "v2"],
+    negotiated: /^\/$/,
     checkMs: 60_000,
     versionFrom: database.reader,
     log: () => undefined,

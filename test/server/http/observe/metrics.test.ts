@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { connect, makePool } from "../../../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../../../../server/graphql/limits/limits.ts";
 import { beginObservation, type Observation } from "../../../../server/http/observe/observation.ts";
-import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import { blockAt, registerMarkets, setHead } from "../../../factories.ts";
 import { startService } from "../../../service.ts";
@@ -205,13 +205,7 @@ it("tells what comes from memory, and what is kept there", () =>
     },
     {
       ...SHOWN,
-      cache: {
-        bytes: 1_000_000,
-        checkMs: 1000,
-        versionFrom: {
-          query: () => Promise.resolve({ rows: [{ text: "A", hasHead: true }] }),
-        } as never,
-      },
+      cache: OF_ONE_VERSION,
     },
   ));
 

@@ -1,7 +1,7 @@
 // What is known of each request: its id, its route, where its answer came from, how long it took.
 import { request as ask } from "node:http";
 import { connect } from "../../../../db/connect.ts";
-import { makeTestApp, type TestApp } from "../../../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../../database.ts";
 import { registerMarkets, setHead } from "../../../factories.ts";
 import type { Observation } from "../../../../server/http/observe/observation.ts";
@@ -13,8 +13,7 @@ beforeAll(async () => {
   database = await makeDatabase();
   await registerMarkets(database.writer);
   await setHead(database.writer, 24);
-  // The version of the data is asked for once: what other databases of the server write changes it.
-  app = await makeTestApp(database.reader, { cache: { bytes: 10_000_000, checkMs: 60_000 } });
+  app = await makeTestApp(database.reader, { cache: OF_ONE_VERSION });
   uncached = await makeTestApp(database.reader, { cache: "off" });
 });
 beforeEach(() => {

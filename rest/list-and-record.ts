@@ -8,7 +8,7 @@ import type { Snapshot } from "./queries/snapshot.ts";
 import { findVolume, findVolumes, volumeRecord } from "./queries/volumes.ts";
 import { byKey, onlyRecord, recordsByKey, type KeyedRow } from "./records.ts";
 
-interface Listing<Row extends KeyedRow> {
+interface ListAndRecord<Row extends KeyedRow> {
   path: string;
   record: z.ZodType<Omit<Row, "key">>;
   list: { id: string; summary: string; note?: string };
@@ -17,14 +17,14 @@ interface Listing<Row extends KeyedRow> {
   findOne: (db: Database, pair: PairName) => Promise<Snapshot<Row>>;
 }
 
-export const listing = <Row extends KeyedRow>({
+export const listAndRecord = <Row extends KeyedRow>({
   path,
   record,
   list: { id, summary, note = "" },
   findAll,
   one,
   findOne,
-}: Listing<Row>): Endpoint[] => [
+}: ListAndRecord<Row>): Endpoint[] => [
   endpoint({
     id,
     path,
@@ -44,7 +44,7 @@ export const listing = <Row extends KeyedRow>({
 ];
 
 export const pricesOf = (version: string): Endpoint[] =>
-  listing({
+  listAndRecord({
     path: "/prices",
     record: priceRecord,
     list: { id: `${version}Prices`, summary: "The prices of each registered market" },
@@ -58,7 +58,7 @@ export const pricesOf = (version: string): Endpoint[] =>
   });
 
 export const volumesOf = (version: string): Endpoint[] =>
-  listing({
+  listAndRecord({
     path: "/volumes",
     record: volumeRecord,
     list: { id: `${version}Volumes`, summary: "The volume of each registered market" },

@@ -12,7 +12,7 @@ import {
   WETH,
   write,
 } from "../../../factories.ts";
-import { dataOf, errorsOf, type TradesPage } from "../../../graphql.ts";
+import { ask, dataOf, errorsOf, type TradesPage } from "../../../graphql.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -435,11 +435,71 @@ describe("a cursor", () => {
 
   it("that the service did not create is rejected", async () => {
     const made = Buffer.from(JSON.stringify(["made up", 1, "1"])).toString("base64");
-    const [message] = await errorsOf(
+    const { errors } = await ask(
       app,
-      `{ allDexTrades(after: "${made}", first: 1) { nodes { id } } }`,
+      `{ allDexTrades(after: "${made}", first: 1) { nodes { id } edges { cursor } totalCount } }`,
     );
-    expect(message).toMatch(misuse);
+    expect(errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(misuse) as string,
+        extensions: { code: "BAD_USER_INPUT" },
+      }),
+    ]);
+  });
+
+  const withValue = (cursor: string, value: unknown): string => {
+    const [digest, ...values] = JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
+    return Buffer.from(JSON.stringify([digest, ...values.map(() => value)])).toString("base64");
+  };
+
+  it.each([
+    ["ID_ASC", ["x", 1.5, true, null, {}, [1], "99999999999999999999", "\0"]],
+    ["[TIME_DESC, IDX_DESC]", ["x", null]],
+    ["OFFER_ID_ASC", ["x", 2 ** 31, null]],
+    ["MARKET_ASC", [1, null, "\0"]],
+    ["[MARKET_ASC, TIME_ASC]", [true, "x"]],
+  ])("of %s with a value of another type is one clear error", async (orderBy, wrong) => {
+    const { pageInfo } = await page(`orderBy: ${orderBy}, first: 1`);
+    for (const value of wrong) {
+      for (const argument of ["after", "before"]) {
+        const { data, errors } = await ask(
+          app,
+          `query ($made: Cursor) {
+            made: allDexTrades(orderBy: ${orderBy}, ${argument}: $made) {
+              totalCount edges { cursor } nodes { id } pageInfo { startCursor hasNextPage }
+            }
+            other: allDexTrades(first: 1) { totalCount }
+          }`,
+          { made: withValue(pageInfo.endCursor!, value) },
+        );
+        expect(data).toEqual({ made: null, other: { totalCount: 60 } });
+        expect(errors).toEqual([
+          expect.objectContaining({
+            message: `Argument "${argument}" is not a cursor that this service gave for this order.`,
+            path: ["made"],
+            extensions: { code: "BAD_USER_INPUT" },
+          }),
+        ]);
+      }
+    }
+  });
+
+  it("of an order without an index is checked alike, with its nulls", async () => {
+    const query = (after: string): string =>
+      `{ allDexPairs(orderBy: ACTIVE_ASC, first: 1${after}) { pageInfo { endCursor } } }`;
+    const { allDexPairs } = await dataOf<{ allDexPairs: TradesPage }>(app, query(""));
+    const made = withValue(allDexPairs.pageInfo.endCursor!, "x");
+    expect(await errorsOf(app, query(`, after: "${made}"`))).toEqual([
+      'Argument "after" is not a cursor that this service gave for this order.',
+    ]);
+  });
+
+  it.each([1.5, 1e300, -1, "1"])("of a function's rows at %p is an error", async (position) => {
+    const made = Buffer.from(JSON.stringify(["natural", position])).toString("base64");
+    const query = `{ dexBook(base: "weth", quote: "dai", after: "${made}") { nodes { price } } }`;
+    expect(await errorsOf(app, query)).toEqual([
+      'Argument "after" is not a cursor that this service gave for this order.',
+    ]);
   });
 
   it("repeats and skips no trade while trades are added", async () => {
@@ -563,11 +623,42 @@ describe("condition and filter", () => {
     ["{}", 'An empty object in "filter" says nothing'],
     ["{ market: {} }", 'An empty object in "filter" says nothing'],
     ["{ market: { equalTo: null } }", 'A null in "filter" says nothing'],
+    ["{ not: {} }", 'An empty object in "filter" says nothing'],
+    ["{ or: [{ market: {} }] }", 'An empty object in "filter" says nothing'],
+    ["{ or: [] }", 'An empty list in "or" of "filter" says nothing'],
+    ["{ and: [] }", 'An empty list in "and" of "filter" says nothing'],
+    ['{ market: { equalTo: "WETHDAI" }, or: [] }', 'An empty list in "or" of "filter"'],
+    ["{ not: { or: [{ and: [] }] } }", 'An empty list in "and" of "filter" says nothing'],
     ['{ market: { includes: "W" } }', 'Field "includes" is not defined by type "StringFilter"'],
     ["{ offer: { id: { equalTo: 1 } } }", 'Field "offer" is not defined by type "DexTradeFilter"'],
   ])("filter: %s is an error that names the accepted input", async (filter, message) => {
     const [first] = await errorsOf(app, `{ allDexTrades(filter: ${filter}) { totalCount } }`);
     expect(first).toContain(message);
+  });
+
+  it("rejects an empty list of conditions in a variable, before the database is asked", async () => {
+    const query = `query ($f: DexTradeFilter) {
+      allDexTrades(filter: $f) { totalCount nodes { id } pageInfo { hasNextPage } }
+    }`;
+    const { data, errors } = await ask(app, query, { f: { or: [] } });
+    expect(data).toEqual({ allDexTrades: null });
+    expect(errors).toEqual([
+      {
+        message:
+          'An empty list in "or" of "filter" says nothing: leave it out, or give it a condition.',
+        locations: [{ line: 2, column: 7 }],
+        path: ["allDexTrades"],
+        extensions: { code: "BAD_USER_INPUT" },
+      },
+    ]);
+  });
+
+  it("finds no row in an empty list of values", async () => {
+    const { allDexTrades } = await dataOf(
+      app,
+      "{ allDexTrades(filter: { market: { in: [] } }) { totalCount } }",
+    );
+    expect(allDexTrades.totalCount).toBe(0);
   });
 
   it("rejects a JSON number that may have lost digits", async () => {

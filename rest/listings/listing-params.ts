@@ -1,0 +1,73 @@
+// Parameters that several listing formats have, and the names of markets in them.
+import { z } from "zod";
+import { integerAccepted, integerIn, type PairName, type Parameter } from "../params.ts";
+import type { BookRecord } from "../queries/book.ts";
+import { MOST_TRADES, SIDES, side, type Side } from "../queries/listed-trades.ts";
+
+/** A text that must be given. */
+export const requiredText = (
+  pattern: RegExp,
+  { description, accepted, example }: Omit<Parameter<string>, "schema" | "required">,
+): Parameter<string> => ({
+  description,
+  accepted: `${accepted}, given once`,
+  schema: z.string().regex(pattern),
+  example,
+  required: true,
+});
+
+/** Two token addresses; base first. */
+export const marketByAddresses = (description: string): Parameter<string> =>
+  requiredText(/^0x[0-9a-fA-F]{40}_0x[0-9a-fA-F]{40}$/, {
+    description,
+    accepted: "the addresses of base and quote token in hex, such as 0x12…_0x34…",
+    example:
+      "0x5359e9235cc41cabee78f7f2a4fcf01e650ab475_0xbbeab13af26280e72d04c5794aa71659b1a1a318",
+  });
+
+/** One more than a text can be split into would be refused by the parameter's pattern. */
+export function byAddresses(id: string): PairName {
+  const [base = "", quote = ""] = id.split("_");
+  return { base, quote, by: "addresses" };
+}
+
+/** The id of a market. No two have the same tokens. */
+export const addressesOf = ({ baseGem, quoteGem }: { baseGem: string; quoteGem: string }): string =>
+  `${baseGem}_${quoteGem}`;
+
+/** The greatest depth that dex_book takes. */
+const MOST_LEVELS = 1000;
+const MOST_DEPTH = 2 * MOST_LEVELS;
+
+/** How many levels of both sides together; 0 for all that one answer can have. */
+export const depthOfBothSides: Parameter<number> = {
+  description:
+    "How many levels of both sides together, at most: half of them, rounded up, of each side. " +
+    `0 for ${MOST_LEVELS} of each side.`,
+  accepted: integerAccepted(0, MOST_DEPTH),
+  schema: integerIn(0, MOST_DEPTH).default(0),
+  example: "20",
+};
+
+export const levelsOfASide = (depth: number): number =>
+  depth === 0 ? MOST_LEVELS : Math.ceil(depth / 2);
+
+/** Price and base amount. */
+export const levels = z.array(z.tuple([z.string(), z.string()]));
+
+export const levelsOf = (side: BookRecord["bids"]): [price: string, amount: string][] =>
+  side.map(({ price, vol }) => [price, vol]);
+
+export const sideAsked: Parameter<Side | undefined> = {
+  description: "The side of the taker; without it, both.",
+  accepted: `one of ${SIDES.join(", ")}, given once`,
+  schema: side.optional(),
+  example: "buy",
+};
+
+export const tradesAsked = (usual: number): Parameter<number> => ({
+  description: `How many trades, at most: the newest of them. 0 for ${MOST_TRADES}.`,
+  accepted: integerAccepted(0, MOST_TRADES),
+  schema: integerIn(0, MOST_TRADES).default(usual),
+  example: "2",
+});

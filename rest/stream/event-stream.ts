@@ -1,0 +1,152 @@
+// The answer to one client: events as they come, bounded by what the client takes.
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from "node:http";
+import { crc32 } from "node:zlib";
+import { encodingFor } from "../../server/http/answer.ts";
+import { STANDING_HEADERS } from "../../server/http/standing-headers.ts";
+import type { Follower } from "./feed.ts";
+import { Frame } from "./frame.ts";
+
+export interface StreamBounds {
+  /** How many bytes may wait for a client; a stream with more is closed. */
+  bufferBytes: number;
+  /** Milliseconds of silence until a heartbeat. */
+  heartbeatMs: number;
+}
+
+/** Why the service ends a stream: the client reads too slowly, has too much to catch up with, or must go elsewhere. */
+export const END_REASONS = ["slow", "behind", "stopping"] as const;
+type EndReason = (typeof END_REASONS)[number];
+
+export const STREAM_BOUNDS: StreamBounds = { bufferBytes: 1024 * 1024, heartbeatMs: 15_000 };
+
+/** When a client comes back by itself. */
+const RETRY_MS = 3000;
+
+/** Clients of a service that stops come back spread over this time, to the next one. */
+const RETRY_SOON_MS = 1000;
+
+/** A client that takes nothing is disconnected after this time. */
+const LINGER_MS = 5000;
+
+const HEARTBEAT = new Frame(":\n\n");
+
+const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+/** An empty block that is marked as the last. */
+const LAST_BLOCK = Buffer.from([3, 0]);
+
+const HEADERS = [
+  ...STANDING_HEADERS,
+  ...["Content-Type", "text/event-stream", "Cache-Control", "no-store"],
+  // A stream ends with its connection, which a service that stops would else wait for.
+  ...["Connection", "close"],
+  // nginx would collect the events.
+  ...["X-Accel-Buffering", "no", "Vary", "Accept-Encoding, X-Min-Block"],
+];
+
+export class EventStream implements Follower {
+  readonly #res: ServerResponse;
+  readonly #bounds: StreamBounds;
+  readonly #isCompressed: boolean;
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #onEnd: (reason: EndReason) => void;
+  #hasBegun = false;
+  #checksum = 0;
+  #bytes = 0;
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    bounds: StreamBounds,
+    onEnd: (reason: EndReason) => void,
+  ) {
+    this.#res = res;
+    this.#bounds = bounds;
+    this.#onEnd = onEnd;
+    this.#isCompressed = encodingFor(req, "gzip") === "gzip";
+    this.#heartbeat = setTimeout(() => this.tell([HEARTBEAT]), bounds.heartbeatMs).unref();
+    res.once("close", () => clearTimeout(this.#heartbeat));
+  }
+
+  isClosed(): boolean {
+    return this.#res.destroyed || this.#res.writableEnded;
+  }
+
+  tell(frames: readonly Frame[]): void {
+    if (this.isClosed()) return;
+    this.#begin();
+    if (this.#res.writableLength > this.#bounds.bufferBytes) {
+      this.end("slow", RETRY_MS);
+      return;
+    }
+    for (const frame of frames) this.#write(frame);
+    this.#heartbeat.refresh();
+  }
+
+  /** The answer to HEAD. */
+  sendHeaders(): void {
+    clearTimeout(this.#heartbeat);
+    this.#res.writeHead(200, [...HEADERS]).end();
+  }
+
+  /** Resolves when the client has taken what waits, or is gone. */
+  async drained(): Promise<void> {
+    const res = this.#res;
+    if (!res.writableNeedDrain || this.isClosed()) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        res.off("drain", end).off("close", end);
+        resolve();
+      };
+      res.on("drain", end).on("close", end);
+    });
+  }
+
+  fallBehind(): void {
+    this.end("behind", RETRY_MS);
+  }
+
+  /** Of a service that stops. */
+  stop(): void {
+    this.end("stopping", Math.ceil(Math.random() * RETRY_SOON_MS));
+  }
+
+  /** The last event names the reason, and has no id: the client resumes at the last id that it has got. */
+  end(reason: EndReason, retryMs: number): void {
+    if (this.isClosed()) return;
+    this.#onEnd(reason);
+    this.#begin();
+    this.#write(
+      new Frame(`retry: ${retryMs}\nevent: closed\ndata: ${JSON.stringify({ reason })}\n\n`),
+    );
+    if (this.#isCompressed) this.#res.write(this.#trailer());
+    this.#res.end();
+    setTimeout(() => this.#res.destroy(), LINGER_MS).unref();
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    // The heartbeat keeps the connection; silence of the client is no sign of anything.
+    this.#res.socket?.setTimeout(0);
+    this.#res.socket?.setNoDelay(true);
+    const encoding = this.#isCompressed ? ["Content-Encoding", "gzip"] : [];
+    this.#res.writeHead(200, [...HEADERS, ...encoding] as OutgoingHttpHeader[]);
+    if (this.#isCompressed) this.#res.write(GZIP_HEADER);
+    this.#write(new Frame(`retry: ${RETRY_MS}\n\n`));
+  }
+
+  #write(frame: Frame): void {
+    if (this.#isCompressed) {
+      this.#checksum = crc32(frame.bytes, this.#checksum);
+      this.#bytes += frame.bytes.length;
+    }
+    this.#res.write(this.#isCompressed ? frame.deflated : frame.bytes);
+  }
+
+  #trailer(): Buffer {
+    const trailer = Buffer.alloc(8);
+    trailer.writeUInt32LE(this.#checksum, 0);
+    trailer.writeUInt32LE(this.#bytes % 2 ** 32, 4);
+    return Buffer.concat([LAST_BLOCK, trailer]);
+  }
+}

@@ -1,0 +1,304 @@
+// JSON-RPC requests to nodes whose answers a test writes out: errors of any form, redirects, batches, and secrets.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { Requests, type Outcome } from "../../chain/requests.ts";
+import { ChainSource } from "../../chain/source.ts";
+import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
+
+interface Call {
+  id: number;
+  method: string;
+  params: unknown[];
+}
+
+type Answer = (calls: Call[], response: ServerResponse, request: IncomingMessage) => unknown;
+
+const servers: ReturnType<typeof createServer>[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+interface Node {
+  url: string;
+  /** Methods that were asked, in order. */
+  asked: string[];
+}
+
+/** A node that answers eth_chainId with 1, and all else as told: with JSON, or by writing to the response itself. */
+async function startNode(
+  answer: Answer,
+  answerChain: (calls: Call[]) => unknown = () => undefined,
+): Promise<Node> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const calls = [JSON.parse(body === "" ? "[]" : body) as Call | Call[]].flat();
+      asked.push(...calls.map(({ method }) => method));
+      const isOfChain = calls.length > 0 && calls.every(({ method }) => method === "eth_chainId");
+      const json = isOfChain
+        ? (answerChain(calls) ?? calls.map((call) => ok(call, "0x1")))
+        : answer(calls, response, request);
+      if (json !== undefined) response.end(JSON.stringify(json));
+    });
+  });
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+const ok = ({ id }: Call, result: unknown) => ({ jsonrpc: "2.0", id, result });
+
+function readQuantity(result: unknown): number {
+  if (typeof result === "string" && /^0x[0-9a-f]+$/.test(result)) return Number(result);
+  throw new Error("the answer is no number");
+}
+
+interface Asking {
+  requests: Requests;
+  /** Without those of eth_chainId, which is asked again after each failure. */
+  outcomes: [string, Outcome][];
+}
+
+function ask(urls: string[], options = {}): Asking {
+  const outcomes: [string, Outcome][] = [];
+  const requests = new Requests({
+    urls,
+    perSecond: 10_000,
+    backoffMs: 1,
+    signal: new AbortController().signal,
+    onRequest: (method, outcome) => {
+      if (method !== "eth_chainId") outcomes.push([method, outcome]);
+    },
+    ...options,
+  });
+  return { requests, outcomes };
+}
+
+const height = ({ requests }: Asking) => requests.ask("eth_blockNumber", [], readQuantity);
+
+describe("a JSON-RPC error", () => {
+  it.each([
+    ["an object", { code: -32000, message: "no such block" }, "eth_blockNumber: no such block"],
+    ["a plain string", "no such block", "eth_blockNumber: no such block"],
+    ["an object without a message", { code: -32000 }, 'eth_blockNumber: {"code":-32000}'],
+    ["a number", 7, "eth_blockNumber: 7"],
+    ["a list", ["no"], 'eth_blockNumber: ["no"]'],
+  ])("that is %s is a refusal with its text", async (_, error, message) => {
+    const node = await startNode((calls) => calls.map(({ id }) => ({ jsonrpc: "2.0", id, error })));
+    const asking = ask([node.url]);
+
+    await expect(height(asking)).rejects.toMatchObject({ name: "Refused", message });
+    expect(asking.outcomes).toEqual([["eth_blockNumber", "refused"]]);
+  });
+
+  it.each([
+    ["an object", { code: -32005, message: "daily request count exceeded" }],
+    ["a plain string", "rate limit reached"],
+  ])("that says the limit is reached, as %s, is tried again", async (_, error) => {
+    let left = 2;
+    const node = await startNode((calls) =>
+      calls.map((call) =>
+        (left -= 1) >= 0 ? { jsonrpc: "2.0", id: call.id, error } : ok(call, "0x7"),
+      ),
+    );
+    const asking = ask([node.url]);
+
+    expect(await height(asking)).toBe(7);
+    expect(asking.outcomes.map(([, outcome]) => outcome)).toEqual(["limited", "limited", "ok"]);
+  });
+
+  it("that answers a whole batch is every request's", async () => {
+    const error = { code: -32600, message: "batches are not served" };
+    const node = await startNode(() => ({ jsonrpc: "2.0", id: null, error }));
+    const asking = ask([node.url]);
+    const both = await Promise.allSettled([height(asking), height(asking)]);
+
+    expect(both).toMatchObject([
+      { reason: { name: "Refused", message: "eth_blockNumber: batches are not served" } },
+      { reason: { name: "Refused", message: "eth_blockNumber: batches are not served" } },
+    ]);
+  });
+});
+
+describe("a redirect", () => {
+  it("is not followed, and counts as a failed request", async () => {
+    const elsewhere = await startNode((calls) => calls.map((call) => ok(call, "0x7")));
+    const node = await startNode((_calls, response) => {
+      response.writeHead(307, { location: elsewhere.url }).end();
+      return undefined;
+    });
+    const asking = ask([node.url]);
+
+    await expect(height(asking)).rejects.toMatchObject({ name: "Unavailable" });
+    expect(elsewhere.asked).toEqual([]);
+    expect(asking.outcomes).toEqual(Array(4).fill(["eth_blockNumber", "failed"]));
+    expect(node.asked.filter((method) => method === "eth_blockNumber")).toHaveLength(4);
+  });
+
+  it("is left for the next node", async () => {
+    const elsewhere = await startNode((calls) => calls.map((call) => ok(call, "0x9")));
+    const node = await startNode((_calls, response) => {
+      response.writeHead(307, { location: elsewhere.url }).end();
+      return undefined;
+    });
+    const next = await startNode((calls) => calls.map((call) => ok(call, "0x7")));
+    const asking = ask([node.url, next.url]);
+
+    expect(await height(asking)).toBe(7);
+    expect(elsewhere.asked).toEqual([]);
+  });
+});
+
+describe("the answers of a batch", () => {
+  const blocks = (asking: Asking) =>
+    Promise.all(
+      ["0x1", "0x2", "0x3"].map((block) =>
+        asking.requests.ask("eth_getBlock", [block], readQuantity),
+      ),
+    );
+  const echo = (calls: Call[]) => calls.map((call) => ok(call, call.params[0]));
+  const outOfOrder = (calls: Call[]) => echo(calls).toReversed();
+
+  it("belong to the requests by their ids, in any order", async () => {
+    const node = await startNode(outOfOrder);
+    expect(await blocks(ask([node.url]))).toEqual([1, 2, 3]);
+  });
+
+  it("may have their ids as text", async () => {
+    const node = await startNode((calls) =>
+      outOfOrder(calls).map((answer) => ({ ...answer, id: String(answer.id) })),
+    );
+    expect(await blocks(ask([node.url]))).toEqual([1, 2, 3]);
+  });
+
+  it.each<[string, (answers: ReturnType<typeof echo>) => unknown[]]>([
+    ["no ids", (answers) => answers.map(({ result }) => ({ result }))],
+    ["ids of null", (answers) => answers.map(({ result }) => ({ id: null, result }))],
+    ["one id", (answers) => answers.map((answer) => ({ ...answer, id: answers[0]!.id }))],
+    ["other ids", (answers) => answers.map((answer) => ({ ...answer, id: answer.id + 1000 }))],
+    ["an answer too many", (answers) => [...answers, answers[0]]],
+    ["an answer too few", (answers) => answers.slice(1)],
+    ["null in the place of one", (answers) => [null, ...answers.slice(1)]],
+  ])("are not believed with %s", async (_, change) => {
+    const node = await startNode((calls) => change(outOfOrder(calls)));
+    const asking = ask([node.url]);
+
+    await expect(blocks(asking)).rejects.toMatchObject({
+      name: "Unavailable",
+      message: expect.stringContaining("batch"),
+    });
+    expect(asking.outcomes.every(([, outcome]) => outcome === "failed")).toBe(true);
+  });
+});
+
+describe("what is secret in a URL", () => {
+  const SECRETS = ["user-7f3a", "pass-9c41", "path-key-55d0", "query-key-81be"];
+  const secretUrl = ({ url }: Node) =>
+    `${url.replace("://", "://user-7f3a:pass-9c41@")}/v2/path-key-55d0?apikey=query-key-81be`;
+
+  it.each<[string, Answer]>([
+    [
+      "a status with the path",
+      (_, response, { url }) => void response.writeHead(404).end(`no ${url}`),
+    ],
+    [
+      "a status with the URL",
+      (_, response, { url }) => void response.writeHead(500).end(`at http://x${url}`),
+    ],
+    [
+      "a status with the key",
+      (_, response) => void response.writeHead(401).end("bad key query-key-81be"),
+    ],
+    [
+      "a refusal with the path",
+      (calls, _, { url }) =>
+        calls.map(({ id }) => ({ id, error: { code: 1, message: `no ${url}` } })),
+    ],
+    [
+      "a refusal with the keys",
+      (calls) => calls.map(({ id }) => ({ id, error: `${SECRETS.join(" ")} are not known` })),
+    ],
+    [
+      "a refusal with the authorization",
+      (calls, _, { headers }) => calls.map(({ id }) => ({ id, error: headers.authorization })),
+    ],
+    ["a closed connection", (_, response) => void response.destroy()],
+    [
+      "a redirect",
+      (_, response, { url }) => void response.writeHead(302, { location: `/again${url}` }).end(),
+    ],
+    ["a page", (_, response, { url }) => void response.end(`<h1>${url}</h1>`)],
+    ["a result of another form", (calls, _, { url }) => calls.map((call) => ok(call, url))],
+  ])("is in no message about %s", async (_, answer) => {
+    const node = await startNode(answer);
+    const asking = ask([secretUrl(node)]);
+    const messages: string[] = [];
+    const said = (error: unknown) => messages.push(String(error), (error as Error).stack ?? "");
+    await height(asking).catch(said);
+    const source = new ChainSource({
+      requests: asking.requests,
+      exchange: "0x39755357759ce0d7f32dc8dc45414cca409ae24e",
+      decoder: matchingMarket,
+      signal: new AbortController().signal,
+      doubtMs: 1,
+    });
+    await source.latest().catch(said);
+    await source.range(1, 2).catch(said);
+
+    expect(messages).toHaveLength(6);
+    const encoded = Buffer.from("user-7f3a:pass-9c41").toString("base64");
+    for (const secret of [...SECRETS, encoded]) expect(messages.join("\n")).not.toContain(secret);
+    expect(JSON.stringify(asking.outcomes)).not.toContain("key");
+  });
+
+  it("is in no message that has the URL of a node behind the node", async () => {
+    const error = { code: 1, message: "http://inner.example/upstream-key-1a2b is down" };
+    const node = await startNode((calls) => calls.map(({ id }) => ({ id, error })));
+
+    await expect(height(ask([node.url]))).rejects.toThrow("eth_blockNumber: (a URL) is down");
+  });
+
+  it("reaches the node", async () => {
+    let seen: unknown;
+    const node = await startNode((calls, _, { url, headers }) => {
+      seen = [url, headers.authorization];
+      return calls.map((call) => ok(call, "0x7"));
+    });
+    expect(await height(ask([secretUrl(node)]))).toBe(7);
+    expect(seen).toEqual([
+      "/v2/path-key-55d0?apikey=query-key-81be",
+      `Basic ${Buffer.from("user-7f3a:pass-9c41").toString("base64")}`,
+    ]);
+  });
+});
+
+it("asks for the chain's id again where a node has refused it", async () => {
+  let isRefused = true;
+  const node = await startNode(
+    (calls) => calls.map((call) => ok(call, "0x7")),
+    (calls) =>
+      isRefused
+        ? calls.map(({ id }) => ({ id, error: { code: -32603, message: "no" } }))
+        : undefined,
+  );
+  const asking = ask([node.url]);
+  await expect(height(asking)).rejects.toMatchObject({ name: "Refused" });
+  isRefused = false;
+
+  expect(await height(asking)).toBe(7);
+});
+
+it("asks no more often than it may, whatever comes back", async () => {
+  const node = await startNode((_, response) => void response.writeHead(307).end());
+  const began = performance.now();
+  await height(ask([node.url], { perSecond: 2 })).catch(() => undefined);
+
+  // Each try asks for the chain again: 8 requests, of which 2 are free at the start.
+  expect(node.asked).toHaveLength(8);
+  expect(performance.now() - began).toBeGreaterThan(2000);
+});

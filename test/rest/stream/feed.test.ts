@@ -1,0 +1,421 @@
+// The event stream where a change meets a client that comes, goes, was away, or is far behind.
+import { setTimeout as sleep } from "node:timers/promises";
+import { STREAM_LIMITS, type StreamLimits } from "../../../rest/stream/stream-endpoint.ts";
+import { connect, type Database } from "../../../db/connect.ts";
+import { Feed, type Follower } from "../../../rest/stream/feed.ts";
+import { readTopics } from "../../../rest/stream/topics.ts";
+import { DataWatch } from "../../../server/http/live/data-watch.ts";
+import { readPlace } from "../../../server/http/live/place.ts";
+import { ownErrors } from "../../app.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import {
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  hours,
+  MKR,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  setHead,
+  write,
+} from "../../factories.ts";
+import { followStream, type Received, type StreamClient } from "../../stream-client.ts";
+import { startStreams, type StreamService } from "../../stream-service.ts";
+
+let database: TestDatabase;
+let service: StreamService;
+const open: StreamClient[] = [];
+
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+  service = await startStreams(database.reader);
+});
+
+afterEach(async () => {
+  for (const client of open.splice(0)) client.close();
+  await service.close();
+});
+
+afterAll(() => database.drop());
+
+async function follow(topics: string, id?: string): Promise<StreamClient> {
+  const headers = id === undefined ? {} : { "Last-Event-ID": id };
+  const client = await followStream(`${service.url}/v2/stream?topics=${topics}`, headers);
+  open.push(client);
+  return client;
+}
+
+/** Replaces the service by one with other limits. */
+async function limit(limits: Partial<StreamLimits>): Promise<void> {
+  await service.close();
+  service = await startStreams(database.reader, limits);
+}
+
+const takeBack = (block: number) => database.writer.query("select ingest.take_back($1)", [block]);
+
+/** What several writes leave, seen at once. */
+async function atOnce(act: (writer: Database) => Promise<void>): Promise<void> {
+  const client = await connect(database.url, { role: "dex_writer" });
+  await client.query("begin");
+  await act(client);
+  await client.query("commit");
+  await client.end();
+}
+
+async function asSuperuser(statement: string): Promise<void> {
+  const client = await connect(database.url);
+  await client.query(statement);
+  await client.end();
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(1);
+}
+
+/** Stops every reader of a table until the function that it resolves to is called, which may write. */
+async function lock(table: string) {
+  const client = await connect(database.url);
+  await client.query("begin");
+  await client.query(`lock table ${table} in access exclusive mode`);
+  return async (act: (writer: Database) => Promise<void> = () => Promise.resolve()) => {
+    await act(client);
+    await client.query("commit");
+    await client.end();
+  };
+}
+
+const WAITING =
+  "not granted and database = (select oid from pg_database where datname = current_database())";
+
+/** Resolves when a reader waits for a lock. */
+const someoneWaits = () =>
+  until(async () => {
+    const { rowCount } = await database.owner.query(`select from pg_locks where ${WAITING}`);
+    return rowCount! > 0;
+  });
+
+const topicsOf = (event: Received | undefined) => event!.data.topics;
+const idsOf = (records: object[] | undefined) =>
+  records!.map((record) => (record as { id: number }).id);
+const timesOf = (records: object[] | undefined) =>
+  records!.map((record) => (record as { time: string }).time);
+
+describe("a retraction", () => {
+  it("names the last trade that stands, where blocks have the same time", async () => {
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 1 }),
+        { ...aTrade({ hour: 1 }), block: blockAt(1) + 1, time: hours(1) },
+        { ...aTrade({ hour: 1 }), block: blockAt(1) + 2, time: hours(1) },
+      ],
+    });
+    const client = await follow("trades:*");
+    await client.next();
+    await takeBack(blockAt(1) + 1);
+    expect(await client.next()).toMatchObject({
+      event: "retract",
+      data: { block: blockAt(1) + 1, time: hours(1), trade: 2 },
+    });
+  });
+
+  it("names the same trade to a client that was away while others replaced the later ones", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
+    const { id } = (await (await follow("trades:*")).next())!;
+    for (const hour of [3, 4]) {
+      await takeBack(blockAt(1));
+      await write(database.writer, { trades: [aTrade({ hour })] });
+    }
+    const client = await follow("trades:*", id);
+    expect(await client.next()).toMatchObject({
+      event: "retract",
+      data: { block: blockAt(1), time: hours(1), trade: 1 },
+    });
+    expect(idsOf(topicsOf(await client.next())["trades:WETH/DAI"])).toEqual([4]);
+  });
+
+  it("names the last recorded block, and a client resumes there", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
+    const client = await follow("trades:*");
+    await client.next();
+    await takeBack(blockAt(1) + 7);
+    const retract = (await client.next())!;
+    expect(retract.data).toEqual({ block: blockAt(1), time: hours(1), trade: 1 });
+    expect((await (await follow("trades:*", retract.id)).next())!.event).toBe("update");
+  });
+
+  it("names the last block that stood, where the block that it was taken back to came later", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
+    const { id } = (await (await follow("trades:*")).next())!;
+    await takeBack(blockAt(1.5));
+    await write(database.writer, { trades: [aTrade({ hour: 1.5 })] });
+    const client = await follow("trades:*", id);
+    expect((await client.next())!.data).toEqual({ block: blockAt(1), time: hours(1), trade: 1 });
+    expect(idsOf(topicsOf(await client.next())["trades:WETH/DAI"])).toEqual([3]);
+  });
+
+  it("names no block where none is left, and a client resumes there", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
+    const client = await follow("trades:*");
+    await client.next();
+    await takeBack(blockAt(0.5));
+    const retract = (await client.next())!;
+    expect(retract.data).toEqual({ block: null, time: null, trade: 0 });
+    expect((await (await follow("trades:*", retract.id)).next())!.event).toBe("update");
+  });
+
+  it("of blocks that a client has not seen leaves out no candle", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
+    const client = await follow("candles:WETH/DAI:1h");
+    await client.next();
+    await atOnce(async (writer) => {
+      await write(writer, { trades: [aTrade({ hour: 2.5 }), aTrade({ hour: 3 })] });
+      await writer.query("select ingest.take_back($1)", [blockAt(2.5)]);
+    });
+    expect(topicsOf(await client.next())["candles:WETH/DAI:1h"]).toMatchObject([
+      { time: hours(1), complete: true },
+      { time: hours(2), complete: false },
+    ]);
+  });
+
+  it("that is no longer recorded resets the client", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
+    const { id } = (await (await follow("trades:*")).next())!;
+    await takeBack(blockAt(1));
+    await takeBack(blockAt(0));
+    await asSuperuser(
+      `delete from dex_private.reorganisation
+      where number < (select max(number) from dex_private.reorganisation)`,
+    );
+    expect((await (await follow("trades:*", id)).next())!.event).toBe("reset");
+  });
+});
+
+describe("a reset", () => {
+  it("has no id, so that a client that is cut off before the state is reset again", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
+    const reset = (await (await follow("candles:WETH/DAI:1h", "garbage")).next())!;
+    expect(reset.event).toBe("reset");
+    expect(reset.id).toBeUndefined();
+  });
+});
+
+describe("a page", () => {
+  it("says that more follows, and has only what later pages leave as it is", async () => {
+    await limit({ pageTrades: 2 });
+    await setHead(database.writer, 0);
+    const topics = "trades:WETH/DAI,candles:WETH/DAI:1h,market:WETH/DAI";
+    const { id } = (await (await follow(topics)).next())!;
+    await write(database.writer, {
+      trades: [1, 2, 2.5, 3].map((hour) => aTrade({ hour })),
+    });
+    const client = await follow(topics, id);
+    const first = (await client.next())!;
+    expect(first.data).toMatchObject({ block: blockAt(2), more: true });
+    expect(Object.keys(first.data.topics)).toEqual(["trades:WETH/DAI", "candles:WETH/DAI:1h"]);
+    expect(timesOf(first.data.topics["candles:WETH/DAI:1h"])).toEqual([hours(1)]);
+    const last = (await client.next())!;
+    expect(last.data).not.toHaveProperty("more");
+    expect(Object.keys(last.data.topics).sort()).toEqual(topics.split(",").sort());
+    expect(timesOf(last.data.topics["candles:WETH/DAI:1h"])).toEqual([hours(2), hours(3)]);
+
+    // The candle of the page's last block has trades of later blocks, which go.
+    await takeBack(blockAt(2));
+    expect(
+      topicsOf(await (await follow(topics, first.id)).next())["candles:WETH/DAI:1h"],
+    ).toMatchObject([{ time: hours(2), trades: 1 }]);
+  });
+
+  it("is read for one client, and not in the snapshot of all", async () => {
+    await limit({ pageTrades: 1 });
+    await setHead(database.writer, 0);
+    const { id } = (await (await follow("trades:*")).next())!;
+    await write(database.writer, {
+      trades: Array.from({ length: 60 }, (_, n) => aTrade({ hour: 1 + n })),
+    });
+    const client = await follow("trades:*", id);
+    const pages = await client.until(({ data }) => data.more !== true);
+    expect(pages.flatMap((page) => idsOf(topicsOf(page)["trades:WETH/DAI"]))).toEqual(
+      Array.from({ length: 60 }, (_, n) => n + 1),
+    );
+  });
+});
+
+describe("a client that follows", () => {
+  it("goes on after another has left while it joined", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 })], offers: [anOffer({ id: 1 })] });
+    const first = await follow("head,book:WETH/DAI:5");
+    await first.next();
+    const unlock = await lock("dex_private.period_figure");
+    const joining = follow("head,book:WETH/DAI:5,candles:WETH/DAI:1h,market:*");
+    await someoneWaits();
+    first.close();
+    await until(async () => (await service.count()) === 1);
+    await unlock();
+    const second = await joining;
+    expect(Object.keys(topicsOf(await second.next())).sort()).toEqual([
+      "book:WETH/DAI:5",
+      "candles:WETH/DAI:1h",
+      "head",
+      "market:MKR/WETH",
+      "market:WETH/DAI",
+    ]);
+    await write(database.writer, { trades: [aTrade({ hour: 2 })] });
+    expect(Object.keys(topicsOf(await second.next())).sort()).toEqual([
+      "book:WETH/DAI:5",
+      "candles:WETH/DAI:1h",
+      "head",
+      "market:WETH/DAI",
+    ]);
+    expect(ownErrors(service.logged)).toEqual([]);
+  });
+
+  it("misses nothing where the connection is lost half-way", async () => {
+    const client = await follow("head,trades:WETH/DAI");
+    await client.next();
+    const unlock = await lock("dex_private.reorganisation");
+    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
+    await someoneWaits();
+    await asSuperuser(`select pg_terminate_backend(pid) from pg_locks where ${WAITING}`);
+    await until(() => Promise.resolve(service.logged.length > 0));
+    await unlock();
+    const { data } = (await client.next())!;
+    expect(data.block).toBe(blockAt(1));
+    expect(idsOf(data.topics["trades:WETH/DAI"])).toEqual([1]);
+    await write(database.writer, { trades: [aTrade({ hour: 2 })] });
+    expect(idsOf(topicsOf(await client.next())["trades:WETH/DAI"])).toEqual([2]);
+  });
+
+  it("is sent to pages by more candles at once than an event has", async () => {
+    await setHead(database.writer, 0);
+    const client = await follow("candles:WETH/DAI:1m");
+    await client.next();
+    await atOnce((writer) =>
+      write(writer, {
+        trades: Array.from({ length: 1001 }, (_, n) => aTrade({ hour: 1 + n / 60 })),
+      }),
+    );
+    expect(await client.next()).toMatchObject({ event: "closed", data: { reason: "behind" } });
+  });
+
+  it("is told a market that is registered without a block", async () => {
+    const client = await follow("market:*");
+    await client.next();
+    await registerPair(database.writer, MKR, DAI);
+    expect(Object.keys(topicsOf(await client.next()))).toEqual(["market:MKR/DAI"]);
+  });
+
+  it("is reset by another name of a market, though it has no trades", async () => {
+    const client = await follow("market:*");
+    await client.next();
+    await registerTokens(database.writer, { address: MKR, symbol: "SKY" });
+    expect((await client.next())!.event).toBe("reset");
+    expect(Object.keys(topicsOf(await client.next()))).toEqual([
+      "market:SKY/WETH",
+      "market:WETH/DAI",
+    ]);
+  });
+});
+
+it("frees what a client took that left before it was answered", async () => {
+  const unlock = await lock("dex_pair");
+  const gone = new AbortController();
+  const asked = fetch(`${service.url}/v2/stream?topics=market:WETH/DAI`, { signal: gone.signal });
+  await someoneWaits();
+  gone.abort();
+  await expect(asked).rejects.toThrow();
+  await until(async () => (await service.connections()) === 0);
+  await unlock();
+  const client = await follow("head");
+  await client.next();
+  for (const each of open.splice(0)) each.close();
+  await until(async () => (await service.count()) === 0);
+});
+
+it("ends a stream that is asked for while the service stops", async () => {
+  const unlock = await lock("dex_pair");
+  const asked = follow("market:WETH/DAI");
+  await someoneWaits();
+  const closing = service.close();
+  await unlock();
+  expect((await (await asked).next())?.event).toBe("closed");
+  await closing;
+  service = await startStreams(database.reader);
+});
+
+it("refuses a market that was known before it got another name", async () => {
+  const client = await follow("market:MKR/WETH");
+  await client.next();
+  client.close();
+  await until(async () => (await service.count()) === 0);
+  await registerTokens(database.writer, { address: MKR, symbol: "SKY" });
+  expect((await follow("market:MKR/WETH")).status).toBe(400);
+});
+
+describe("an id that is later than the head, as a standby that lags gets it", () => {
+  const later = (id: string, blocks: number): string =>
+    id.replace(/(\d+)\.(\d+)$/, (_all, block, trade) => `${Number(block) + blocks}.${trade}`);
+
+  it("waits for its block", async () => {
+    await setHead(database.writer, 1);
+    const { id } = (await (await follow("head,trades:*")).next())!;
+    const follows = follow("head,trades:*", later(id!, 3600));
+    await setHead(database.writer, 1.5);
+    await setHead(database.writer, 2);
+    const client = await follows;
+    expect(await client.next()).toMatchObject({ event: "update", data: { block: blockAt(2) } });
+  });
+
+  it("is reset where the block does not come", async () => {
+    await limit({ lagMs: 50 });
+    await setHead(database.writer, 1);
+    const { id } = (await (await follow("head")).next())!;
+    expect((await (await follow("head", later(id!, 3600))).next())!.event).toBe("reset");
+  });
+});
+
+it("clients that come at once with different ids do not delay a change for those that follow", async () => {
+  await write(database.writer, { trades: [1, 2, 3].map((hour) => aTrade({ hour })) });
+  const watch = new DataWatch({ db: database.reader, everyMs: 1, log: () => undefined });
+  const pools = { pool: database.reader, clientPool: database.reader };
+  const feed = new Feed({ ...pools, watch, pageTrades: 1000 });
+  const told: string[] = [];
+  const follower = (name: string): Follower => ({
+    tell: () => void told.push(name),
+    fallBehind: () => undefined,
+  });
+  await feed.join(readTopics(["head"]), undefined, follower("first"));
+  const place = await readPlace(database.reader);
+  const topics = readTopics(["head,candles:WETH/DAI:1h"]);
+  const unlock = await lock("dex_private.period_figure");
+  const all = Array.from({ length: 100 }, (_, n) => ({ ...place, block: place.block - n }));
+  const joined = all.map((since) => feed.join(topics, since, follower("other")));
+  await someoneWaits();
+  await unlock((writer) => setHead(writer, 4));
+  await Promise.all(joined);
+  expect(told.lastIndexOf("first")).toBeGreaterThan(0);
+  expect(told.lastIndexOf("first")).toBeLessThan(100);
+  await watch.close();
+});
+
+it("a thousand clients that come at once get the same events", async () => {
+  await write(database.writer, { trades: [aTrade({ hour: 1 })], offers: [anOffer({ id: 1 })] });
+  await limit({ all: STREAM_LIMITS.all });
+  const clients = await Promise.all(
+    Array.from({ length: 1000 }, (_, n) =>
+      follow(n % 2 === 0 ? "head,book:WETH/DAI:5" : "head,market:*,candles:WETH/DAI:1h"),
+    ),
+  );
+  await Promise.all(clients.map((client) => client.next()));
+  await write(database.writer, { trades: [aTrade({ hour: 2 })] });
+  const events = await Promise.all(clients.map((client) => client.next()));
+  expect(new Set(events.map((event) => JSON.stringify(event))).size).toBe(2);
+  for (const client of clients) client.close();
+  await until(async () => (await service.count()) === 0);
+});
