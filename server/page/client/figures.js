@@ -1,0 +1,110 @@
+// Numbers, times and names: shortened for the eye, whole on hover and when copied.
+import { Component, h } from "preact";
+import { shortened } from "./decimal.js";
+import { html } from "./html.js";
+import { clock, dayAndClock } from "./times.js";
+
+const SETTLED_MS = 1500;
+
+/** An element that the style marks, if it was made after the page had settled. */
+class Marked extends Component {
+  isFresh = performance.now() - drawnSince > SETTLED_MS;
+
+  /** @param {{ tag: string, class?: string, children: import("preact").ComponentChildren }} props */
+  render({ tag, class: others = "", children, ...props }) {
+    return h(tag, { ...props, class: `${others} ${this.isFresh ? "changed" : ""}` }, children);
+  }
+}
+
+let drawnSince = Infinity;
+
+/** What is made some time after this has changed. */
+export function beginToMark() {
+  drawnSince = performance.now();
+}
+
+/** The key makes a new element of each new value. @param {string} value @param {string} text */
+const marked = (value, text, title = value, direction = "") =>
+  html`<${Marked} tag="data" key=${value} value=${value} title=${title} class=${direction}
+    >${text}<//
+  >`;
+
+/** @param {number} id @param {unknown} cells */
+export const tradeRow = (id, cells) =>
+  html`<${Marked} tag="tr" key=${id} data-id=${id} class="trade">${cells}<//>`;
+
+/** @param {string} value */
+export const amount = (value) => marked(value, shortened(value));
+
+/** A number that changes as the reader moves. @param {string} value */
+export const unmarked = (value) =>
+  html`<data value=${value} title=${value}>${shortened(value)}</data>`;
+
+/**
+ * REST gives "0" for a price that does not exist.
+ * @param {string} value
+ */
+export const price = (value) => (value === "0" ? marked("0", "–", "none") : amount(value));
+
+/**
+ * With its sign, so that the color says nothing more.
+ * @param {string} value
+ * @param {string} [unit]
+ */
+export function change(value, unit = "") {
+  const direction = value === "0" ? "" : value.startsWith("-") ? "down" : "up";
+  const sign = direction === "up" ? "+" : "";
+  return marked(value, `${sign}${shortened(value)}${unit}`, `${value}${unit}`, direction);
+}
+
+/**
+ * @param {string} iso
+ * @param {boolean} [whole] With the day.
+ */
+export function moment(iso, whole = false) {
+  const ms = Date.parse(iso);
+  return html`<time datetime=${iso} title=${iso}>${whole ? dayAndClock(ms) : clock(ms)}</time>`;
+}
+
+/**
+ * Symbols can be written from right to left.
+ * @param {{ base: string, quote: string }} pair
+ */
+export const name = ({ base, quote }) => html`<bdi>${base}</bdi>/<bdi>${quote}</bdi>`;
+
+/** @param {{ base: string, quote: string }} pair */
+export const segments = ({ base, quote }) =>
+  `${encodeURIComponent(base)}/${encodeURIComponent(quote)}`;
+
+/**
+ * Browsers resolve a segment `.` or `..`, also if it is encoded.
+ * @param {{ base: string, quote: string }} pair
+ */
+export const hasAddress = ({ base, quote }) =>
+  [base, quote].every((symbol) => symbol !== "." && symbol !== "..");
+
+/** Puts whole numbers in the clipboard, also those of a selection. */
+export function copyWholeNumbers() {
+  document.addEventListener("copy", (event) => {
+    const selection = getSelection();
+    if (selection === null || selection.isCollapsed || event.clipboardData === null) return;
+    const range = selection.getRangeAt(0);
+    const { commonAncestorContainer: around } = range;
+    const inside = (around instanceof Element ? around : around.parentElement)?.closest("data");
+    const copied = inside?.value ?? wholeText(range.cloneContents());
+    event.clipboardData.setData("text/plain", copied);
+    event.preventDefault();
+  });
+}
+
+const ENDS_LINE = /^(TR|P|H1|H2|DIV|LI|CAPTION|PRE|SUMMARY|DD)$/;
+
+/** @param {Node} node @returns {string} */
+function wholeText(node) {
+  if (node instanceof HTMLDataElement) return node.value;
+  if (node instanceof Text) return node.data;
+  const text = [...node.childNodes].map(wholeText).join("");
+  if (node.nodeName === "TD" || node.nodeName === "TH" || node.nodeName === "DT")
+    return `${text}\t`;
+  return ENDS_LINE.test(node.nodeName) ? `${text.trimEnd()}\n` : text;
+}

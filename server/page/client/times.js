@@ -1,0 +1,74 @@
+// Times in the reader's zone or in UTC, as the reader has chosen.
+
+const KEY = "times";
+
+let isUtc = read() === "utc";
+
+function read() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    // A browser may refuse to store anything.
+    return null;
+  }
+}
+
+export const inUtc = () => isUtc;
+
+/** @param {boolean} utc */
+export function setUtc(utc) {
+  isUtc = utc;
+  try {
+    localStorage.setItem(KEY, utc ? "utc" : "local");
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+}
+
+/** @typedef {WeakMap<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>} Formats By the object of their options. */
+/** @type {Formats} */
+const localFormats = new WeakMap();
+/** @type {Formats} */
+const utcFormats = new WeakMap();
+
+/**
+ * @param {number} ms
+ * @param {Intl.DateTimeFormatOptions} options One object for each kind of time, as making a format takes long.
+ */
+export function formatted(ms, options) {
+  const formats = isUtc ? utcFormats : localFormats;
+  const zone = isUtc ? { timeZone: "UTC" } : {};
+  const format =
+    formats.get(options) ??
+    new Intl.DateTimeFormat(undefined, { hourCycle: "h23", ...zone, ...options });
+  formats.set(options, format);
+  return format.format(ms);
+}
+
+/** @type {Intl.DateTimeFormatOptions} */
+const DAY = { year: "numeric", month: "short", day: "numeric" };
+/** @type {Intl.DateTimeFormatOptions} */
+const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+
+/** @param {number} ms */
+export const dayAndClock = (ms) => formatted(ms, { ...DAY, ...CLOCK });
+
+/** @param {number} ms */
+export const clock = (ms) => formatted(ms, CLOCK);
+
+/** @type {[number, string][]} */
+const UNITS = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "min"],
+];
+
+/**
+ * How long ago, in its largest unit.
+ * @param {number} ms
+ */
+export function age(ms) {
+  const seconds = Math.max(0, Math.floor((Date.now() - ms) / 1000));
+  const [length, name] = UNITS.find(([length]) => seconds >= length) ?? [1, "s"];
+  return `${Math.floor(seconds / length)} ${name}`;
+}

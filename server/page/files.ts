@@ -1,0 +1,69 @@
+// Serves the files of the pages: their own modules and style, and the libraries from node_modules.
+import { Router } from "express";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../http/answer.ts";
+import { readOnlyRoute } from "../http/read-only-route.ts";
+
+// The files change with a release only.
+const CACHE_CONTROL = "public, max-age=300";
+
+const CLIENT = join(import.meta.dirname, "client");
+
+const TYPES: Record<string, string> = {
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
+
+const { resolve } = createRequire(import.meta.url);
+
+// Not each package exports its build for browsers, or its package.json.
+const LIBRARIES: Record<string, string> = {
+  "preact.js": resolve("preact"),
+  "htm.js": join(dirname(resolve("htm")), "htm.module.js"),
+  // The build without imports.
+  "lightweight-charts.js": join(
+    dirname(resolve("lightweight-charts/package.json")),
+    "dist/lightweight-charts.standalone.production.mjs",
+  ),
+};
+
+const OWN = readdirSync(CLIENT).filter((name) => extname(name) in TYPES);
+
+const FILES = {
+  ...Object.fromEntries(OWN.map((name) => [name, join(CLIENT, name)])),
+  ...LIBRARIES,
+};
+
+/** A browser resolves the names of packages by an import map only, which is an inline script. */
+const forBrowsers = (module: string): string =>
+  module
+    .replace(/(from ?)"(preact|htm|lightweight-charts)"/g, '$1"/page/$2.js"')
+    .replace(/^\/\/# sourceMappingURL=.*$/m, "");
+
+export function pageFilesRouter(): Router {
+  const router = Router({ caseSensitive: true });
+  const answers = new Map<string, Promise<Answer>>();
+  for (const [name, file] of Object.entries(FILES)) {
+    readOnlyRoute(router, `/page/${name}`, async (req, res) => {
+      const encoding = encodingFor(req, "gzip");
+      const key = `${name} ${encoding}`;
+      const make = async (): Promise<Answer> => {
+        const text = await readFile(file, "utf8");
+        const content = {
+          type: `${TYPES[extname(name)] ?? ""}; charset=utf-8`,
+          cacheControl: CACHE_CONTROL,
+          plain: name.endsWith(".js") ? forBrowsers(text) : text,
+        };
+        return etagAnswer(content, encoding);
+      };
+      const answer = answers.get(key) ?? make();
+      answers.set(key, answer);
+      sendAnswer(req, res, await answer);
+    });
+  }
+  return router;
+}

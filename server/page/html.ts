@@ -1,0 +1,34 @@
+// HTML from data: each value is escaped, so that a token's symbol stays text.
+
+/** HTML that needs no escape. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Value = string | number | Html | readonly Html[];
+
+const ENTITIES: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+  // A parser takes it for a line feed.
+  "\r": "&#13;",
+};
+
+const escaped = (text: string): string => text.replace(/[&<>"'\r]/g, (one) => ENTITIES[one] ?? one);
+
+function asText(value: Value): string {
+  if (value instanceof Html) return value.text;
+  if (typeof value === "object") return value.map(({ text }) => text).join("\n");
+  return escaped(String(value));
+}
+
+/** A template's values are escaped, except HTML. */
+export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
+  new Html(String.raw({ raw: parts }, ...values.map(asText)));

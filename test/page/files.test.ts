@@ -1,0 +1,118 @@
+// The documents and files of the pages over HTTP: escaped, cached, and small.
+import { gunzipSync } from "node:zlib";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { describeInChromium, TestBrowser } from "../browser.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { exchangeWhole } from "../exchange-http.ts";
+import { DatabaseGate } from "../../server/http/database-gate.ts";
+import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
+
+const OF_A_BROWSER = { accept: "text/html,*/*;q=0.8" };
+
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  database = await makeDatabase();
+  await fillPageExchange(database.writer);
+  app = await makeTestApp(database.reader);
+});
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const textOf = async (path: string): Promise<string> =>
+  (await fetch(app.url + path, { headers: OF_A_BROWSER })).text();
+
+it.each(["/", `/markets/${encodeURIComponent(HOSTILE)}/DAI`])(
+  "the document %s has symbols as text",
+  async (path) => {
+    const text = await textOf(path);
+    expect(text).toContain("&lt;IMG SRC=X ONERROR=&quot;ALERT(&#39;1&#39;)&quot;&gt;&amp;AMP;");
+    expect(text).not.toContain("<IMG");
+  },
+);
+
+it("each file of the documents has a type and an ETag for each encoding", async () => {
+  const texts = [await textOf("/"), await textOf("/markets/weth/dai")].join("");
+  const paths = new Set([...texts.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, p]) => p!));
+  expect(paths.size).toBeGreaterThan(15);
+  for (const path of paths) {
+    const plain = await fetch(app.url + path, { headers: { "accept-encoding": "identity" } });
+    expect(Object.fromEntries(plain.headers)).toMatchObject({
+      "cache-control": "public, max-age=300",
+      vary: "Accept-Encoding",
+      "x-content-type-options": "nosniff",
+      "content-type": expect.stringMatching(
+        /^(text\/javascript|text\/css|image\/svg\+xml); charset=utf-8$/,
+      ),
+    });
+    const etag = plain.headers.get("etag")!;
+    const again = await exchangeWhole(app.url, { path, headers: { "if-none-match": etag } });
+    expect([plain.status, again.status]).toEqual([200, 304]);
+    const { headers, body } = await exchangeWhole(app.url, {
+      path,
+      headers: { "accept-encoding": "gzip" },
+    });
+    if (headers.includes("gzip")) {
+      expect(headers).not.toContain(etag);
+      expect(gunzipSync(body).toString()).toBe(await plain.text());
+    }
+  }
+});
+
+it("has each module that another one imports, and names those of the start in the document", async () => {
+  for (const document of ["/", "/markets/weth/dai"]) {
+    const preloads = [...(await textOf(document)).matchAll(/preload" href="([^"]+)"/g)];
+    const started = new Set(preloads.map(([, path]) => path!));
+    const [first] = started;
+    const atStart = new Set<string>();
+    const seen = new Set<string>();
+    const visit = async (path: string, isStatic: boolean): Promise<void> => {
+      if (isStatic) atStart.add(path);
+      if (seen.has(path)) return;
+      seen.add(path);
+      const answer = await fetch(app.url + path);
+      expect({ path, status: answer.status }).toEqual({ path, status: 200 });
+      const text = (await answer.text()).replace(/\/\*.*?\*\//gs, "");
+      for (const [, how, name] of text.matchAll(/(?<!")(from|import\() ?"([^"]+)"/g)) {
+        const { pathname } = new URL(name!, `http://service${path}`);
+        await visit(pathname, isStatic && how === "from");
+      }
+    };
+    await visit(first!, true);
+    expect(started).toEqual(atStart);
+  }
+});
+
+it("a document is a page of status 503 while the database cannot be served", async () => {
+  const gate = new DatabaseGate({ kind: "not ready", line: "It lacks a migration." });
+  const closed = await makeTestApp(database.reader, { gate });
+  const answer = await fetch(closed.url, { headers: OF_A_BROWSER });
+  expect(answer.status).toBe(503);
+  const { headers } = answer;
+  expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(headers.get("retry-after")).not.toBeNull();
+  expect(await answer.text()).toContain("The database is not ready to be served. This page tries");
+  await closed.close();
+});
+
+const MOST_BYTES = 130_000;
+
+describeInChromium("a first visit", () => {
+  it.each(["/", "/markets/WETH/DAI"])("of %s loads at most 130 kB", async (path) => {
+    const browser = new TestBrowser();
+    const { page } = await browser.open("about:blank");
+    const sizes: Promise<number>[] = [];
+    page.on("requestfinished", (request) =>
+      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize)),
+    );
+    await page.goto(app.url + path);
+    await page.waitForSelector(path === "/" ? "svg.sparkline" : ".chart canvas");
+    await page.waitForTimeout(500);
+    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+    await browser.close();
+  });
+});

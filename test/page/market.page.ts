@@ -1,0 +1,516 @@
+// The page of one market in Chromium: against REST, beside a writer, and while the service is away.
+import {
+  createConnection,
+  createServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Page, Route } from "playwright-core";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { describeInChromium, TestBrowser } from "../browser.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  registerPair,
+  registerTokens,
+  setHead,
+  write,
+} from "../factories.ts";
+import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let browser: TestBrowser;
+
+beforeEach(async () => {
+  database = await makeDatabase();
+  await fillPageExchange(database.writer);
+  app = await makeTestApp(database.reader);
+});
+afterEach(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
+
+/** Waits until the value is as expected; the test's timeout bounds it. */
+async function until<Value>(read: () => Promise<Value>, expected: () => Promise<Value>) {
+  while (!isDeepStrictEqual(await read(), await expected())) await sleep(50);
+}
+
+const valuesOf = (page: Page, selector: string): Promise<string[][]> =>
+  page
+    .locator(selector)
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll("data")].map(({ value }) => value)),
+    );
+
+/** What REST has, as the page shows it. */
+async function expected(pair: string, interval = "1h") {
+  const summary = await ofRest(`/v2/summary/${pair}`);
+  const { bids, asks } = await ofRest(`/v2/book/${pair}?depth=15`);
+  const trades = await ofRest(`/v2/trades/${pair}`);
+  const candle = (await ofRest(`/v2/candles/${pair}?interval=${interval}`)).at(-1);
+  const level = ({ price, vol }: Record<string, string>) => [price, vol];
+  const { last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread } = summary;
+  return {
+    summary: [[last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread]],
+    bids: bids.map(level),
+    asks: asks.map(level),
+    trades: trades.map(({ price, volume }: Record<string, string>) => [price, volume]),
+    candle:
+      candle === undefined
+        ? [[]]
+        : [[candle.open, candle.high, candle.low, candle.close, candle.vol]],
+  };
+}
+
+async function shown(page: Page) {
+  const levels = async (side: string) =>
+    (await valuesOf(page, `#book .${side} tbody tr`)).map(([price, vol]) => [price, vol]);
+  return {
+    summary: await valuesOf(page, "#summary dl"),
+    bids: await levels("bids"),
+    asks: await levels("asks"),
+    trades: await valuesOf(page, "#trades tbody tr"),
+    candle: await valuesOf(page, ".legend"),
+  };
+}
+
+const isEqualTo = (page: Page, pair: string, interval?: string) =>
+  until(
+    () => shown(page) as Promise<unknown>,
+    () => expected(pair, interval),
+  );
+
+/** Whether the chart has drawn something other than one color. */
+const isPainted = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>(`[...document.querySelectorAll(".chart canvas")].some((canvas) => {
+    if (canvas.width === 0 || canvas.height === 0) return false;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size > 8;
+  })`);
+
+describeInChromium("the page of a market", () => {
+  beforeAll(() => {
+    browser = new TestBrowser();
+  });
+  afterAll(() => browser.close());
+
+  it.each([
+    ["WETH/DAI", "WETH/DAI"],
+    ["without a trade", "MKR/WETH"],
+    ["of amounts of 1e-18", `${encodeURIComponent(HOSTILE)}/DAI`],
+    ["of amounts of 1e20", `${encodeURIComponent("שקל")}/${"A".repeat(40)}`],
+    ["whose symbol has a slash", "SLASH%2FED%3A1%2C2%25/DAI"],
+    ["that is inactive", "OLD/DAI"],
+  ])("has the panels as REST has them: %s", async (_, pair) => {
+    const { page, asked, complaints } = await browser.open(`${app.url}/markets/${pair}`);
+    await page.waitForSelector("#summary");
+    await isEqualTo(page, pair);
+    if ((await valuesOf(page, "#trades tbody tr")).length > 0) {
+      while (!(await isPainted(page))) await sleep(50);
+    }
+    expect(await page.locator("h1 .tag").count()).toBe(pair === "OLD/DAI" ? 1 : 0);
+    await page.close();
+    expect(complaints).toEqual([]);
+    expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));
+  });
+
+  it.each(["weth/dai", `${encodeURIComponent(HOSTILE)}/DAI`, "SLASH%2FED%3A1%2C2%25/DAI"])(
+    "answers each question that it shows, by REST and in GraphiQL: %s",
+    async (pair) => {
+      const { page } = await browser.open(`${app.url}/markets/${pair}`);
+      await page.waitForSelector("#summary");
+      await isEqualTo(page, pair);
+      const commands = await page.locator("pre:has-text('curl')").allTextContents();
+      expect(commands.length).toBe(5);
+      for (const command of commands) {
+        const [, quoted = ""] = /^curl (?:-N )?'(.*)'$/.exec(command) ?? [];
+        const address = quoted.replaceAll(`'\\''`, "'");
+        // What curl or the server would take for something else.
+        expect(address).toMatch(/^[!$%&'()*+,\-./:;=?@\w~]+$/);
+        if (command.includes("-N")) expect(await streams(page, address)).toBe(true);
+        else expect((await fetch(address)).status).toBe(200);
+      }
+      const links = await page
+        .locator("a:has-text('open in GraphiQL')")
+        .evaluateAll((all) => all.map((one) => (one as unknown as { href: string }).href));
+      expect(links.length).toBe(4);
+      for (const link of links) {
+        const query = new URL(link).searchParams.get("query");
+        const { body } = await app.request.post("/graphql").send({ query });
+        expect({ query, errors: body.errors }).toEqual({ query, errors: undefined });
+      }
+      await page.close();
+    },
+  );
+
+  it("follows trades, offers and a reorganisation, and marks what has changed", async () => {
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("#summary");
+    await isEqualTo(page, "WETH/DAI");
+    // What is new a while after the first drawing is marked.
+    await sleep(1600);
+    for (let hour = 25; hour < 30; hour += 0.5) {
+      await write(database.writer, {
+        trades: [aTrade({ hour, offer_id: 1, base: "0.001", quote: "0.13" })],
+        offers: [anOffer({ id: 1000 + 2 * hour, hour, base: "1", quote: String(130 + hour) })],
+      });
+    }
+    await isEqualTo(page, "WETH/DAI");
+    expect(await page.locator("#trades tr.changed").count()).toBeGreaterThanOrEqual(10);
+    const before = await page.locator("#trades tbody tr").count();
+    await database.writer.query("select ingest.take_back($1)", [blockAt(27)]);
+    await isEqualTo(page, "WETH/DAI");
+    expect(await page.locator("#trades tbody tr").count()).toBeLessThan(before);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("shows each interval, and keeps the chosen one in the address", async () => {
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("#summary");
+    for (const interval of ["1m", "5m", "15m", "30m", "4h", "1d", "1h"]) {
+      await page.click(`.intervals button:text-is("${interval}")`);
+      await page.waitForSelector(`[aria-pressed="true"]:text-is("${interval}")`);
+      await isEqualTo(page, "WETH/DAI", interval);
+      expect(new URL(page.url()).searchParams.get("interval")).toBe(interval);
+    }
+    // The page itself ends the stream of the interval before.
+    expect(complaints.filter((one) => !/^failed: .*\/v2\/stream/.test(one))).toEqual([]);
+    await page.close();
+  });
+
+  it("reads further history as one goes back", async () => {
+    const trades = Array.from({ length: 400 }, (_, n) =>
+      aTrade({ hour: 25 + n / 60, offer_id: 90, base: "1", quote: String(100 + (n % 7)) }),
+    );
+    await write(database.writer, { trades });
+    const { page, asked } = await browser.open(`${app.url}/markets/WETH/DAI?interval=1m`);
+    await page.waitForSelector("#summary");
+    const older = () => asked.filter((url) => /candles.*&to=/.test(url)).length;
+    while (older() === 0) {
+      await page.click("button:text('Earlier')");
+      await sleep(50);
+    }
+    await page.close();
+  });
+
+  it("shows times in the reader's zone or in UTC, and remembers which", async () => {
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`, {
+      timezoneId: "Asia/Tokyo",
+    });
+    const clock = () => page.locator("#trades tbody time").first().textContent();
+    await page.waitForSelector("#trades tbody time");
+    expect(await clock()).toBe("04:00:00");
+    await page.check("text=Times in UTC");
+    await until(clock, () => Promise.resolve("19:00:00"));
+    await page.reload();
+    await page.waitForSelector("#trades tbody time:text('19:00:00')");
+    await page.close();
+  });
+
+  it("shows that the connection is lost, and mends it", async () => {
+    const way = await Way.to(app.url);
+    const { page } = await browser.open(`${way.url}/markets/WETH/DAI`);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await isEqualTo(page, "WETH/DAI");
+    way.close();
+    await app.close();
+    await page.waitForSelector("[role=status]:text('Connection lost')");
+    await write(database.writer, { trades: [aTrade({ hour: 25, offer_id: 1, base: "0.5" })] });
+    await setHead(database.writer, 26);
+    app = await makeTestApp(database.reader);
+    way.open(app.url);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await isEqualTo(page, "WETH/DAI");
+    await page.close();
+    await way.end();
+  });
+
+  /** Answers the page's questions about trades for the service; the blocks that they asked for. */
+  async function answerTrades(page: Page, answer: (route: Route, least: number) => Promise<void>) {
+    const asked: number[] = [];
+    await page.route("**/v2/trades/**", async (route) => {
+      const least = Number(route.request().headers()["x-min-block"]);
+      asked.push(least);
+      await answer(route, least);
+    });
+    return asked;
+  }
+
+  it("asks for no older block than its stream has told, and takes no older one", async () => {
+    const { page } = await browser.open("about:blank");
+    let lagging = 2;
+    const asked = await answerTrades(page, async (route) => {
+      if (lagging === 0) return route.continue();
+      lagging -= 1;
+      await route.fulfill({
+        status: 503,
+        headers: { "X-Head-Block": String(blockAt(1)), "Retry-After": "1" },
+      });
+    });
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    const head = (await app.request.get("/v2/prices")).headers["x-head-block"];
+    expect(asked.map(String)).toEqual([head, head, head]);
+    await page.close();
+  });
+
+  it("begins anew where no service has the block any more", async () => {
+    const { page } = await browser.open("about:blank");
+    const asked = await answerTrades(page, async (route, least) => {
+      if (least <= blockAt(2)) return route.continue();
+      await route.fulfill({
+        status: 503,
+        headers: { "X-Head-Block": String(blockAt(asked.length % 3)), "Retry-After": "0" },
+      });
+    });
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    // The highest of the blocks that they had.
+    expect(asked.at(-1)).toBe(blockAt(2));
+    expect(asked).toHaveLength(6);
+    await page.close();
+  });
+
+  it("asks for no block that a reorganisation has taken back", async () => {
+    await setHead(database.writer, 30);
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("#summary");
+    await isEqualTo(page, "WETH/DAI");
+    const asked = await answerTrades(page, (route) => route.continue());
+    await database.writer.query("select ingest.take_back($1)", [blockAt(24)]);
+    while (asked.length === 0) await sleep(20);
+    const head = (await app.request.get("/v2/prices")).headers["x-head-block"];
+    expect(asked.map(String)).toEqual([head]);
+    await isEqualTo(page, "WETH/DAI");
+    await page.close();
+  });
+
+  it("is of the market whose symbol has a carriage return", async () => {
+    // A parser of HTML takes it for a line feed.
+    const symbol = "CR\rLF";
+    await registerTokens(database.writer, { address: anAddress(symbol), symbol });
+    await registerPair(database.writer, anAddress(symbol), DAI);
+    const { page, complaints } = await browser.open(
+      `${app.url}/markets/${encodeURIComponent(symbol)}/DAI`,
+    );
+    await page.waitForSelector("#summary");
+    expect(await page.locator("h1").textContent()).toBe(`${symbol}/DAI`);
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
+  it("leaves no stream open while nobody sees it, and misses nothing", async () => {
+    const { page, asked, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await isEqualTo(page, "WETH/DAI");
+    const streams = () => asked.filter((url) => url.includes("/v2/stream"));
+    expect(streams().length).toBe(1);
+    await setHidden(page, true);
+    while (complaints.length === 0) await sleep(50);
+    expect(complaints).toEqual([`failed: ${streams()[0]}`]);
+    await write(database.writer, { trades: [aTrade({ hour: 25, offer_id: 1, base: "0.5" })] });
+    await setHead(database.writer, 26);
+    await setHidden(page, false);
+    await isEqualTo(page, "WETH/DAI");
+    expect(streams().length).toBe(2);
+    expect(new URL(streams()[1]!).searchParams.get("from")).not.toBeNull();
+    await page.close();
+  });
+
+  it("shows that a service does not answer, though no connection breaks", async () => {
+    const { page } = await browser.open("about:blank");
+    await page.clock.install();
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await page.route(/\/(ready|v2\/stream)/, (route) => route.abort());
+    await page.clock.fastForward(60_000);
+    await page.waitForSelector("[role=status]:text('Connection lost')");
+    await page.unrouteAll();
+    await page.clock.fastForward(60_000);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await isEqualTo(page, "WETH/DAI");
+    await page.close();
+  });
+
+  it("shows beside the server's tables that it gets no stream", async () => {
+    const { page } = await browser.open("about:blank");
+    await page.route("**/v2/stream?*", (route) => route.abort());
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("[role=status]:text('Connection lost')");
+    expect(await page.locator("caption:has-text('Newest trades')").count()).toBe(1);
+    await page.unrouteAll();
+    await page.waitForSelector("#summary");
+    await isEqualTo(page, "WETH/DAI");
+    expect(await page.locator(".connection").count()).toBe(1);
+    await page.close();
+  });
+
+  it.each(["toString", "2h", ""])(
+    "shows hours for an interval that does not exist: %s",
+    async (interval) => {
+      const { page } = await browser.open(`${app.url}/markets/WETH/DAI?interval=${interval}`);
+      await page.waitForSelector("[aria-pressed='true']:text('1h')");
+      await isEqualTo(page, "WETH/DAI");
+      await page.close();
+    },
+  );
+
+  it("moves nothing where motion is not wanted", async () => {
+    const trades = Array.from({ length: 400 }, (_, n) =>
+      aTrade({ hour: 25 + n / 60, offer_id: 90, base: "1", quote: String(100 + (n % 7)) }),
+    );
+    await write(database.writer, { trades });
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI?interval=1m`, {
+      reducedMotion: "reduce",
+    });
+    await page.waitForSelector(".chart canvas");
+    while (!(await isPainted(page))) await sleep(50);
+    for (let n = 0; n < 3; n += 1) await page.click("button:text('Earlier')");
+    await sleep(500);
+    const pictures = await page.evaluate<number>(`(async () => {
+      const seen = new Set();
+      const see = () => seen.add([...document.querySelectorAll(".chart canvas")].map((one) => one.toDataURL()).join());
+      see();
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Newest").click();
+      for (const start = performance.now(); performance.now() - start < 1500; see()) {
+        await new Promise(requestAnimationFrame);
+      }
+      return seen.size;
+    })()`);
+    // Before and after.
+    expect(pictures).toBe(2);
+    await write(database.writer, {
+      trades: [aTrade({ hour: 40, offer_id: 90, base: "1", quote: "105" })],
+    });
+    await page.waitForSelector("#trades tr.changed");
+    const timing = await page.evaluate<string>(
+      `getComputedStyle(document.querySelector("#trades tr.changed")).animationTimingFunction`,
+    );
+    expect(timing).toMatch(/^steps\(1/);
+    await page.close();
+  });
+
+  it("is a page of status 404 for a pair that is not registered", async () => {
+    const answer = await fetch(`${app.url}/markets/dai/weth`);
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain("No pair <bdi>dai</bdi>/<bdi>weth</bdi> is registered");
+  });
+
+  it("leaves no memory and no listener after an hour's worth of updates", async () => {
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI?interval=1m`);
+    await page.waitForSelector("#summary");
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Performance.enable");
+    let hour = 25;
+    /** A block each 5 seconds of an hour. */
+    const anHour = async (): Promise<void> => {
+      for (let n = 0; n < 720; n += 1) {
+        hour += 5 / 3600;
+        await write(database.writer, {
+          trades: [aTrade({ hour, offer_id: 90, base: "0.001", quote: `0.1${n}` })],
+        });
+      }
+      await until(
+        async () => (await valuesOf(page, "#trades tbody tr"))[0],
+        async () => (await expected("WETH/DAI")).trades[0],
+      );
+    };
+    const used = async () => {
+      await devtools.send("HeapProfiler.collectGarbage");
+      const { metrics } = await devtools.send("Performance.getMetrics");
+      const of = (name: string) => metrics.find((metric) => metric.name === name)?.value ?? 0;
+      return { heap: of("JSHeapUsedSize"), listeners: of("JSEventListeners"), nodes: of("Nodes") };
+    };
+    await anHour();
+    const before = await used();
+    await anHour();
+    const after = await used();
+    expect(after.listeners).toBeLessThanOrEqual(before.listeners + 5);
+    expect(after.nodes).toBeLessThanOrEqual(before.nodes * 1.1);
+    expect(after.heap).toBeLessThanOrEqual(before.heap + 2_000_000);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
+
+/** Whether an event stream answers there. */
+const streams = (page: Page, address: string): Promise<boolean> =>
+  page.evaluate<boolean>(`new Promise((resolve) => {
+    const source = new EventSource(${JSON.stringify(address)});
+    const close = ({ type }) => {
+      source.close();
+      resolve(type === "update");
+    };
+    source.addEventListener("update", close);
+    source.addEventListener("error", close);
+  })`);
+
+/** As if the reader had gone to another tab, or came back. */
+const setHidden = (page: Page, isHidden: boolean): Promise<unknown> =>
+  page.evaluate(`{
+    Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+
+/** A way to a service that can be closed: a service that comes back has another port. */
+class Way {
+  #target: string | undefined;
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+
+  private constructor(target: string) {
+    this.#target = target;
+    this.#server = createServer((socket) => {
+      if (this.#target === undefined) {
+        socket.destroy();
+        return;
+      }
+      const { hostname, port } = new URL(this.#target);
+      const onward = createConnection(Number(port), hostname);
+      for (const [one, other] of [
+        [socket, onward],
+        [onward, socket],
+      ] as const) {
+        this.#sockets.add(one);
+        one.on("error", () => other.destroy()).on("close", () => this.#sockets.delete(one));
+        one.pipe(other);
+      }
+    });
+  }
+
+  static async to(target: string): Promise<Way> {
+    const way = new Way(target);
+    await new Promise<void>((resolve) => way.#server.listen(0, "127.0.0.1", resolve));
+    return way;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  open(target: string): void {
+    this.#target = target;
+  }
+
+  close(): void {
+    this.#target = undefined;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async end(): Promise<void> {
+    this.close();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}

@@ -1,0 +1,225 @@
+// The page of all markets in Chromium, against REST.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { describeInChromium, TestBrowser } from "../browser.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  anAddress,
+  aTrade,
+  DAI,
+  MKR,
+  registerMarkets,
+  registerPair,
+  registerTokens,
+  write,
+} from "../factories.ts";
+import { fillPageExchange, HEBREW, HOSTILE, LONG } from "./page-exchange.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let browser: TestBrowser;
+
+beforeEach(async () => {
+  database = await makeDatabase();
+  app = await makeTestApp(database.reader);
+});
+afterEach(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const drawn = (page: Page) => page.waitForSelector("table.markets tbody tr");
+
+const names = (page: Page): Promise<string[]> =>
+  page.locator("table.markets tbody th a").allTextContents();
+
+const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
+
+describeInChromium("the page of all markets", () => {
+  beforeAll(() => {
+    browser = new TestBrowser();
+  });
+  afterAll(() => browser.close());
+
+  it("has each market as REST has it, whole and escaped, and nothing of another host", async () => {
+    await fillPageExchange(database.writer);
+    const { page, asked, complaints } = await browser.open(app.url);
+    await drawn(page);
+    const shown = await page.locator("table.markets tbody tr").evaluateAll((rows) =>
+      rows.map((row) => ({
+        pair: row.querySelector("a")!.textContent,
+        isInactive: row.querySelector(".tag") !== null,
+        values: [...row.querySelectorAll("data")].map(({ value, title }) => [value, title]),
+      })),
+    );
+    const summaries = await ofRest("/v2/summary");
+    const pairs = await ofRest("/v1/pairs/");
+    const titleOf = (value: string) => (value === "0" ? "none" : value);
+    expect(shown).toEqual(
+      Object.keys(summaries).map((pair) => {
+        const { last, percent, vol, high, low } = summaries[pair];
+        return {
+          pair,
+          isInactive: !pairs[pair].active,
+          values: [
+            [last, titleOf(last)],
+            [percent, `${percent} %`],
+            [vol, vol],
+            [high, titleOf(high)],
+            [low, titleOf(low)],
+          ],
+        };
+      }),
+    );
+    expect(shown.map(({ pair }) => pair)).toEqual(
+      expect.arrayContaining([`${HOSTILE}/DAI`, `${HEBREW}/${LONG}`, "SLASH/ED:1,2%/DAI"]),
+    );
+    await page.waitForSelector("tr:has-text('WETH/DAI') svg.sparkline");
+    await page.close();
+    expect(complaints).toEqual([]);
+    expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));
+  });
+
+  it("is sorted and searched at the keyboard, and leads to a market", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    await page.locator("th button:text('Volume')").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("th[aria-sort='descending'] button:text('Volume')");
+    expect((await names(page))[0]).toBe(`${HEBREW}/${LONG}`);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("th[aria-sort='ascending'] button:text('Volume')");
+    expect((await names(page)).at(-1)).toBe(`${HEBREW}/${LONG}`);
+
+    await page.keyboard.press("/");
+    await page.keyboard.insertText("slash");
+    await page.waitForSelector("[role=status]:text('1 of 6 markets')");
+    expect(await names(page)).toEqual(["SLASH/ED:1,2%/DAI"]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/markets/SLASH%2FED%3A1%2C2%25/DAI");
+    await page.waitForSelector("#summary");
+    expect(await page.locator("h1").textContent()).toBe("SLASH/ED:1,2%/DAI");
+    await page.close();
+  });
+
+  it("copies whole numbers", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    const copied = await page.evaluate<string>(`
+      getSelection().selectAllChildren(
+        [...document.querySelectorAll("table.markets tr")]
+          .find((row) => row.textContent.startsWith("WETH/DAI")),
+      );
+      const clipboardData = new DataTransfer();
+      document.dispatchEvent(new ClipboardEvent("copy", { clipboardData }));
+      clipboardData.getData("text/plain");
+    `);
+    const { last, percent, vol, high, low } = await ofRest("/v2/summary/weth/dai");
+    expect(copied.split("\t").slice(0, 6)).toEqual(["WETH/DAI", last, percent, vol, high, low]);
+    await page.close();
+  });
+
+  it("is a table of the server without scripts", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url, { javaScriptEnabled: false });
+    const rows = await page
+      .locator("tbody tr")
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.children].map((cell) => cell.textContent.trim())),
+      );
+    const summaries = await ofRest("/v2/summary");
+    expect(rows).toEqual(
+      Object.keys(summaries).map((pair) => {
+        const { last, percent, vol, high, low } = summaries[pair];
+        return [pair === "OLD/DAI" ? "OLD/DAI (inactive)" : pair, last, percent, vol, high, low];
+      }),
+    );
+    await page.click("a:has-text('WETH/DAI')");
+    await page.waitForURL("**/markets/WETH/DAI");
+    const { last } = summaries["WETH/DAI"];
+    expect(await page.locator("dd").allTextContents()).toContain(last);
+    await page.close();
+  });
+
+  it("says that an exchange is empty, until a market is registered and traded", async () => {
+    const { page, complaints } = await browser.open(app.url);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await page.waitForSelector("p:text('No market is registered yet.')");
+    await registerMarkets(database.writer);
+    // They are registered one after the other.
+    while ((await names(page)).length < 2) await sleep(20);
+    expect(await names(page)).toEqual(["MKR/WETH", "WETH/DAI"]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("shows a market that is registered while the page reads which there are", async () => {
+    await registerMarkets(database.writer);
+    const { page } = await browser.open("about:blank");
+    let isFirst = true;
+    await page.route("**/v1/pairs/", async (route) => {
+      const response = await route.fetch();
+      if (isFirst) {
+        isFirst = false;
+        await registerPair(database.writer, MKR, DAI);
+        // For the event of the stream.
+        await sleep(1000);
+      }
+      await route.fulfill({ response });
+    });
+    await page.goto(app.url);
+    while ((await names(page)).length < 3) await sleep(20);
+    expect(await names(page)).toEqual(["MKR/DAI", "MKR/WETH", "WETH/DAI"]);
+    await page.close();
+  });
+
+  it("has no link to a market whose symbol a browser would resolve in a path", async () => {
+    const dots = [".", ".."].map((symbol) => ({ address: anAddress(symbol), symbol }));
+    await registerTokens(database.writer, { address: DAI, symbol: "DAI" }, ...dots);
+    for (const { address } of dots) await registerPair(database.writer, address, DAI);
+    await write(database.writer, {
+      trades: dots.map(({ address }, n) =>
+        aTrade({ hour: 1 + n, baseGem: address, quoteGem: DAI }),
+      ),
+    });
+    for (const javaScriptEnabled of [true, false]) {
+      const { page, complaints } = await browser.open(app.url, { javaScriptEnabled });
+      if (javaScriptEnabled) await drawn(page);
+      const rows = page.locator("table tbody th");
+      expect((await rows.allTextContents()).map((text) => text.trim())).toEqual([
+        "../DAI",
+        "./DAI",
+      ]);
+      expect(await rows.locator("a").count()).toBe(0);
+      if (javaScriptEnabled) {
+        await page.fill("#search", ".");
+        await page.keyboard.press("Enter");
+        expect(complaints).toEqual([]);
+      }
+      expect(page.url()).toBe(`${app.url}/`);
+      await page.close();
+    }
+  });
+
+  it("has room for 1,000 markets", async () => {
+    const symbols = Array.from({ length: 1000 }, (_, n) => `T${n}`);
+    await registerTokens(database.writer, { address: DAI, symbol: "DAI" });
+    await registerTokens(
+      database.writer,
+      ...symbols.map((symbol) => ({ address: anAddress(symbol), symbol })),
+    );
+    for (const symbol of symbols) await registerPair(database.writer, anAddress(symbol), DAI);
+    const { page, asked, complaints } = await browser.open(app.url);
+    await drawn(page);
+    expect(await page.locator("table.markets tbody tr").count()).toBe(1000);
+    await page.fill("#search", "t999");
+    await page.waitForSelector("[role=status]:text('1 of 1000 markets')");
+    // Of the rows in view only.
+    expect(asked.filter((url) => url.includes("/v2/candles/")).length).toBeLessThan(100);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
