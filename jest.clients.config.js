@@ -4,4 +4,6 @@ import base from "./jest.config.js";
 export default {
   ...base,
   testMatch: ["<rootDir>/test/clients/*.clients.ts"],
+  // Each file builds the examples in their folder.
+  maxWorkers: 1,
 };

@@ -344,6 +344,386 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/coingecko/tickers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last 24 hours of each active market that was ever traded
+         * @description In the order of the markets' `BASE/QUOTE` by code point. A market that was never traded has no price: it is in `/coingecko/pairs` alone.
+         */
+        get: operations["coingeckoTickers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coingecko/pairs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Each active market
+         * @description In the order of the markets' `BASE/QUOTE` by code point.
+         */
+        get: operations["coingeckoPairs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coingecko/orderbook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The book of a market
+         * @description At the head, by price: what is left of the open offers.
+         */
+        get: operations["coingeckoOrderbook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coingecko/historical_trades": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The trades of a market, by the side of the taker
+         * @description The newest ones of the time that is asked for, newest first.
+         */
+        get: operations["coingeckoHistoricalTrades"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coinmarketcap/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last 24 hours of each registered market, with the best prices
+         * @description In the order of the markets' `BASE/QUOTE` by code point, active or not.
+         */
+        get: operations["coinmarketcapSummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coinmarketcap/assets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Each token of a registered market
+         * @description By its code, which is what `base_currency` and `quote_currency` have.
+         */
+        get: operations["coinmarketcapAssets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coinmarketcap/ticker": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The price and the volumes of each registered market
+         * @description By `BASE_QUOTE`, active or not.
+         */
+        get: operations["coinmarketcapTicker"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coinmarketcap/orderbook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The book of a market, by price
+         * @description At the head: what is left of the open offers.
+         */
+        get: operations["coinmarketcapOrderbook"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/coinmarketcap/trades": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The trades of a market in the last 24 hours, newest first
+         * @description Those that have a price; the newest 20000 where there are more.
+         */
+        get: operations["coinmarketcapTrades"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dexscreener/latest-block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The head
+         * @description `/dexscreener/events` has every block up to it. 503 before the first block.
+         */
+        get: operations["dexscreenerLatestBlock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dexscreener/asset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A registered token
+         * @description Supplies are not recorded, and absent.
+         */
+        get: operations["dexscreenerAsset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dexscreener/pair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A registered market
+         * @description When it was created, and its fees, are not recorded, and absent.
+         */
+        get: operations["dexscreenerPair"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/dexscreener/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The swaps of a range of blocks, oldest first
+         * @description Of registered markets. A trade of nothing on one side, or at a price that 50 digits do not hold, is left out. Both blocks are included; at most 1000 blocks, none after the head.
+         */
+        get: operations["dexscreenerEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/udf/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the data feed supports
+         * @description It does not depend on the data.
+         */
+        get: operations["udfConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/udf/symbols": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How a market is shown
+         * @description Active or not.
+         */
+        get: operations["udfSymbols"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/udf/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The markets whose name has a text
+         * @description In the order of `BASE/QUOTE` by code point, active or not.
+         */
+        get: operations["udfSearch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/udf/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The bars of a market, oldest first
+         * @description Those that start at `from` or later and before `to`; with `countback`, the last so many before `to`. At most 1000, the last ones. An interval without trades has none.
+         */
+        get: operations["udfHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/udf/time": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The head's time
+         * @description In seconds since the Unix epoch, as plain text.
+         */
+        get: operations["udfTime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changes, as server-sent events
+         * @description One stream for all topics of a client. Each event has what one head has changed, with the records of the other paths. A client that comes back with the `id` of its last event, in `Last-Event-ID` or `from`, misses nothing and gets nothing twice. A comment each 15 seconds keeps the connection. HEAD tells the headers.
+         */
+        get: operations["v2Stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -524,6 +904,349 @@ export interface components {
             /** @description Whether the interval is over; else the candle is of its trades up to the head. */
             complete: boolean;
         };
+        CoinGeckoTicker: {
+            /** @description The addresses of base and target token, joined by an underscore. */
+            ticker_id: string;
+            /** @description The address of the base token. */
+            base_currency: string;
+            /** @description The address of the target token, in which prices are. */
+            target_currency: string;
+            /** @description The market's id, which is `ticker_id`: offers are in one book for each pair, and in no pool. */
+            pool_id: string;
+            /** @description The price of the newest trade, however old. */
+            last_price: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in base units. */
+            base_volume: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in target units. */
+            target_volume: components["schemas"]["Decimal"];
+            /** @description What is left of all open offers, the base that they sell at the last price. Absent where none of the market's tokens is in `USD_TOKENS`, or there is no price. */
+            liquidity_in_usd?: components["schemas"]["Decimal"];
+            /** @description The highest price of the open offers that buy base. */
+            bid?: components["schemas"]["Decimal"];
+            /** @description The lowest price of the open offers that sell base. */
+            ask?: components["schemas"]["Decimal"];
+            /** @description The highest price of a trade of the last 24 hours. */
+            high?: components["schemas"]["Decimal"];
+            /** @description The lowest price of a trade of the last 24 hours. */
+            low?: components["schemas"]["Decimal"];
+        };
+        CoinGeckoPair: {
+            /** @description The addresses of base and target token, joined by an underscore. */
+            ticker_id: string;
+            base: string;
+            target: string;
+            /** @description The market's id, which is `ticker_id`: offers are in one book for each pair, and in no pool. */
+            pool_id: string;
+        };
+        CoinGeckoOrderbook: {
+            /** @description The addresses of base and target token, joined by an underscore. */
+            ticker_id: string;
+            /** @description The head's time, in milliseconds since the Unix epoch. */
+            timestamp: number;
+            /** @description Price and base amount, from the highest price down. */
+            bids: [
+                string,
+                string
+            ][];
+            /** @description Price and base amount, from the lowest price up. */
+            asks: [
+                string,
+                string
+            ][];
+        };
+        CoinGeckoTrade: {
+            /** @description Grows with recency, with gaps. */
+            trade_id: number;
+            /** @description In target units per base. */
+            price: components["schemas"]["Decimal"];
+            base_volume: components["schemas"]["Decimal"];
+            target_volume: components["schemas"]["Decimal"];
+            /** @description The time of its block, in seconds since the Unix epoch. */
+            trade_timestamp: number;
+            /**
+             * @description `buy` where the taker got base.
+             * @enum {string}
+             */
+            type: "buy" | "sell";
+        };
+        CoinMarketCapSummary: {
+            trading_pairs: components["schemas"]["CoinMarketCapPair"];
+            /** @description The symbol in upper case; where the markets have several tokens of this symbol, with a colon and the token's address. */
+            base_currency: string;
+            /** @description The symbol in upper case; where the markets have several tokens of this symbol, with a colon and the token's address. */
+            quote_currency: string;
+            /** @description The price of the newest trade, however old. */
+            last_price: components["schemas"]["Decimal"];
+            /** @description The lowest price of the open offers that sell base. */
+            lowest_ask: components["schemas"]["Decimal"];
+            /** @description The highest price of the open offers that buy base. */
+            highest_bid: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in base units. */
+            base_volume: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in quote units. */
+            quote_volume: components["schemas"]["Decimal"];
+            /** @description What the last price is above the price that stood 24 hours ago, in percent of that. */
+            price_change_percent_24h: components["schemas"]["SignedDecimal"];
+            /** @description The highest price of a trade of the last 24 hours. */
+            highest_price_24h: components["schemas"]["Decimal"];
+            /** @description The lowest price of a trade of the last 24 hours. */
+            lowest_price_24h: components["schemas"]["Decimal"];
+        };
+        /** @description The symbols of base and quote in upper case, joined by an underscore; one in a symbol is `%5F`, and a `%` is `%25`. */
+        CoinMarketCapPair: string;
+        CoinMarketCapAsset: {
+            /** @description As the token gives it. Absent where it is not known. */
+            name?: string;
+            contractAddress: string;
+        };
+        CoinMarketCapTicker: {
+            /** @description The price of the newest trade, however old. */
+            last_price: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in base units. */
+            base_volume: components["schemas"]["Decimal"];
+            /** @description The volume of the last 24 hours, in quote units. */
+            quote_volume: components["schemas"]["Decimal"];
+            /** @description 0 where trading is enabled, else 1. */
+            isFrozen: 0 | 1;
+        };
+        CoinMarketCapOrderbook: {
+            /** @description The head's time, in milliseconds since the Unix epoch. */
+            timestamp: number;
+            /** @description Price and base amount, from the highest price down. */
+            bids: [
+                string,
+                string
+            ][];
+            /** @description Price and base amount, from the lowest price up. */
+            asks: [
+                string,
+                string
+            ][];
+        };
+        CoinMarketCapTrade: {
+            /** @description Grows with recency, with gaps. */
+            trade_id: number;
+            /** @description In quote per base. */
+            price: components["schemas"]["Decimal"];
+            base_volume: components["schemas"]["Decimal"];
+            quote_volume: components["schemas"]["Decimal"];
+            /** @description The time of its block, in milliseconds since the Unix epoch. */
+            timestamp: number;
+            /**
+             * @description `buy` where an offer that sells base was taken.
+             * @enum {string}
+             */
+            type: "buy" | "sell";
+        };
+        DexScreenerBlock: {
+            blockNumber: number;
+            /** @description In seconds since the Unix epoch. */
+            blockTimestamp: number;
+        };
+        DexScreenerAsset: {
+            id: string;
+            /** @description The symbol where the name is not known. */
+            name: string;
+            /** @description As on chain; the address where it is not known. */
+            symbol: string;
+        };
+        DexScreenerPair: {
+            /** @description The addresses of both tokens, joined by an underscore. */
+            id: string;
+            /** @description `EXCHANGE_NAME` of the service. */
+            dexKey: string;
+            /** @description The base token. */
+            asset0Id: string;
+            /** @description The quote token. */
+            asset1Id: string;
+        };
+        DexScreenerSwap: {
+            block: components["schemas"]["DexScreenerBlock"];
+            /** @constant */
+            eventType: "swap";
+            /** @description The hash of the transaction. */
+            txnId: string;
+            /** @description The place of the transaction among those of its block that have trades: the chain's own is not recorded. */
+            txnIndex: number;
+            /** @description The trade's log index within its block. */
+            eventIndex: number;
+            /** @description The sender of the transaction, which is the taker of the trade. */
+            maker: string;
+            pairId: string;
+            asset0In: string;
+            asset1Out: string;
+            /** @description The price of asset0 in asset1, rounded once to 50 fractional digits. */
+            priceNative: string;
+        } | {
+            block: components["schemas"]["DexScreenerBlock"];
+            /** @constant */
+            eventType: "swap";
+            /** @description The hash of the transaction. */
+            txnId: string;
+            /** @description The place of the transaction among those of its block that have trades: the chain's own is not recorded. */
+            txnIndex: number;
+            /** @description The trade's log index within its block. */
+            eventIndex: number;
+            /** @description The sender of the transaction, which is the taker of the trade. */
+            maker: string;
+            pairId: string;
+            asset1In: string;
+            asset0Out: string;
+            /** @description The price of asset0 in asset1, rounded once to 50 fractional digits. */
+            priceNative: string;
+        };
+        UdfConfig: {
+            supported_resolutions: string[];
+            /** @constant */
+            supports_search: true;
+            /** @constant */
+            supports_group_request: false;
+            /** @constant */
+            supports_marks: false;
+            /** @constant */
+            supports_timescale_marks: false;
+            /** @constant */
+            supports_time: true;
+            exchanges: {
+                value: string;
+                name: string;
+                desc: string;
+            }[];
+            symbols_types: {
+                name: string;
+                value: string;
+            }[];
+        };
+        UdfSymbol: {
+            /** @description `BASE/QUOTE`. */
+            name: string;
+            /** @description The same. */
+            ticker: string;
+            /** @description The names of both tokens, or their symbols. */
+            description: string;
+            /** @constant */
+            type: "crypto";
+            /** @constant */
+            session: "24x7";
+            /** @constant */
+            timezone: "Etc/UTC";
+            "exchange-traded": string;
+            "exchange-listed": string;
+            /** @constant */
+            minmov: 1;
+            /** @description A power of ten, for 8 digits of the last price: how many of them an axis shows. */
+            pricescale: number;
+            volume_precision: number;
+            /** @constant */
+            has_intraday: true;
+            /** @constant */
+            has_daily: true;
+            intraday_multipliers: string[];
+            supported_resolutions: string[];
+        };
+        UdfFound: {
+            symbol: string;
+            full_name: string;
+            description: string;
+            exchange: string;
+            ticker: string;
+            /** @constant */
+            type: "crypto";
+        };
+        /** @description Prices and volumes are rounded to the nearest double; `/v2/candles` has every digit. */
+        UdfBars: {
+            /** @constant */
+            s: "ok";
+            /** @description The starts of the bars, in seconds since the Unix epoch. */
+            t: number[];
+            o: number[];
+            h: number[];
+            l: number[];
+            c: number[];
+            /** @description In base units. */
+            v: number[];
+        } | {
+            /** @constant */
+            s: "no_data";
+            /** @description The start of the last bar before `from`, if any. */
+            nextTime?: number;
+        };
+        /** @description What the topics are at a head, or what has changed of them. */
+        StreamUpdate: {
+            /** @constant */
+            event: "update";
+            /** @description The place in the data: `Last-Event-ID` or `from` of a stream that goes on after it. */
+            id: string;
+            data: {
+                block: number | null;
+                time: string | null;
+                /**
+                 * @description Where a client has missed more than an event has: later pages follow at once. This one has trades, and the candles that are complete; the last has the other topics.
+                 * @constant
+                 */
+                more?: true;
+                /** @description By the topics' names: what has changed since the event before. */
+                topics: {
+                    [key: string]: components["schemas"]["Head"] | components["schemas"]["Trade"][] | (components["schemas"]["Market"] | null) | (components["schemas"]["Summary"] | null) | components["schemas"]["Candle"][] | components["schemas"]["ChangedBook"];
+                };
+            };
+        };
+        Head: {
+            /** @description The height of the head; null before the first block. */
+            block: number;
+            /**
+             * Format: date-time
+             * @description The time of that block; null before the first block.
+             */
+            time: string;
+        } | null;
+        ChangedBook: {
+            /** @description Whether these are all levels up to the depth. Else they are those that have changed: an `offers` of 0 is a level that is gone. */
+            whole: boolean;
+            bids: components["schemas"]["ChangedLevel"][];
+            asks: components["schemas"]["ChangedLevel"][];
+        };
+        ChangedLevel: {
+            /** @description In quote per base. */
+            price: components["schemas"]["Decimal"];
+            /** @description What is left of its offers, in base units. */
+            vol: components["schemas"]["Decimal"];
+            /** @description What is left of its offers, in quote units. */
+            quoteVol: components["schemas"]["Decimal"];
+            offers: number;
+        };
+        /** @description A reorganisation: what was told of later blocks is void. */
+        StreamRetract: {
+            /** @constant */
+            event: "retract";
+            /** @description The place in the data: `Last-Event-ID` or `from` of a stream that goes on after it. */
+            id: string;
+            data: {
+                /** @description The last block that stands; null for none. */
+                block: number | null;
+                /** @description Its time. Candles that end later are void; those that stand are told again. */
+                time: string | null;
+                /** @description The last trade that stands; 0 for none. Trades with a greater `id` are void. */
+                trade: number;
+            };
+        };
+        /** @description What was told before is void. The next event has the state of the topics. */
+        StreamReset: {
+            /** @constant */
+            event: "reset";
+            data: {
+                reason: string;
+            };
+        };
+        /** @description The last event. The client goes on at the last id that it has got. */
+        StreamClosed: {
+            /** @constant */
+            event: "closed";
+            data: {
+                /** @enum {string} */
+                reason: "slow" | "behind" | "stopping";
+            };
+        };
         V1Failure: {
             data: Record<string, never>;
             /** @description The head that the service saw last, else its clock, in whole seconds of Unix time. */
@@ -540,9 +1263,15 @@ export interface components {
             /** @description What was wrong, and what is accepted. */
             message: string;
         };
+        UDFFailure: {
+            /** @constant */
+            s: "error";
+            /** @description What was wrong, and what is accepted. */
+            errmsg: string;
+        };
     };
     responses: {
-        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`, or two. */
+        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or `X-Min-Block` is no block number; or the request has no `Host`, or two, or another version of HTTP. */
         V1BadRequest: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -623,7 +1352,7 @@ export interface components {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description The client has asked more often than it may in a minute. */
+        /** @description The client has asked more often than it may in a minute, or has as many streams open as it may. */
         V1TooManyRequests: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -672,7 +1401,7 @@ export interface components {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description The database cannot be reached, is not ready to be served, is locked, has taken too long, or has no connection free. */
+        /** @description The database cannot be reached, is not ready to be served, is locked, has taken too long, or has no connection free, or does not have the block of `X-Min-Block` yet; or all streams are taken. */
         V1Unavailable: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -683,13 +1412,14 @@ export interface components {
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 "Retry-After": components["headers"]["Retry-After"];
+                "X-Head-Block": components["headers"]["X-Head-Block"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
-        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or the request has no `Host`, or two. */
+        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or `X-Min-Block` is no block number; or the request has no `Host`, or two, or another version of HTTP. */
         V2BadRequest: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -770,7 +1500,7 @@ export interface components {
                 "application/json": components["schemas"]["V2Failure"];
             };
         };
-        /** @description The client has asked more often than it may in a minute. */
+        /** @description The client has asked more often than it may in a minute, or has as many streams open as it may. */
         V2TooManyRequests: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -819,8 +1549,107 @@ export interface components {
                 "application/json": components["schemas"]["V2Failure"];
             };
         };
-        /** @description The database cannot be reached, is not ready to be served, is locked, has taken too long, or has no connection free. */
+        /** @description The database cannot be reached, is not ready to be served, is locked, has taken too long, or has no connection free, or does not have the block of `X-Min-Block` yet; or all streams are taken. */
         V2Unavailable: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Head-Block": components["headers"]["X-Head-Block"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["V2Failure"];
+            };
+        };
+        /** @description The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); or a parameter is not what it must be; or the path's percent-encoding is broken; or the query string has more than 50 parameters; or `X-Min-Block` is no block number; or the request has no `Host`, or two, or another version of HTTP. */
+        UDFBadRequest: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description Nothing is served there, whatever the method. */
+        UDFUnknownPath: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description The path is served to other methods, which `Allow` names. */
+        UDFMethodNotAllowed: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description The path is longer than 1024 characters, or the query string than 2048. */
+        UDFUriTooLong: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description `Expect` has something else than `100-continue`. The connection is closed. */
+        UDFExpectationFailed: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description The client has asked more often than it may in a minute, or has as many streams open as it may. */
+        UDFTooManyRequests: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -833,7 +1662,57 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["V2Failure"];
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description A fault of the service's own, which its log has under the request's id. */
+        UDFInternalError: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description `Transfer-Encoding` has something else than `chunked`. The connection is closed. */
+        UDFNotImplemented: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description The database cannot be reached, is not ready to be served, is locked, has taken too long, or has no connection free, or does not have the block of `X-Min-Block` yet; or all streams are taken. */
+        UDFUnavailable: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Head-Block": components["headers"]["X-Head-Block"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
             };
         };
         /** @description The client has this answer: `If-None-Match` gives its tag. */
@@ -842,6 +1721,7 @@ export interface components {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 ETag: components["headers"]["ETag"];
                 Vary: components["headers"]["Vary"];
+                "X-Head-Block": components["headers"]["X-Head-Block"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Server-Timing": components["headers"]["Server-Timing"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -853,7 +1733,10 @@ export interface components {
             content?: never;
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+        MinBlock: number;
+    };
     requestBodies: never;
     headers: {
         /**
@@ -888,14 +1771,24 @@ export interface components {
         ETag: string;
         /**
          * @description What of the request the answer depends on, for caches.
-         * @example Accept-Encoding
+         * @example Accept-Encoding, X-Min-Block
          */
-        Vary: "Accept-Encoding";
+        Vary: "Accept-Encoding, X-Min-Block";
+        /**
+         * @description The block that the data are of, the exchange's head; of a failure, the block that the service has. Absent where no block was ever written.
+         * @example 20014400
+         */
+        "X-Head-Block": string;
         /**
          * @description The form of an answer over 1 kB for a client that accepts it.
          * @example gzip
          */
         "Content-Encoding": "gzip";
+        /**
+         * @description Tells a proxy not to collect the events.
+         * @example no
+         */
+        "X-Accel-Buffering": "no";
         /**
          * @description After how many seconds the request may be sent again.
          * @example 5
@@ -913,7 +1806,7 @@ export interface components {
         "Access-Control-Allow-Origin": "*";
         /**
          * @description The headers that pages of another origin may read.
-         * @example ETag,Retry-After,Allow,X-Request-Id,RateLimit,RateLimit-Policy
+         * @example ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy
          */
         "Access-Control-Expose-Headers": string;
     };
@@ -924,7 +1817,10 @@ export interface operations {
     v1Markets: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -936,6 +1832,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -971,7 +1868,10 @@ export interface operations {
     v1Market: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -994,6 +1894,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1028,7 +1929,10 @@ export interface operations {
     v1Pairs: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1040,6 +1944,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1075,7 +1980,10 @@ export interface operations {
     v1Pair: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1098,6 +2006,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1132,7 +2041,10 @@ export interface operations {
     v1Prices: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1144,6 +2056,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1179,7 +2092,10 @@ export interface operations {
     v1Price: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1202,6 +2118,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1236,7 +2153,10 @@ export interface operations {
     v1Volumes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1248,6 +2168,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1283,7 +2204,10 @@ export interface operations {
     v1Volume: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1306,6 +2230,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1340,7 +2265,10 @@ export interface operations {
     v2Prices: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1352,6 +2280,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1390,7 +2319,10 @@ export interface operations {
     v2Price: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1413,6 +2345,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1450,7 +2383,10 @@ export interface operations {
     v2Volumes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1462,6 +2398,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1500,7 +2437,10 @@ export interface operations {
     v2Volume: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1523,6 +2463,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1571,7 +2512,10 @@ export interface operations {
                  */
                 fromId?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1594,6 +2538,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1631,7 +2576,10 @@ export interface operations {
     v2Summaries: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1643,6 +2591,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1681,7 +2630,10 @@ export interface operations {
     v2Summary: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1704,6 +2656,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1747,7 +2700,10 @@ export interface operations {
                  */
                 depth?: number;
             };
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1770,6 +2726,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1833,7 +2790,10 @@ export interface operations {
                  */
                 empty?: "omit" | "flat";
             };
-            header?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
             path: {
                 /**
                  * @description The base token's symbol, in any case.
@@ -1856,6 +2816,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
                     Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1881,6 +2842,999 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coingeckoTickers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last 24 hours of each active market that was ever traded. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinGeckoTicker"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coingeckoPairs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Each active market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinGeckoPair"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coingeckoOrderbook: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `ticker_id` of `/coingecko/pairs`. Must be the addresses of base and quote token in hex, such as 0x12…_0x34…, given once.
+                 * @example 0x5359e9235cc41cabee78f7f2a4fcf01e650ab475_0xbbeab13af26280e72d04c5794aa71659b1a1a318
+                 */
+                ticker_id: string;
+                /**
+                 * @description How many levels of both sides together, at most: half of them, rounded up, of each side. 0 for 1000 of each side. Must be an integer from 0 to 2000, given once and in digits only, without a leading zero.
+                 * @example 20
+                 */
+                depth?: number;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The book of a market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinGeckoOrderbook"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coingeckoHistoricalTrades: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `ticker_id` of `/coingecko/pairs`. Must be the addresses of base and quote token in hex, such as 0x12…_0x34…, given once.
+                 * @example 0x5359e9235cc41cabee78f7f2a4fcf01e650ab475_0xbbeab13af26280e72d04c5794aa71659b1a1a318
+                 */
+                ticker_id: string;
+                /**
+                 * @description The side of the taker; without it, both. Must be one of buy, sell, given once.
+                 * @example buy
+                 */
+                type?: "buy" | "sell";
+                /**
+                 * @description How many trades, at most: the newest of them. 0 for 20000. Must be an integer from 0 to 20000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                limit?: number;
+                /**
+                 * @description No trade is before this second. Must be an integer from 0 to 253402300799, given once and in digits only, without a leading zero: seconds since the Unix epoch.
+                 * @example 1767225600
+                 */
+                start_time?: number;
+                /**
+                 * @description No trade is after this second. Must be an integer from 0 to 253402300799, given once and in digits only, without a leading zero: seconds since the Unix epoch.
+                 * @example 1767312000
+                 */
+                end_time?: number;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trades of a market, by the side of the taker. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        buy: components["schemas"]["CoinGeckoTrade"][];
+                        sell: components["schemas"]["CoinGeckoTrade"][];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coinmarketcapSummary: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last 24 hours of each registered market, with the best prices. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinMarketCapSummary"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coinmarketcapAssets: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Each token of a registered market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: components["schemas"]["CoinMarketCapAsset"];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coinmarketcapTicker: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The price and the volumes of each registered market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: components["schemas"]["CoinMarketCapTicker"];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coinmarketcapOrderbook: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `trading_pairs` of `/coinmarketcap/summary`, in any case. Must be BASE_QUOTE, with an underscore of a symbol as %5F, given once.
+                 * @example WETH_DAI
+                 */
+                market_pair: string;
+                /**
+                 * @description How many levels of both sides together, at most: half of them, rounded up, of each side. 0 for 1000 of each side. Must be an integer from 0 to 2000, given once and in digits only, without a leading zero.
+                 * @example 20
+                 */
+                depth?: number;
+                /**
+                 * @description 1 for the best price of each side, 2 for the book by price. Must be one of 1, 2, given once.
+                 * @example 2
+                 */
+                level?: "1" | "2";
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The book of a market, by price. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinMarketCapOrderbook"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    coinmarketcapTrades: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `trading_pairs` of `/coinmarketcap/summary`, in any case. Must be BASE_QUOTE, with an underscore of a symbol as %5F, given once.
+                 * @example WETH_DAI
+                 */
+                market_pair: string;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trades of a market in the last 24 hours, newest first. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CoinMarketCapTrade"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    dexscreenerLatestBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The head. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        block: components["schemas"]["DexScreenerBlock"];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    dexscreenerAsset: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token's address, in any case. Must be an address: 0x and 40 hex digits, given once.
+                 * @example 0x5359e9235cc41cabee78f7f2a4fcf01e650ab475
+                 */
+                id: string;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A registered token. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        asset: components["schemas"]["DexScreenerAsset"];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    dexscreenerPair: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `pairId` of `/dexscreener/events`. Must be the addresses of base and quote token in hex, such as 0x12…_0x34…, given once.
+                 * @example 0x5359e9235cc41cabee78f7f2a4fcf01e650ab475_0xbbeab13af26280e72d04c5794aa71659b1a1a318
+                 */
+                id: string;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A registered market. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        pair: components["schemas"]["DexScreenerPair"];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    dexscreenerEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description The first block. Must be an integer from 0 to 2147483646, given once and in digits only, without a leading zero.
+                 * @example 3600
+                 */
+                fromBlock: number;
+                /**
+                 * @description The last block. Must be an integer from 0 to 2147483646, given once and in digits only, without a leading zero.
+                 * @example 3700
+                 */
+                toBlock: number;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The swaps of a range of blocks, oldest first. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        events: components["schemas"]["DexScreenerSwap"][];
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    udfConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the data feed supports. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UdfConfig"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["UDFBadRequest"];
+            404: components["responses"]["UDFUnknownPath"];
+            405: components["responses"]["UDFMethodNotAllowed"];
+            414: components["responses"]["UDFUriTooLong"];
+            417: components["responses"]["UDFExpectationFailed"];
+            429: components["responses"]["UDFTooManyRequests"];
+            500: components["responses"]["UDFInternalError"];
+            501: components["responses"]["UDFNotImplemented"];
+            503: components["responses"]["UDFUnavailable"];
+        };
+    };
+    udfSymbols: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `ticker` of `/udf/search`, in any case. Must be BASE/QUOTE, given once.
+                 * @example WETH/DAI
+                 */
+                symbol: string;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How a market is shown. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UdfSymbol"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["UDFBadRequest"];
+            404: components["responses"]["UDFUnknownPath"];
+            405: components["responses"]["UDFMethodNotAllowed"];
+            414: components["responses"]["UDFUriTooLong"];
+            417: components["responses"]["UDFExpectationFailed"];
+            429: components["responses"]["UDFTooManyRequests"];
+            500: components["responses"]["UDFInternalError"];
+            501: components["responses"]["UDFNotImplemented"];
+            503: components["responses"]["UDFUnavailable"];
+        };
+    };
+    udfSearch: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A part of `BASE/QUOTE`, in any case; without it, each market. Must be a text of at most 100 characters, given once.
+                 * @example weth
+                 */
+                query?: string;
+                /**
+                 * @description `crypto`, or nothing for any type. There are no markets of another. Must be a text of at most 100 characters, given once.
+                 * @example crypto
+                 */
+                type?: string;
+                /**
+                 * @description The exchange's name, or nothing. There are no markets of another. Must be a text of at most 100 characters, given once.
+                 * @example
+                 */
+                exchange?: string;
+                /**
+                 * @description How many markets, at most. Must be an integer from 1 to 1000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                limit?: number;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The markets whose name has a text. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UdfFound"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["UDFBadRequest"];
+            404: components["responses"]["UDFUnknownPath"];
+            405: components["responses"]["UDFMethodNotAllowed"];
+            414: components["responses"]["UDFUriTooLong"];
+            417: components["responses"]["UDFExpectationFailed"];
+            429: components["responses"]["UDFTooManyRequests"];
+            500: components["responses"]["UDFInternalError"];
+            501: components["responses"]["UDFNotImplemented"];
+            503: components["responses"]["UDFUnavailable"];
+        };
+    };
+    udfHistory: {
+        parameters: {
+            query: {
+                /**
+                 * @description The market, as `ticker` of `/udf/search`, in any case. Must be BASE/QUOTE, given once.
+                 * @example WETH/DAI
+                 */
+                symbol: string;
+                /**
+                 * @description How long a bar is: minutes, or a day. Must be one of 1, 5, 15, 30, 60, 240, 1D, D, given once.
+                 * @example 60
+                 */
+                resolution: "1" | "5" | "15" | "30" | "60" | "240" | "1D" | "D";
+                /**
+                 * @description The first bar starts then or later. It does not count with `countback`. Must be an integer from -62135596800 to 253402300799: seconds since the Unix epoch, given once.
+                 * @example 1767225600
+                 */
+                from?: number;
+                /**
+                 * @description The last bar starts before. Must be an integer from -62135596800 to 253402300799: seconds since the Unix epoch, given once.
+                 * @example 1767312000
+                 */
+                to: number;
+                /**
+                 * @description How many bars, whatever `from` is. Must be an integer from 1 to 1000000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                countback?: number;
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bars of a market, oldest first. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UdfBars"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["UDFBadRequest"];
+            404: components["responses"]["UDFUnknownPath"];
+            405: components["responses"]["UDFMethodNotAllowed"];
+            414: components["responses"]["UDFUriTooLong"];
+            417: components["responses"]["UDFExpectationFailed"];
+            429: components["responses"]["UDFTooManyRequests"];
+            500: components["responses"]["UDFInternalError"];
+            501: components["responses"]["UDFNotImplemented"];
+            503: components["responses"]["UDFUnavailable"];
+        };
+    };
+    udfTime: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The head's time. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["UDFBadRequest"];
+            404: components["responses"]["UDFUnknownPath"];
+            405: components["responses"]["UDFMethodNotAllowed"];
+            414: components["responses"]["UDFUriTooLong"];
+            417: components["responses"]["UDFExpectationFailed"];
+            429: components["responses"]["UDFTooManyRequests"];
+            500: components["responses"]["UDFInternalError"];
+            501: components["responses"]["UDFNotImplemented"];
+            503: components["responses"]["UDFUnavailable"];
+        };
+    };
+    v2Stream: {
+        parameters: {
+            query: {
+                /**
+                 * @description Must be a list, separated by commas, of head, trades:BASE/QUOTE, market:BASE/QUOTE, summary:BASE/QUOTE, each of these three also with * for all markets, candles:BASE/QUOTE:INTERVAL (1m, 5m, 15m, 30m, 1h, 4h, 1d) and book:BASE/QUOTE:DEPTH (1 to 1000). Symbols match in any case, and percent-encode `/`, `,`, `:` and `%` once more.
+                 * @example head
+                 */
+                topics: string;
+                /** @description The place to go on from. Must be the id of an event, given once. */
+                from?: string;
+            };
+            header?: {
+                /** @description The same, as browsers send it; it comes before `from`. */
+                "Last-Event-ID"?: string;
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. The schema is that of an event with its `data` parsed. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["StreamUpdate"] | components["schemas"]["StreamRetract"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamClosed"];
+                };
+            };
+            400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];

@@ -3,13 +3,15 @@
 //
 //   node trades.ts http://localhost:3000 weth dai 250
 import createClient from "openapi-fetch";
+import { neverBack } from "../never-back.ts";
 import type { components, paths } from "./market-data.d.ts";
 
 type Trade = components["schemas"]["Trade"];
 
 const [baseUrl = "http://localhost:3000", base = "weth", quote = "dai", count = "250"] =
   process.argv.slice(2);
-const service = createClient<paths>({ baseUrl });
+// Behind a balancer, no page is of an older block than one before it.
+const service = createClient<paths>({ baseUrl, fetch: neverBack() });
 const pair = { base, quote };
 
 const prices = await service.GET("/v2/prices/{base}/{quote}", { params: { path: pair } });

@@ -8,6 +8,8 @@ export interface Recorder {
   url: string;
   /** The ids of all rows that were sent since the last time this was asked, page by page. */
   takePages(): string[][];
+  /** The block that each page asked for, and the block that it is of, since the last time this was asked. */
+  takeBlocks(): { least: number; block: number }[];
   close(): Promise<void>;
 }
 
@@ -17,18 +19,27 @@ export async function makeRecorder(
   meanwhile: () => Promise<void>,
 ): Promise<Recorder> {
   let pages: string[][] = [];
+  let blocks: { least: number; block: number }[] = [];
   const server = createServer((request, response) => {
     void (async () => {
+      const least = request.headers["x-min-block"];
+      const asked = least === undefined ? {} : { "x-min-block": String(least) };
       const asking = fetch(new URL(request.url ?? "", target), {
         method: "POST",
-        headers: { "content-type": "application/json", accept: request.headers.accept ?? "*/*" },
+        headers: {
+          "content-type": "application/json",
+          accept: request.headers.accept ?? "*/*",
+          ...asked,
+        },
         body: await text(request),
       });
       const [answer] = await Promise.all([asking, meanwhile()]);
       const body = await answer.text();
       pages.push([...body.matchAll(/"id":"(\d+)"/g)].map(([, id = ""]) => id));
+      const block = answer.headers.get("x-head-block") ?? "";
+      blocks.push({ least: Number(least ?? NaN), block: Number(block) });
       const type = answer.headers.get("content-type") ?? "";
-      response.writeHead(answer.status, { "content-type": type }).end(body);
+      response.writeHead(answer.status, { "content-type": type, "x-head-block": block }).end(body);
     })();
   });
   // A client that takes its time over a page would find its connection closed.
@@ -40,6 +51,11 @@ export async function makeRecorder(
     takePages() {
       const taken = pages;
       pages = [];
+      return taken;
+    },
+    takeBlocks() {
+      const taken = blocks;
+      blocks = [];
       return taken;
     },
     close: () =>

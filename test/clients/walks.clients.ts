@@ -91,18 +91,22 @@ let running: Service | undefined;
 // A walk without end would outlive its test.
 afterEach(() => running?.signal("SIGKILL"));
 
+interface Walk {
+  ids: string[];
+  pages: string[][];
+  blocks: { least: number; block: number }[];
+  report: string;
+}
+
 /** Runs an example while trades are written: what it has printed, and what it was sent. */
-async function walk(
-  file: string,
-  args: string[],
-): Promise<{ ids: string[]; pages: string[][]; report: string }> {
+async function walk(file: string, args: string[]): Promise<Walk> {
   busyPages = TRADES / PAGE + 1;
   running = runFile(file, { GRAPHQL_URL: recorder.url }, args, EXAMPLES);
   const { code, stdout, stderr } = await running.ended;
   if (code !== 0) throw new Error(stderr);
   const lines = stdout.trimEnd().split("\n");
   const ids = lines.map((line) => (JSON.parse(line) as { id: string }).id);
-  return { ids, pages: recorder.takePages(), report: stderr };
+  return { ids, pages: recorder.takePages(), blocks: recorder.takeBlocks(), report: stderr };
 }
 
 const ORDERS = [
@@ -137,6 +141,13 @@ describe.each(ORDERS)("by $orderBy, with a writer beside it", ({ orderBy, sql })
     expect(pages.flat()).toEqual(ids);
     expect(pages).toHaveLength(Math.ceil(ids.length / PAGE));
     expect(report).toMatch(`${ids.length} trades in ${pages.length} pages`);
+  });
+
+  it.each(FORWARDS.slice(0, 2))("$client asks for no older page", async (example) => {
+    const { blocks } = await walk(example.file, [...example.args, ...orderBy]);
+    const seen = blocks.map((_, n) => Math.max(0, ...blocks.slice(0, n).map(({ block }) => block)));
+    expect(blocks.map(({ least }) => least)).toEqual(seen);
+    expect(blocks.at(-1)?.block).toBeGreaterThan(blocks[0]?.block ?? NaN);
   });
 
   it("Apollo walks backwards to the newest, and misses and repeats none", async () => {

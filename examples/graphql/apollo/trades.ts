@@ -6,6 +6,7 @@
 // grows at its end by `first` and `after`, or at its front by `last` and `before`.
 import { ApolloClient, HttpLink, InMemoryCache } from "@apollo/client";
 import { relayStylePagination } from "@apollo/client/utilities";
+import { neverBack } from "../../never-back.ts";
 import { TradesDocument, type DexTradesOrderBy } from "./trades.generated.ts";
 
 const PAGE = 1000;
@@ -14,7 +15,11 @@ const [direction = "forwards", ...orders] = process.argv.slice(2);
 const orderBy = (orders.length > 0 ? orders : ["BLOCK_DESC"]) as DexTradesOrderBy[];
 
 const client = new ApolloClient({
-  link: new HttpLink({ uri: process.env["GRAPHQL_URL"] ?? "http://localhost:3000/graphql" }),
+  link: new HttpLink({
+    uri: process.env["GRAPHQL_URL"] ?? "http://localhost:3000/graphql",
+    // Behind a balancer, no page is of an older block than one before it.
+    fetch: neverBack(),
+  }),
   cache: new InMemoryCache({
     typePolicies: {
       Query: {

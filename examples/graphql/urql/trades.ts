@@ -7,6 +7,7 @@
 import { Client, fetchExchange } from "@urql/core";
 import { cacheExchange } from "@urql/exchange-graphcache";
 import { relayPagination } from "@urql/exchange-graphcache/extras";
+import { neverBack } from "../../never-back.ts";
 import { TradesDocument, type DexTradesOrderBy } from "./trades.generated.ts";
 
 const PAGE = 1000;
@@ -16,6 +17,8 @@ const orderBy = (orders.length > 0 ? orders : ["BLOCK_DESC"]) as DexTradesOrderB
 
 const client = new Client({
   url: process.env["GRAPHQL_URL"] ?? "http://localhost:3000/graphql",
+  // Behind a balancer, no page is of an older block than one before it.
+  fetch: neverBack(),
   // The service takes POST alone.
   preferGetMethod: false,
   exchanges: [

@@ -1,0 +1,132 @@
+// The examples of the event stream, as their users run them, beside a writer.
+import { createServer, type Server } from "node:http";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { AddressInfo } from "node:net";
+import { makeTestApp, type TestApp } from "../app.ts";
+import { describeInChromium, TestBrowser } from "../browser.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { anOffer, aTrade, blockAt, registerMarkets, write } from "../factories.ts";
+import { runFile } from "../service.ts";
+import { DexMarketData } from "../../examples/live/dex-market-data.ts";
+
+let database: TestDatabase;
+let app: TestApp;
+let hour = 1;
+
+beforeEach(async () => {
+  hour = 1;
+  database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await write(database.writer, {
+    trades: [aTrade({ hour: 1, offer_id: 1 })],
+    offers: [anOffer({ id: 1 }), anOffer({ id: 2, side: "buy", quote: "900" })],
+  });
+  app = await makeTestApp(database.reader);
+});
+
+afterEach(async () => {
+  await app.close();
+  await database.drop();
+});
+
+const takeBack = (hour: number) =>
+  database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
+
+/** Writes trades, one a block, until the work is done. */
+async function writingUntil<Result>(work: Promise<Result>): Promise<Result> {
+  const done = work.then(() => true);
+  while (!(await Promise.race([done, sleep(20, false)]))) {
+    hour += 1;
+    await write(database.writer, {
+      trades: [aTrade({ hour, offer_id: 1, base: "0.001", quote: "0.1" })],
+    });
+  }
+  return work;
+}
+
+const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
+
+/** Waits until the value is as expected; the test's timeout bounds it. */
+async function until<Value>(read: () => Value, expected: Value): Promise<void> {
+  while (!isDeepStrictEqual(read(), expected)) await sleep(20);
+}
+
+describe("the methods of ccxt pro", () => {
+  it("resolve with trades, ticker, candles and book as they change, without what is void", async () => {
+    const exchange = new DexMarketData(app.url);
+    expect(await exchange.watchTicker("WETH/DAI")).toMatchObject({
+      ...{ symbol: "WETH/DAI", last: "100", baseVolume: "1", bid: "90", ask: "100" },
+    });
+    expect(await exchange.watchOHLCV("WETH/DAI", "1h")).toEqual([
+      [Date.parse("2026-01-01T01:00:00Z"), "100", "100", "100", "100", "1"],
+    ]);
+    // The first trade took 1 of the 10 WETH.
+    expect(await exchange.watchOrderBook("WETH/DAI", 5)).toMatchObject({
+      bids: [["90", "10"]],
+      asks: [["100", "9"]],
+    });
+    const [trade] = await writingUntil(exchange.watchTrades("WETH/DAI"));
+    expect(trade).toMatchObject({ symbol: "WETH/DAI", price: "100", amount: "0.001" });
+
+    const ids = async (): Promise<string[]> =>
+      (await ofRest(`/v2/trades/weth/dai?limit=1000`))
+        .map(({ id }: { id: number }) => String(id))
+        .reverse()
+        .filter((id: string) => Number(id) >= Number(trade?.id));
+    const followed = () => exchange.trades("WETH/DAI").map(({ id }) => id);
+    await until(followed, await ids());
+    await takeBack(hour - 1);
+    await until(followed, await ids());
+    exchange.close();
+  });
+
+  it("are printed by the program", async () => {
+    const program = runFile("examples/live/watch.ts", {}, [app.url, "WETH/DAI"]);
+    await writingUntil(program.printed(/0\.001 at 100/));
+    await program.printed(/^last 100, 0 % of the day$/m);
+    await program.printed(/^bid 90, ask 100$/m);
+    program.signal("SIGKILL");
+    await program.ended;
+  });
+});
+
+describeInChromium("the page", () => {
+  let pages: Server;
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    const page = await readFile(new URL("../../examples/live/page.html", import.meta.url));
+    pages = createServer((_req, res) => res.setHeader("Content-Type", "text/html").end(page));
+    await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
+    browser = new TestBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    pages.close();
+  });
+
+  it("of another origin shows the trades as they come, and takes off what is void", async () => {
+    const { port } = pages.address() as AddressInfo;
+    const { page, complaints } = await browser.open(
+      `http://127.0.0.1:${port}/?service=${encodeURIComponent(app.url)}&market=WETH/DAI`,
+    );
+    const shown = () =>
+      page.locator("#trades tr").evaluateAll((rows) => rows.map((row) => row.textContent));
+    await writingUntil(page.locator("#trades tr").nth(1).waitFor());
+    const expected = async (count: number): Promise<string[]> =>
+      (await ofRest("/v2/trades/weth/dai?limit=1000"))
+        .slice(0, count)
+        .map(({ time, price, volume }: Record<string, string>) => [time, price, volume].join(""));
+    while (!isDeepStrictEqual(await shown(), await expected((await shown()).length)))
+      await sleep(20);
+    // Counted once all trades are shown: the last of them may have come after the page had two.
+    const count = (await shown()).length;
+    await takeBack(hour - 1);
+    while ((await shown()).length >= count) await sleep(20);
+    expect(await shown()).toEqual(await expected((await shown()).length));
+    expect(await page.locator("#last").textContent()).toBe("100");
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
