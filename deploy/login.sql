@@ -1,0 +1,9 @@
+-- The settings that the service's login brings where PREPARE=off: docs/deployment.md.
+alter role app in database market set role = 'dex_reader';
+alter role app in database market set timezone = 'UTC';
+alter role app in database market set search_path = 'public';
+alter role app in database market set jit = 'off';
+alter role app in database market set default_transaction_read_only = 'on';
+alter role app in database market set plan_cache_mode = 'force_generic_plan';
+alter role app in database market set statement_timeout = '10s';
+alter role app in database market set lock_timeout = '3s';
