@@ -25,8 +25,11 @@ export interface RestCase extends Case {
 export interface GraphqlCase {
   name: string;
   operation: string;
+  orderBy: string;
   query: string;
   variables: Record<string, unknown>;
+  /** Variables that give the same rows by id. */
+  variablesById?: Record<string, unknown>;
   /** The page begins after this number of trades. */
   cursorAfter?: number;
 }
@@ -84,7 +87,7 @@ async function statementOf(find: (db: Database) => Promise<unknown>): Promise<Bo
   const listener = {
     query: ({ text, values }: Partial<BoundStatement> & { text: string }) => {
       sent = { text, values: values ?? [] };
-      return Promise.resolve({ rows: [{ asOf: "", isHead: true, key: null }] });
+      return Promise.resolve({ rows: [{ asOf: "", asOfBlock: 1, key: null }] });
     },
   };
   await find(listener as unknown as Database);
@@ -103,6 +106,8 @@ export interface Facts {
   /** Start and end of the last day. */
   since: string;
   until: string;
+  /** The last trade before that day. */
+  beforeId: string;
   /** Number of trades in the busiest market. */
   busiest: number;
 }
@@ -114,6 +119,13 @@ export async function readFacts(client: Client): Promise<Facts> {
       pair.quote_gem as "daiGem",
       to_json(head.time - interval '1 day') #>> '{}' as since,
       to_json(head.time) #>> '{}' as until,
+      (
+        select trade.id::text
+        from dex_trade as trade
+        where trade.time <= head.time - interval '1 day'
+        order by trade.id desc
+        limit 1
+      ) as "beforeId",
       (select count(*)::integer from dex_trade where market = pair.market) as busiest,
       (
         select trade.taker
@@ -147,17 +159,15 @@ const PAGE = 100;
 
 /** Pages of 100 trades, newest first, with every field of a trade in the interface. */
 export function graphqlCases(facts: Facts): GraphqlCase[] {
-  const { taker, wethGem, daiGem, since, until } = facts;
+  const { taker, wethGem, daiGem, since, until, beforeId } = facts;
   const market = BUSIEST.market;
   const deep = Math.min(10_000, Math.floor(facts.busiest / PAGE));
   const byMarket = "condition: {market: $market}";
-  const eitherWay = {
-    or: [
-      { lotGem: { equalTo: wethGem }, bidGem: { equalTo: daiGem } },
-      { lotGem: { equalTo: daiGem }, bidGem: { equalTo: wethGem } },
-    ],
-    time: { greaterThan: since, lessThanOrEqualTo: until },
-  };
+  const or = [
+    { lotGem: { equalTo: wethGem }, bidGem: { equalTo: daiGem } },
+    { lotGem: { equalTo: daiGem }, bidGem: { equalTo: wethGem } },
+  ];
+  const time = { greaterThan: since, lessThanOrEqualTo: until };
   const afterCursor = ["$market: String!, $after: Cursor!", `${byMarket}, after: $after`] as const;
   return [
     page("Page", "by market", "$market: String!", byMarket, { market }),
@@ -182,13 +192,16 @@ export function graphqlCases(facts: Facts): GraphqlCase[] {
       ),
       cursorAfter: (deep - 1) * PAGE,
     },
-    page(
-      "EitherWay",
-      "both tokens either way, a day",
-      "$filter: DexTradeFilter!",
-      "filter: $filter",
-      { filter: eitherWay },
-    ),
+    {
+      ...page(
+        "EitherWay",
+        "both tokens either way, a day",
+        "$filter: DexTradeFilter!",
+        "filter: $filter",
+        { filter: { or, time } },
+      ),
+      variablesById: { filter: { or, id: { greaterThan: beforeId } } },
+    },
   ];
 }
 
@@ -200,13 +213,27 @@ function page(
   variables: Record<string, unknown>,
   counted = false,
 ): GraphqlCase {
+  const orderBy = "BLOCK_DESC";
   const query = `query ${operation}(${declared}) {
-    allDexTrades(first: ${PAGE}, orderBy: BLOCK_DESC, ${chosen}) {
+    allDexTrades(first: ${PAGE}, orderBy: ${orderBy}, ${chosen}) {
       ${counted ? "totalCount " : ""}nodes { ${FIELDS} }
     }
   }`;
-  return { name: `GraphQL ${name}`, operation, query, variables };
+  return { name: `GraphQL ${name}`, operation, orderBy, query, variables };
 }
+
+const BY_ID = "PRIMARY_KEY_DESC";
+
+/**
+ * The same rows in the same order. Only the service knows that ids grow with blocks and times: for these the SQL of
+ * plain PostGraphile reads a whole market, because no index has them.
+ */
+export const byId = ({ orderBy, query, variablesById, ...page }: GraphqlCase): GraphqlCase => ({
+  ...page,
+  orderBy: BY_ID,
+  query: query.replace(orderBy, BY_ID),
+  variables: variablesById ?? page.variables,
+});
 
 /** Suffix of the names of pages with their total. */
 export const WITH_TOTAL = ", with totalCount";
@@ -260,12 +287,12 @@ export function graphqlRequest(one: GraphqlCase, after?: string): BenchRequest {
 }
 
 /** Requests the cursor of a trade of the busiest market, by its 1-based position, newest first. */
-export const cursorRequest = (position: number): BenchRequest => ({
+export const cursorRequest = (position: number, orderBy: string): BenchRequest => ({
   method: "POST",
   path: "/graphql",
   body: JSON.stringify({
     query: `query Cursor($market: String!, $offset: Int!) {
-      allDexTrades(first: 1, offset: $offset, orderBy: BLOCK_DESC, condition: {market: $market}) {
+      allDexTrades(first: 1, offset: $offset, orderBy: ${orderBy}, condition: {market: $market}) {
         edges { cursor }
       }
     }`,

@@ -27,8 +27,12 @@ export const MATCHES: Partial<Record<Contender, string>> = {
   bareNode: "knowing the answer",
 };
 
-/** Starts the service on a database. */
-export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<RunningServer> =>
+/** Starts the service on a database, with more settings where they are given. */
+export const startService = (
+  databaseUrl: string,
+  cache: "on" | "off",
+  settings: Record<string, string> = {},
+): Promise<RunningServer> =>
   startServer(PROGRAMS.service, {
     DATABASE_URL: databaseUrl,
     DATABASE_OWNER_URL: databaseUrl,
@@ -36,6 +40,7 @@ export const startService = (databaseUrl: string, cache: "on" | "off"): Promise<
     // One client sends all the load: keep the rate limiter active, but out of reach.
     RATE_LIMIT: "1000000000",
     MAX_CONCURRENT: "1000000",
+    ...settings,
   });
 
 /** Starts the servers that query the database. The stack stops them. */

@@ -8,6 +8,7 @@ import { openServer } from "./data/server.ts";
 import { pgbenchVersion } from "./load/pgbench.ts";
 import { readOptions, USAGE, type BenchOptions } from "./options.ts";
 import { describeMachine } from "./report/machine.ts";
+import type { Results } from "./report/results.ts";
 import { writeResults } from "./report/write.ts";
 
 const EXIT_FAILED = 1;
@@ -49,35 +50,34 @@ async function run(options: BenchOptions, args: string[]): Promise<void> {
     const pgbench = await pgbenchVersion();
     if (pgbench === undefined) log("Skipping pgbench, which is not installed");
 
-    let compared: Comparison = { measured: [], memory: [], written: 0 };
-    if (has("rest", "graphql", "writer", "growth", "cached")) {
-      const hasPgbench = pgbench !== undefined;
-      compared = await compare({ ...options, databaseUrl, fewUrl, hasPgbench, log });
-    }
-    if (has("cold")) log("Cold start");
-    const coldStart = has("cold") ? await measureColdStart(databaseUrl, 5) : undefined;
-    if (has("load")) log("Bulk load");
-    const { loadTrades } = options;
-    const bulkLoad = has("load")
-      ? await measureBulkLoad(server, { trades: loadTrades, rounds: options.quick ? 1 : 3, log })
-      : undefined;
-
-    log(
-      await writeResults(outFolder(options), {
+    const hasPgbench = pgbench !== undefined;
+    const { trades, fewTrades, rounds, seconds, connections, loadTrades } = options;
+    const runs: Results[] = [];
+    while (runs.length < options.runs) {
+      log(`Run ${runs.length + 1} of ${options.runs}`);
+      let compared: Comparison = { measured: [], memory: [], written: 0 };
+      if (has("rest", "graphql", "writer", "growth", "cached")) {
+        compared = await compare({ ...options, databaseUrl, fewUrl, hasPgbench, log });
+      }
+      if (has("cold")) log("Cold start");
+      const coldStart = has("cold") ? await measureColdStart(databaseUrl, 5) : undefined;
+      if (has("load")) log("Bulk load");
+      const bulkLoad = has("load")
+        ? await measureBulkLoad(server, { trades: loadTrades, rounds: options.quick ? 1 : 3, log })
+        : undefined;
+      runs.push({
         at: new Date().toISOString(),
         command: commandOf(args),
         machine,
         pgbench,
-        trades: options.trades,
-        fewTrades: options.fewTrades,
-        rounds: options.rounds,
-        seconds: options.seconds,
-        connections: options.connections,
+        ...{ trades, fewTrades, runs: 1, rounds, seconds, connections },
         ...compared,
         coldStart,
         bulkLoad,
-      }),
-    );
+      });
+      // After each run, so that an interrupted benchmark keeps what it has measured.
+      log(await writeResults(outFolder(options), runs));
+    }
   } finally {
     await server.stop();
   }

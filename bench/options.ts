@@ -11,7 +11,8 @@ bench/README.md describes the measurements.
   --data-only      only create the data
   --cases A,B      only these parts: rest, graphql, writer, growth, cold, load; or cached: only the
                    answers from memory of rest and graphql, takes less than a minute
-  --rounds N       number of rounds, default 5
+  --runs N         number of whole runs, default 1; the results are their medians
+  --rounds N       number of rounds of a run, default 5
   --seconds S      seconds of each measurement, default 2
   --warm-up S      seconds of warm-up of each measurement, default 2
   --connections N  number of keep-alive connections, default 16
@@ -35,6 +36,7 @@ export interface BenchOptions {
   fewTrades: number;
   dataOnly: boolean;
   parts: Part[];
+  runs: number;
   rounds: number;
   seconds: number;
   warmUp: number;
@@ -52,6 +54,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
       trades: { type: "string" },
       "data-only": { type: "boolean", default: false },
       cases: { type: "string" },
+      runs: { type: "string", default: "1" },
       rounds: { type: "string" },
       seconds: { type: "string" },
       "warm-up": { type: "string" },
@@ -75,6 +78,7 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     fewTrades: 100_000,
     dataOnly: values["data-only"],
     parts: readParts(values.cases),
+    runs: wholeNumber("runs", values.runs),
     rounds: positive("rounds", values.rounds ?? (quick ? "2" : "5")),
     seconds: positive("seconds", values.seconds ?? (quick ? "0.3" : "2")),
     warmUp: positive("warm-up", values["warm-up"] ?? (quick ? "0.2" : "2")),
@@ -93,6 +97,12 @@ function readParts(given: string | undefined): Part[] {
     throw new Error(`--cases has ${JSON.stringify(unknown)}; it accepts ${PARTS.join(", ")}`);
   }
   return PARTS.filter((part) => names.includes(part));
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = positive(name, text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new Error(`--${name} is ${JSON.stringify(text)}; it must be a whole number above 0`);
 }
 
 function positive(name: string, text: string): number {

@@ -131,7 +131,7 @@ function pageOf(all: Explained[]): string {
       "those that the service sends; each is planned once per connection, for any values. " +
       "`npm run plans:print` writes this page. `rows` is the number of rows that a node returned per execution, `loops` " +
       "the number of executions. Nodes below one that was never executed are left out, as are costs and times, " +
-      "which vary. `test/plans.test.ts` checks that the service reads no more than the page.",
+      "which vary. `test/plans.slow.ts` checks that the service reads no more than the page.",
     ...all.flatMap(({ title, reads, plans }) => [
       `## ${title}`,
       reads,

@@ -11,6 +11,7 @@ export interface Results extends Comparison {
   machine: Machine;
   trades: number;
   fewTrades: number;
+  runs: number;
   rounds: number;
   seconds: number;
   connections: number;

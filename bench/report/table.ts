@@ -7,9 +7,9 @@ export function resultsTable(results: Results, ratios: Ratio[]): string {
     "# Results of the benchmark",
     facts(results),
     "## Goals",
-    table(["goal", "case", "ratio", "bound", ""], ratios.map(ratioRow)),
+    table(["goal", "case", ratioHead(results), "bound", ""], ratios.map(ratioRow)),
     "## Measurements",
-    "Answers per second are medians of the rounds; milliseconds cover all answers of all rounds. The last " +
+    "Answers per second are medians of the rounds, and everything is the median of the runs; milliseconds cover all answers of all rounds. The last " +
       "column is the processor time per answer of the server alone, without the database and the load " +
       "generator, as a median of the rounds.",
     table(
@@ -35,7 +35,8 @@ function facts(results: Results): string {
   return [
     `- ${results.at}, by \`${results.command}\``,
     `- ${results.trades.toLocaleString("en")} trades, ${results.connections} keep-alive connections, ` +
-      `${results.rounds} rounds of ${results.seconds} s in turns`,
+      `${results.runs} ${results.runs === 1 ? "run" : "runs"} of ${results.rounds} rounds of ` +
+      `${results.seconds} s in turns`,
     `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
       "servers, database and load generator share them",
     `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
@@ -45,13 +46,19 @@ function facts(results: Results): string {
   ].join("\n");
 }
 
+const ratioHead = ({ runs }: Results): string =>
+  runs === 1 ? "ratio" : `ratio: median of ${runs} runs (least to most)`;
+
 const ratioRow = (one: Ratio): string[] => [
   one.group,
   code(one.name),
-  `${one.ratio.toFixed(2)} ×`,
+  `${one.ratio.toFixed(2)} ×${rangeOf(one)}`,
   "atLeast" in one.bound ? `≥ ${one.bound.atLeast} ×` : `≤ ${one.bound.atMost} ×`,
   isReached(one) ? "reached" : "**missed**",
 ];
+
+const rangeOf = ({ runs }: Ratio): string =>
+  runs === undefined ? "" : ` (${Math.min(...runs).toFixed(2)} to ${Math.max(...runs).toFixed(2)})`;
 
 function others({ coldStart, bulkLoad, memory, written }: Results): string[] {
   const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });

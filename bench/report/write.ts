@@ -1,14 +1,16 @@
-// Writes the results of a run as JSON, table and chart.
+// Writes the results of the runs as JSON, table and chart.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ratioChart } from "./chart.ts";
-import { isReached, ratiosOf } from "./goals.ts";
+import { isReached } from "./goals.ts";
 import type { Results } from "./results.ts";
+import { combineRuns, ratiosOfRuns } from "./runs.ts";
 import { resultsTable } from "./table.ts";
 
 /** Writes results.json, README.md and ratios.svg. Resolves to a summary line. */
-export async function writeResults(folder: string, results: Results): Promise<string> {
-  const ratios = ratiosOf(results);
+export async function writeResults(folder: string, runs: Results[]): Promise<string> {
+  const ratios = ratiosOfRuns(runs);
+  const results = combineRuns(runs);
   const title = `Ratios at ${results.trades.toLocaleString("en")} trades; lines mark the bounds`;
   await mkdir(folder, { recursive: true });
   await writeFile(

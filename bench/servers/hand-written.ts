@@ -14,7 +14,13 @@ import type { RecordedPage } from "./recorded-page.ts";
 
 type Keyed = { key: string } & object;
 
-const pool = makePool(process.env["DATABASE_URL"] ?? "", { role: "dex_reader", poolSize: 10 });
+// A count of millions of rows keeps all connections for seconds.
+const WAIT_MS = 60_000;
+const pool = makePool(process.env["DATABASE_URL"] ?? "", {
+  role: "dex_reader",
+  poolSize: 10,
+  waitMs: WAIT_MS,
+});
 const pages = new Map(
   (JSON.parse(await readFile(process.env["PAGES"] ?? "", "utf8")) as RecordedPage[]).map(
     (page) => [page.name, page] as const,

@@ -1,5 +1,5 @@
 // Listens on a free port and prints the URL, which bench/servers/start.ts reads.
-import type { Server } from "node:http";
+import type { Server } from "node:net";
 
 export function listenAndTell(server: Server): void {
   server.listen(0, "127.0.0.1", () => {

@@ -13,14 +13,17 @@ import type { Pool } from "../../db/connect.ts";
 /** Makes the server without listening. The caller closes the pool after `release`. */
 export async function makePlainPostgraphile(
   pool: Pool,
+  preset: GraphileConfig.Preset = {},
 ): Promise<{ server: Server; release: () => Promise<void> }> {
+  const service = makePgService({ pool, schemas: ["public"] });
   const instance = postgraphile({
     extends: [
       makeV4Preset({ graphqlRoute: "/graphql" }),
       PgSimplifyInflectionPreset,
       PostGraphileConnectionFilterPreset,
+      preset,
     ],
-    pgServices: [makePgService({ pool, schemas: ["public"] })],
+    pgServices: [service],
     schema: { pgSimplifyAllRows: false },
   });
   const app = express();
@@ -30,6 +33,8 @@ export async function makePlainPostgraphile(
     server,
     release: async () => {
       await instance.release();
+      // Gives the connection back that listens.
+      await service.release?.();
     },
   };
 }

@@ -21,6 +21,8 @@ export const PROGRAMS = {
   handWritten: pathOf("hand-written.ts"),
   sameBytes: pathOf("same-bytes.ts"),
   bareNode: pathOf("bare-node.ts"),
+  bareStream: pathOf("bare-stream.ts"),
+  bareLive: pathOf("bare-live.ts"),
   recordedNode: pathOf("recorded-node-process.ts"),
 };
 

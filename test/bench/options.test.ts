@@ -29,6 +29,7 @@ test.each([
   [["--trades", "5"], "--trades is 5; it must be a multiple of 1000 from 100000"],
   [["--trades", "100500"], "--trades is 100500; it must be a multiple of 1000"],
   [["--cases", "rest,rset"], '--cases has "rset"'],
+  [["--runs", "1.5"], '--runs is "1.5"; it must be a whole number above 0'],
   [["--rounds", "0"], '--rounds is "0"; it must be a number above 0'],
   [["--fast"], "--fast"],
 ])("%j is refused", (args, message) => {

@@ -4,6 +4,7 @@ import type { Measured } from "../../bench/load/alternate.ts";
 import { ratioChart } from "../../bench/report/chart.ts";
 import { isReached, ratiosOf } from "../../bench/report/goals.ts";
 import type { Results } from "../../bench/report/results.ts";
+import { combineRuns, ratiosOfRuns } from "../../bench/report/runs.ts";
 import { resultsTable } from "../../bench/report/table.ts";
 
 const measured = (name: string, contender: string, rate: number): Measured => ({
@@ -32,6 +33,7 @@ const aRun = (overrides: Partial<Results>): Results => ({
   pgbench: undefined,
   trades: 1_000_000,
   fewTrades: 100_000,
+  runs: 1,
   rounds: 5,
   seconds: 2,
   connections: 16,
@@ -119,4 +121,24 @@ test("The chart has a bar as long as its ratio, a line at the bound, and escapes
   expect(chart).toContain('x1="550" x2="550"');
   expect(chart).toContain("a &#60; b");
   expect(chart).toContain("prefers-color-scheme: dark");
+});
+
+test("Several runs give the median of each ratio, with the least and the most", () => {
+  const runs = [90, 80, 100].map((rate) =>
+    aRun({
+      measured: [
+        measured("/v1/markets/", CONTENDERS.service, rate),
+        measured("/v1/markets/", CONTENDERS.handWritten, 100),
+      ],
+      written: 5,
+      coldStart: { rest: rate, graphql: 200, starts: 5 },
+    }),
+  );
+
+  const results = combineRuns(runs);
+  expect(results.measured[0]).toMatchObject({ rate: 90, rates: [90, 80, 100], answers: 30 });
+  expect(results).toMatchObject({ runs: 3, written: 15, coldStart: { rest: 90, graphql: 200 } });
+  expect(resultsTable(results, ratiosOfRuns(runs))).toContain(
+    "| `/v1/markets/` | 0.90 × (0.80 to 1.00) | ≥ 0.9 × | reached |",
+  );
 });
