@@ -18,6 +18,8 @@ const FOLLOWED = [
 ];
 const THAT_NEVER_READ = 5;
 const THAT_COME_AND_GO = 2;
+/** For how long a client that comes back in the end waits for the last place. */
+const LONGEST_MS = 60_000;
 
 export interface FollowersTally {
   events: number;
@@ -107,6 +109,7 @@ class SoakFollower {
   readonly #tally: FollowersTally;
   readonly #copy = new StreamCopy();
   #client: StreamClient | undefined;
+  #isClosed = false;
 
   constructor(url: string, topics: string, tally: FollowersTally) {
     this.#url = `${url}/v2/stream?topics=${topics}`;
@@ -114,15 +117,18 @@ class SoakFollower {
     this.#tally = tally;
   }
 
+  /** Ends the stream, also one that is being opened. */
   close(): void {
+    this.#isClosed = true;
     this.#client?.close();
   }
 
-  /** Until the stream ends, or a fault has the service refuse it. */
+  /** Until the stream ends, a fault has the service refuse it, or it is closed. */
   async follow(isLast: (id: string | undefined) => boolean = () => false): Promise<void> {
     const { id } = this.#copy;
     const client = await followStream(this.#url, id === undefined ? {} : { "Last-Event-ID": id });
     this.#client = client;
+    if (this.#isClosed) client.close();
     if (client.status !== 200) return;
     if (id !== undefined) this.#tally.resumed += 1;
     for (;;) {
@@ -139,7 +145,11 @@ class SoakFollower {
   }
 
   async differences(truth: Truth): Promise<string[]> {
+    this.#isClosed = false;
+    // A place that is never told is a difference, not a reason to wait.
+    const tooLong = setTimeout(() => this.close(), LONGEST_MS);
     await this.follow((id) => id === truth.place);
+    clearTimeout(tooLong);
     return this.#copy.differences(truth.of(this.#asked));
   }
 }

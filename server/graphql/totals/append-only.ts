@@ -56,11 +56,11 @@ function countedByOf(text: string): CountedBy | undefined {
   if (found === null) return undefined;
   const [, schema = "", name = "", column = "", ofBoth, nameOfBoth = "", one = "", other = ""] =
     found;
-  const eitherWay = ofBoth !== undefined && {
-    name: sql.identifier(ofBoth, nameOfBoth),
-    columns: [one, other] as [string, string],
-  };
-  return { name: sql.identifier(schema, name), column, eitherWay: eitherWay || undefined };
+  const eitherWay: CountedBy["eitherWay"] =
+    ofBoth === undefined
+      ? undefined
+      : { name: sql.identifier(ofBoth, nameOfBoth), columns: [one, other] };
+  return { name: sql.identifier(schema, name), column, eitherWay };
 }
 
 /** The plugin logs an invalid tag and then treats the table as untagged. */

@@ -53,8 +53,9 @@ export class LoopShare {
       resolve(undefined);
     };
     const longest = setTimeout(begin, this.#longestWaitMs);
-    const before = this.#lastBegun;
-    this.#lastBegun = before.then(() => (hasBegun ? undefined : this.#mayBegin())).then(begin);
+    this.#lastBegun = this.#lastBegun
+      .then(() => (hasBegun ? undefined : this.#mayBegin()))
+      .then(begin);
     await promise;
     clearTimeout(longest);
   }
