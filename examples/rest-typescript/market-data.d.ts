@@ -919,7 +919,7 @@ export interface components {
             base_volume: components["schemas"]["Decimal"];
             /** @description The volume of the last 24 hours, in target units. */
             target_volume: components["schemas"]["Decimal"];
-            /** @description What is left of all open offers, the base that they sell at the last price. Absent where none of the market's tokens is in `USD_TOKENS`, or there is no price. */
+            /** @description What is left of the open offers that have a price, the base that they sell at the last price. Absent where none of the market's tokens is in `USD_TOKENS`, or there is no price. */
             liquidity_in_usd?: components["schemas"]["Decimal"];
             /** @description The highest price of the open offers that buy base. */
             bid?: components["schemas"]["Decimal"];

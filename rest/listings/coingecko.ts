@@ -42,8 +42,8 @@ const ticker = z
     liquidity_in_usd: decimal
       .optional()
       .describe(
-        "What is left of all open offers, the base that they sell at the last price. Absent where none of " +
-          "the market's tokens is in `USD_TOKENS`, or there is no price.",
+        "What is left of the open offers that have a price, the base that they sell at the last price. Absent " +
+          "where none of the market's tokens is in `USD_TOKENS`, or there is no price.",
       ),
     bid: decimal.optional().describe("The highest price of the open offers that buy base."),
     ask: decimal.optional().describe("The lowest price of the open offers that sell base."),

@@ -225,7 +225,9 @@ export const udf = (exchangeName: string): Version => ({
       find: async (db, _pair, { query, type, exchange, limit }) => {
         const markets = await findListedMarkets(db);
         const isOurs = ["", "crypto"].includes(type) && ["", exchangeName].includes(exchange);
-        const rows = markets.rows.filter(({ key }) => isOurs && key.includes(query.toUpperCase()));
+        // PostgreSQL leaves letters as they are that have no single capital, such as ß.
+        const sought = query.toUpperCase();
+        const rows = markets.rows.filter(({ key }) => isOurs && key.toUpperCase().includes(sought));
         return { ...markets, rows: rows.slice(0, limit) };
       },
       shape: (markets) =>

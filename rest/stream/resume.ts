@@ -37,7 +37,9 @@ export async function readMissed(
   now: CurrentPlace,
   pageTrades: number,
 ): Promise<Resumed | string> {
-  if (!isBefore(since, now)) return "the id is of another history, or later than the head";
+  if (!isBefore(since, now)) {
+    return "the id is of another history or later than the head, or the labels of trades have changed";
+  }
   const found = await readRetraction(db, since, now);
   if (found === "unknown") return "the reorganisations since are no longer recorded";
   const retraction = found === "none" ? undefined : found;

@@ -204,6 +204,19 @@ describeInChromium("the page of all markets", () => {
     }
   });
 
+  it("finds a market by a letter without a single capital", async () => {
+    const ess = anAddress("ß");
+    await registerMarkets(database.writer);
+    await registerTokens(database.writer, { address: ess, symbol: "ß1" });
+    await registerPair(database.writer, ess, DAI);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    await page.fill("#search", "ß1");
+    await page.waitForSelector("[role=status]:text('1 of 3 markets')");
+    expect(await names(page)).toEqual(["ß1/DAI"]);
+    await page.close();
+  });
+
   it("has room for 1,000 markets", async () => {
     const symbols = Array.from({ length: 1000 }, (_, n) => `T${n}`);
     await registerTokens(database.writer, { address: DAI, symbol: "DAI" });

@@ -117,7 +117,9 @@ function marketsFound() {
   return [...pairs]
     .flatMap(([key, pair]) => {
       const summary = summaries.get(key);
-      const isFound = words.every((word) => key.includes(word));
+      // PostgreSQL leaves letters as they are that have no single capital, such as ß.
+      const inCapitals = key.toUpperCase();
+      const isFound = words.every((word) => inCapitals.includes(word));
       return summary && isFound ? [{ key, pair, summary }] : [];
     })
     .sort((one, other) => (isDescending ? -1 : 1) * (sortedBy?.order(one, other) ?? 0));

@@ -1,7 +1,15 @@
 // TradingView's paths against its format, and against the candles of REST.
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
-import { hours, setHead, write, aTrade } from "../../factories.ts";
+import {
+  anAddress,
+  aTrade,
+  hours,
+  registerPair,
+  registerTokens,
+  setHead,
+  write,
+} from "../../factories.ts";
 import { shownDigits } from "../../../rest/listings/udf.ts";
 import { wrongIn } from "./format-schemas.ts";
 import { type Fields, fillListings, HEAD_MS, keyOf, PAIRS } from "./listing-exchange.ts";
@@ -88,6 +96,23 @@ describe("the search", () => {
     expect(await keysOf("query=DAI&type=crypto&exchange=oasis")).toHaveLength(4);
     expect(await keysOf("type=stock")).toEqual([]);
     expect(await keysOf("exchange=NYSE")).toEqual([]);
+  });
+
+  it("finds a letter without a single capital, which PostgreSQL leaves as it is", async () => {
+    const odd = await makeDatabase();
+    const [ess, dai] = [anAddress("ß"), anAddress("DAI")];
+    await registerTokens(
+      odd.writer,
+      { address: ess, symbol: "ß1" },
+      { address: dai, symbol: "DAI" },
+    );
+    await registerPair(odd.writer, ess, dai);
+    await setHead(odd.writer, 1);
+    const service = await makeTestApp(odd.reader);
+    const found = await bodyOf("/udf/search?query=%C3%9F1", service);
+    expect(found).toMatchObject([{ ticker: "ß1/DAI" }]);
+    await service.close();
+    await odd.drop();
   });
 });
 

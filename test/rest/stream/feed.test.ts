@@ -198,6 +198,15 @@ describe("a retraction", () => {
 });
 
 describe("a reset", () => {
+  it("of a client that was away while a token was renamed says so", async () => {
+    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
+    const { id } = (await (await follow("head")).next())!;
+    await registerTokens(database.writer, { address: DAI, symbol: "USDS" });
+    const { event, data } = (await (await follow("head", id)).next())!;
+    expect(event).toBe("reset");
+    expect(data.reason).toMatch(/labels of trades have changed/);
+  });
+
   it("has no id, so that a client that is cut off before the state is reset again", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 })] });
     const reset = (await (await follow("candles:WETH/DAI:1h", "garbage")).next())!;
