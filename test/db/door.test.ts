@@ -577,6 +577,17 @@ describe("after block 100", () => {
       'offers line 8.maker is "0xzz": it must be',
     ],
     [
+      "an offer with a negative id",
+      `insert into ingest.staged_offer (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx)
+      values (8, -9, '${HASH}', '${MKR}', '${WETH}', 1, '${DAI}', 1, 101, '${AT}', '${HASH}')`,
+      'offers line 8.id is "-9": it must be an integer from 0 to 2147483647',
+    ],
+    [
+      "a trade of an offer with a negative id",
+      stagedTrade({ tx: HASH, offer_id: -9 }),
+      'trades line 7.offer_id is "-9": it must be an integer from 0 to 2147483647',
+    ],
+    [
       "a block hash that is not hex",
       `insert into ingest.staged_block values (101, '${AT}', '0x${"g".repeat(64)}')`,
       "block 101 has the hash 0xg",

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import { readCatalog } from "../../db/check/catalog.ts";
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { startServer, stopServer, SUPERUSER, type Cluster } from "../../db/embedded/cluster.ts";
 import { applyMigrations } from "../../db/migrations.ts";
@@ -234,6 +235,8 @@ function hasPrograms(): boolean {
     restore(dump(), restored);
     const [one, other] = [await connect(original), await connect(restored)];
     expect(await contentsOf(other)).toEqual(await contentsOf(one));
+    const schemas = ["public", "dex_private", "ingest"];
+    expect(await readCatalog(other, schemas)).toEqual(await readCatalog(one, schemas));
     await one.end();
     await other.end();
     await expectRestored(restored, original);

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:fb27cf21f38c6465ee96a9443847f9fdb3c23e4a
+--! Hash: sha1:d913adcc4a1451b81b8acb2b583299b4d2ab46d8
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -17,9 +17,8 @@ alter default privileges revoke execute on functions from public;
 
 -- Checks of addresses, hashes and amounts, for the constraints of all history tables.
 
--- In plpgsql, because PostgreSQL plans a check by an SQL function again for each writing statement: the
--- checks took more than half the time of inserting a trade. With decode(), because a pattern takes five times
--- as long.
+-- In plpgsql: PostgreSQL plans a check by an SQL function again for each writing statement, which took more
+-- than half the time of inserting a trade. With decode(): a pattern takes five times as long.
 create function dex_private.is_address(candidate text) returns boolean
 language plpgsql immutable parallel safe
 as $$
@@ -261,7 +260,8 @@ grant execute on function dex_private.sought(anyelement) to dex_reader, dex_writ
 -- HOT update, which touches no index: makers often cancel together offers that they created together.
 
 create table dex_offer (
-  id integer primary key,
+  id integer primary key
+    constraint dex_offer_id_check check (id >= 0),
   block integer not null,
   killed integer not null default 0
     constraint dex_offer_killed_check check (killed = 0 or killed >= block),
@@ -333,7 +333,8 @@ grant select on dex_offer to dex_reader, dex_writer;
 create table dex_trade (
   id bigint primary key
     constraint dex_trade_id_check check (id between 1 and 9007199254740991),
-  offer_id integer not null,
+  offer_id integer not null
+    constraint dex_trade_offer_id_check check (offer_id >= 0),
   market_id integer,
   market text,
   act text,
@@ -366,8 +367,7 @@ create table dex_trade (
 -- The primary key serves every order and range by id, block, time or (block, idx).
 -- Serves REST's trades of a market, its last price, and the trades at the start of a window.
 create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
--- Serves allDexTrades by market. orderBy: MARKET counts an unknown market as '', so that a cursor is one
--- tuple comparison without a special case for null.
+-- Serves allDexTrades by market. An unknown market counts as '': a cursor then is one tuple comparison.
 create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
 -- Serves allDexTrades by maker.
 create index dex_trade_maker_id_idx on dex_trade (maker, id);
@@ -1289,13 +1289,13 @@ from (
       trade.block,
       trade.time
     union all
-    select offer.block, offer.time, true, null, null
+    select offer.block, offer.time, true, null as lowest, null as highest
     from public.dex_offer as offer
     union all
-    select cancellation.block, null, true, null, null
+    select cancellation.block, null as time, true, null as lowest, null as highest
     from dex_private.cancellation
     union all
-    select block.number, null, false, null, null
+    select block.number, null as time, false, null as lowest, null as highest
     from public.dex_block as block
   ) as row_block
   group by row_block.number
@@ -2029,13 +2029,13 @@ from (
       false as is_row
     from ingest.staged_block as staged
     union all
-    select staged.block, staged.time, null, null, true
+    select staged.block, staged.time, null as hash, null as parent, true
     from ingest.staged_offer as staged
     union all
-    select staged.block, staged.time, null, null, true
+    select staged.block, staged.time, null as hash, null as parent, true
     from ingest.staged_trade as staged
     union all
-    select ended.block, null, null, null, true
+    select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended
   ) as moment
   group by moment.number

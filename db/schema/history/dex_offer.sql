@@ -2,7 +2,8 @@
 -- HOT update, which touches no index: makers often cancel together offers that they created together.
 
 create table dex_offer (
-  id integer primary key,
+  id integer primary key
+    constraint dex_offer_id_check check (id >= 0),
   block integer not null,
   killed integer not null default 0
     constraint dex_offer_killed_check check (killed = 0 or killed >= block),

@@ -3,7 +3,8 @@
 create table dex_trade (
   id bigint primary key
     constraint dex_trade_id_check check (id between 1 and 9007199254740991),
-  offer_id integer not null,
+  offer_id integer not null
+    constraint dex_trade_offer_id_check check (offer_id >= 0),
   market_id integer,
   market text,
   act text,
@@ -36,8 +37,7 @@ create table dex_trade (
 -- The primary key serves every order and range by id, block, time or (block, idx).
 -- Serves REST's trades of a market, its last price, and the trades at the start of a window.
 create index dex_trade_market_id_id_idx on dex_trade (market_id, id);
--- Serves allDexTrades by market. orderBy: MARKET counts an unknown market as '', so that a cursor is one
--- tuple comparison without a special case for null.
+-- Serves allDexTrades by market. An unknown market counts as '': a cursor then is one tuple comparison.
 create index dex_trade_known_market_id_idx on dex_trade (coalesce(market, ''), id);
 -- Serves allDexTrades by maker.
 create index dex_trade_maker_id_idx on dex_trade (maker, id);

@@ -99,13 +99,13 @@ from (
       false as is_row
     from ingest.staged_block as staged
     union all
-    select staged.block, staged.time, null, null, true
+    select staged.block, staged.time, null as hash, null as parent, true
     from ingest.staged_offer as staged
     union all
-    select staged.block, staged.time, null, null, true
+    select staged.block, staged.time, null as hash, null as parent, true
     from ingest.staged_trade as staged
     union all
-    select ended.block, null, null, null, true
+    select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended
   ) as moment
   group by moment.number

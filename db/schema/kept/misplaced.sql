@@ -38,13 +38,13 @@ from (
       trade.block,
       trade.time
     union all
-    select offer.block, offer.time, true, null, null
+    select offer.block, offer.time, true, null as lowest, null as highest
     from public.dex_offer as offer
     union all
-    select cancellation.block, null, true, null, null
+    select cancellation.block, null as time, true, null as lowest, null as highest
     from dex_private.cancellation
     union all
-    select block.number, null, false, null, null
+    select block.number, null as time, false, null as lowest, null as highest
     from public.dex_block as block
   ) as row_block
   group by row_block.number
