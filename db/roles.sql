@@ -5,7 +5,7 @@
 do $$
 declare
   role_name text;
-  message regprocedure;
+  function regprocedure;
 begin
   foreach role_name in array array['dex_owner', 'dex_writer', 'dex_reader'] loop
     if not exists (select from pg_roles where rolname = role_name) then
@@ -27,23 +27,32 @@ begin
     execute format('grant dex_owner, dex_writer, dex_reader to %I', current_user);
   end if;
 
-  -- By default every role may create large objects, so a reader could fill the disk. This project does not
-  -- use them. Only a superuser can revoke the right.
+  -- By default every role may create large objects, and write messages of any size to the write-ahead log also in
+  -- a read-only transaction: a reader could fill the disk. With advisory locks it could take all memory for locks.
+  -- Only a superuser can revoke these rights.
   if (
     select rolsuper
     from pg_roles
     where rolname = current_user
   ) then
-    revoke execute on function lo_creat(integer) from public;
-    revoke execute on function lo_create(oid) from public;
-    revoke execute on function lo_from_bytea(oid, bytea) from public;
-    -- By default every role may write messages of any size to the write-ahead log, in a read-only transaction too.
-    for message in
-      select oid::regprocedure
+    for function in
+      select oid
       from pg_proc
-      where proname = 'pg_logical_emit_message'
+      where pronamespace = 'pg_catalog'::regnamespace
+        and (
+          proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message')
+          or proname like 'pg%advisory%'
+        )
     loop
-      execute format('revoke execute on function %s from public', message);
+      execute format('revoke execute on function %s from public', function);
+    end loop;
+    for function in
+      select oid
+      from pg_proc
+      where pronamespace = 'pg_catalog'::regnamespace
+        and proname like 'pg%advisory%'
+    loop
+      execute format('grant execute on function %s to dex_owner, dex_writer', function);
     end loop;
   end if;
 

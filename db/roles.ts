@@ -5,11 +5,16 @@ import { connect } from "./connect.ts";
 
 const ROLES_SQL = fileURLToPath(new URL("./roles.sql", import.meta.url));
 
+export interface RolesMade {
+  /** Whether PUBLIC has lost the rights that only a superuser can revoke. */
+  isPublicCut: boolean;
+}
+
 /**
  * Creates missing roles and grants them their rights on this database. The URL's login needs the right to
  * create roles. `serviceLogin`, the login of the service, becomes a member of dex_reader.
  */
-export async function makeRoles(url: string, serviceLogin?: string): Promise<void> {
+export async function makeRoles(url: string, serviceLogin?: string): Promise<RolesMade> {
   const client = await connect(url);
   try {
     await client.query(await readFile(ROLES_SQL, "utf8"));
@@ -19,6 +24,10 @@ export async function makeRoles(url: string, serviceLogin?: string): Promise<voi
       await client.query(`grant connect on database ${database} to ${login}`);
       await client.query(`grant dex_reader to ${login}`);
     }
+    const { rows } = await client.query<RolesMade>(
+      `select not has_function_privilege('dex_reader', 'pg_advisory_lock(bigint)', 'execute') as "isPublicCut"`,
+    );
+    return { isPublicCut: rows[0]?.isPublicCut === true };
   } finally {
     await client.end();
   }

@@ -19,9 +19,15 @@ The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embed
 try {
   const url = await ownerUrl(process.env);
   const service = serviceLogin(url, process.env["DATABASE_URL"]);
-  await makeRoles(url, service);
+  const { isPublicCut } = await makeRoles(url, service);
   console.log(`dex_owner, dex_writer and dex_reader have their rights on ${shownUrl(url)}.`);
   if (service !== undefined) console.log(`${service} may become dex_reader.`);
+  if (!isPublicCut) {
+    console.log(
+      "Every login keeps the right to large objects, messages to the write-ahead log and advisory locks, which only " +
+        "a superuser can revoke: run this once as one, if there is one. See db/README.md, Roles.",
+    );
+  }
 } catch (error) {
   console.error(`The roles cannot be made: ${(error as Error).message}`);
   process.exitCode = 1;

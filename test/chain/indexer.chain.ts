@@ -381,6 +381,8 @@ it("is not held up by a reader that takes its lock", async () => {
   const admin = await connect(database.url);
   await admin.query("create role stranger login password 'x'");
   await admin.query("grant dex_reader to stranger");
+  // As where no superuser has made the roles.
+  await admin.query("grant execute on function pg_advisory_lock(bigint) to public");
   const url = Object.assign(new URL(database.url), { username: "stranger", password: "x" });
   const stranger = await connect(url.href, { role: "dex_reader" });
   await stranger.query(
