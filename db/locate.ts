@@ -1,6 +1,7 @@
 // Finds the database for a command.
 import { connect, urlForDatabase } from "./connect.ts";
 import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
+import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from "./postgres-url.ts";
 import { tlsProblem, withTlsOf } from "./tls.ts";
 
 /**
@@ -9,9 +10,7 @@ import { tlsProblem, withTlsOf } from "./tls.ts";
  * Throws a message with instructions if the embedded database does not run; a configured URL is not tried.
  */
 export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
-  const given = [env["DATABASE_OWNER_URL"], env["DATABASE_URL"]].find(
-    (url) => url !== undefined && url !== "",
-  );
+  const given = givenUrl(env, "DATABASE_OWNER_URL") ?? givenUrl(env, "DATABASE_URL");
   if (given !== undefined) {
     const url = withTlsOf(env, given);
     const problem = tlsProblem(url);
@@ -52,11 +51,19 @@ export interface ShadowUrls {
 
 /** SHADOW_DATABASE_URL and ROOT_DATABASE_URL; by default `<database>_shadow` and `postgres` on the same server. */
 export function shadowUrls(url: string, env: NodeJS.ProcessEnv): ShadowUrls {
-  const given = (variable: string): string | undefined =>
-    env[variable] === "" ? undefined : env[variable];
   const name = decodeURIComponent(new URL(url).pathname.slice(1));
   return {
-    shadow: given("SHADOW_DATABASE_URL") ?? urlForDatabase(url, `${name}_shadow`),
-    root: given("ROOT_DATABASE_URL") ?? urlForDatabase(url, "postgres"),
+    shadow: givenUrl(env, "SHADOW_DATABASE_URL") ?? urlForDatabase(url, `${name}_shadow`),
+    root: givenUrl(env, "ROOT_DATABASE_URL") ?? urlForDatabase(url, "postgres"),
   };
+}
+
+/** Undefined where the variable is not set, or empty. Never repeats the URL, which may have a password. */
+function givenUrl(env: NodeJS.ProcessEnv, variable: string): string | undefined {
+  const url = env[variable] ?? "";
+  if (url === "") return undefined;
+  if (!isPostgresUrl(url)) {
+    throw new Error(`${variable}: what was given is not ${POSTGRES_URL_ACCEPTED}.`);
+  }
+  return url;
 }

@@ -31,12 +31,16 @@ const CONNECTIONS_KEPT_MS = 300;
  * Runs `work` while no other process migrates this database, including the backend of a killed process
  * that is still running.
  */
-async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(
+  url: string,
+  print: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
   const client = await connect(url);
   try {
-    await takeLock(client, MIGRATING_LOCK);
+    await takeLock(client, MIGRATING_LOCK, print);
     // Release it immediately: graphile-migrate takes the lock itself, without waiting.
-    await takeLock(client, GRAPHILE_MIGRATE_LOCK);
+    await takeLock(client, GRAPHILE_MIGRATE_LOCK, print);
     await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
     return await work();
   } finally {
@@ -45,10 +49,14 @@ async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Polls for the lock. A waiting statement would hold a snapshot, for which `create index concurrently`
- * waits: a deadlock.
+ * Polls for the lock, and prints once which session holds it. A waiting statement would hold a snapshot, for
+ * which `create index concurrently` waits: a deadlock.
  */
-async function takeLock(client: Client, lock: string): Promise<void> {
+async function takeLock(
+  client: Client,
+  lock: string,
+  print: (line: string) => void,
+): Promise<void> {
   const isTaken = async (): Promise<boolean> => {
     const { rows } = await client.query<{ taken: boolean }>(
       "select pg_try_advisory_lock($1) as taken",
@@ -56,7 +64,32 @@ async function takeLock(client: Client, lock: string): Promise<void> {
     );
     return rows[0]?.taken === true;
   };
-  while (!(await isTaken())) await setTimeout(POLL_MS);
+  let holder: string | undefined;
+  while (!(await isTaken())) {
+    if (holder === undefined) {
+      holder = await holderOf(client, lock);
+      if (holder !== undefined) {
+        print(`Waiting for ${holder}, which holds the advisory lock of migrations.`);
+      }
+    }
+    await setTimeout(POLL_MS);
+  }
+}
+
+/** Undefined if it has just been released. */
+async function holderOf(client: Client, lock: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ holder: string }>(
+    `select format('pid %s (%s, login %s)', pid, coalesce(nullif(application_name, ''), 'no application_name'), usename) as holder
+    from pg_locks as held
+    join pg_stat_activity as session using (pid)
+    where held.locktype = 'advisory'
+      and held.granted
+      and held.objsubid = 1
+      and held.database = (select oid from pg_database where datname = current_database())
+      and (held.classid::bigint << 32) | held.objid::bigint = $1`,
+    [lock],
+  );
+  return rows[0]?.holder;
 }
 
 /**
@@ -71,7 +104,7 @@ export async function applyMigrations(
 ): Promise<void> {
   const logger = logTo(print);
   try {
-    await inTurn(url, async () => {
+    await inTurn(url, print, async () => {
       await rehearseMigrations(url, folder);
       for (const index of await dropHalfMadeIndexes(url, folder)) {
         print(

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { indexVariables, readIndexSettings } from "../chain/settings.ts";
 import { dataDirOf } from "../db/embedded/connection.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
+import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from "../db/postgres-url.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
 import { LISTING_SETTINGS, type ListingSettings } from "../rest/listings/formats.ts";
 import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
@@ -47,11 +48,7 @@ const named = (words: readonly string[]): string =>
 const ONE_ZERO = ["1", "0"] as const;
 const ON_OFF = ["on", "off"] as const;
 const SEEDS = ["simulated", "none"] as const;
-const postgresUrl = z
-  .string()
-  .refine(isPostgresUrl)
-  .optional()
-  .describe("a URL such as postgres://user:password@host:5432/database");
+const postgresUrl = z.string().refine(isPostgresUrl).optional().describe(POSTGRES_URL_ACCEPTED);
 
 const variables = {
   HOST: z
@@ -343,9 +340,4 @@ function symbolsAndAddresses(text: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .map((name) => (/^0x[0-9a-f]{40}$/i.test(name) ? name.toLowerCase() : name.toUpperCase()));
-}
-
-function isPostgresUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return /^postgres(ql)?:$/.test(url?.protocol ?? "") && (url?.pathname.length ?? 0) > 1;
 }

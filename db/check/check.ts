@@ -29,8 +29,8 @@ export interface CheckOptions {
   exposed: string[];
   /** Checks tracked files, such as the SDL, against a database with all committed migrations. */
   checkMade: (url: string) => Promise<Finding[]>;
-  /** Called with the shadow database, so that the caller can drop it if the check is interrupted. */
-  onShadow?: (shadow: Shadow) => void;
+  /** Called before the shadow database is made, so that the caller can drop it if the check is interrupted. */
+  onShadow?: (shadow: Promise<Shadow>) => void;
 }
 
 export interface CheckResult {
@@ -83,8 +83,9 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
   if (changed.length > 0) {
     result.skipped.push("drift and the SDL: committed migrations have been changed");
   } else {
-    const shadow = await makeShadow(options.shadow);
-    options.onShadow?.(shadow);
+    const making = makeShadow(options.shadow);
+    options.onShadow?.(making);
+    const shadow = await making;
     try {
       if (foreign.length > 0) {
         result.skipped.push("drift: the database has other migrations than this checkout");

@@ -10,6 +10,9 @@ import { applyMigrations } from "../migrations.ts";
 import { shadowRefused } from "../shadow-refused.ts";
 import { makeRoles } from "../roles.ts";
 
+/** PostgreSQL's SQLSTATE. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
 export interface Shadow {
   /** The URL of the login that db:commit uses on its shadow. */
   url: string;
@@ -33,7 +36,11 @@ export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> 
   const drop = async (): Promise<void> => {
     const client = await connect(root);
     try {
-      await client.query(`drop database if exists ${name} with (force)`);
+      await client.query(`drop database if exists ${name} with (force)`).catch((error: unknown) => {
+        if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+        // Only a superuser may force an autovacuum worker out; without `force`, PostgreSQL itself ends it.
+        return client.query(`drop database if exists ${name}`);
+      });
     } finally {
       await client.end();
     }

@@ -25,10 +25,12 @@ const { values } = readCommandLine({
   options: { json: { type: "boolean", default: false } },
 });
 
-let shadow: Shadow | undefined;
+let shadow: Promise<Shadow> | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
-    void Promise.resolve(shadow?.drop()).finally(() => process.exit(2));
+    // The connections to the shadow database end with it, for which graphile-migrate exits with 1.
+    process.on("uncaughtException", () => undefined).on("exit", () => (process.exitCode = 2));
+    void Promise.resolve(shadow?.then((made) => made.drop())).finally(() => process.exit(2));
   });
 }
 
@@ -39,7 +41,7 @@ try {
     shadow: shadowUrls(url, process.env),
     exposed: exposedSchemas(process.env["EXPOSED_SCHEMAS"]),
     checkMade: findStaleSdl,
-    onShadow: (made) => (shadow = made),
+    onShadow: (making) => void (shadow = making),
   });
   console.log(
     values.json

@@ -83,9 +83,11 @@ async function* decode(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerat
     }
     yield decoder.decode();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_ENCODING_INVALID_ENCODED_DATA") throw error;
-    throw new LoadError(`${name} is not valid UTF-8: it has invalid bytes after byte ${read}`, {
-      cause: error,
-    });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem =
+      code === "ERR_ENCODING_INVALID_ENCODED_DATA"
+        ? `is not valid UTF-8: it has invalid bytes after byte ${read}`
+        : `cannot be read: ${message}`;
+    throw new LoadError(`${name} ${problem}`, { cause: error });
   }
 }

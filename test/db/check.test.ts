@@ -60,7 +60,8 @@ const check = ({ url }: TestDatabase, exposed = ["public"]): Promise<CheckResult
     shadow: shadowUrls(url, {}),
     exposed,
     checkMade: findStaleSdl,
-    onShadow: (shadow) => shadows.push(new URL(shadow.url).pathname.slice(1)),
+    onShadow: (making) =>
+      void making.then((shadow) => shadows.push(new URL(shadow.url).pathname.slice(1))),
   });
 
 it("finds nothing in a migrated database with objects in a site's own schema", async () => {

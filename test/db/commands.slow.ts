@@ -2,6 +2,7 @@
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
@@ -226,6 +227,62 @@ alter table dex_token add column if not exists note text;
       ),
     );
   });
+});
+
+it.each(["DATABASE_OWNER_URL", "DATABASE_URL"])("names %s where it is no URL", async (name) => {
+  for (const given of ["secret", "http://127.0.0.1/secret", "postgres://127.0.0.1:99999/secret"]) {
+    const ended = await status({ [name]: given });
+    expect(ended).toMatchObject({ code: 4, stdout: "" });
+    expect(ended.stderr).toBe(
+      `The status cannot be told: ${name}: what was given is not a URL such as postgres://user:password@host:5432/database.\n`,
+    );
+  }
+});
+
+it("leaves no shadow database when a check is interrupted", async () => {
+  const admin = await connect(clusterUrl());
+  const login = `interrupted_${process.pid}`;
+  await admin.query(`create role ${login} superuser login password 'secret'`);
+  const own = Object.assign(new URL(database.url), { username: login, password: "secret" });
+  const shadows = async (): Promise<number | null> => {
+    const { rowCount } = await admin.query(
+      "select from pg_database where datname like 'dex\\_check\\_%' and datdba = to_regrole($1)",
+      [login],
+    );
+    return rowCount;
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const check = runFile("db/commands/check.ts", { DATABASE_OWNER_URL: own.href }, [], copy);
+    while ((await shadows()) === 0) await sleep(5);
+    check.signal(signal);
+    expect(await check.ended).toMatchObject({ code: 2, stdout: "" });
+    expect(await shadows()).toBe(0);
+  }
+  await admin.query(`drop role ${login}`);
+  await admin.end();
+});
+
+it("says which rights every login keeps where no superuser has made the roles", async () => {
+  const own = await makeDatabase({ migrated: false });
+  const admin = await connect(clusterUrl());
+  const login = `creating_${process.pid}`;
+  await admin.query(`create role ${login} createrole login password 'secret'`);
+  await admin.query(`grant dex_owner, dex_writer, dex_reader to ${login} with admin option`);
+  const name = new URL(own.url).pathname.slice(1);
+  await admin.query(`alter database ${name} owner to ${login}`);
+  const url = Object.assign(new URL(own.url), { username: login, password: "secret" }).href;
+  const makeWith = async (ownerUrl: string): Promise<Ended> =>
+    runFile("db/commands/roles.ts", { DATABASE_OWNER_URL: ownerUrl }).ended;
+
+  const byCreator = await makeWith(url);
+  expect(byCreator).toMatchObject({ code: 0, stderr: "" });
+  expect(byCreator.stdout).toContain("Every login keeps the right to large objects, ");
+  expect((await makeWith(own.url)).stdout).not.toContain("Every login keeps");
+  expect((await makeWith(url)).stdout).not.toContain("Every login keeps");
+
+  await own.drop();
+  await admin.query(`drop role ${login}`);
+  await admin.end();
 });
 
 it("names the login that may not create roles", async () => {

@@ -77,6 +77,32 @@ it("waits for another process that is migrating", async () => {
   expect(await pendingMigrations(database.reader)).toEqual([]);
 });
 
+// The lock of this project, and graphile-migrate's own.
+it.each(["4935100202", "4727445306447283"])(
+  "says once which session holds the advisory lock %s that it waits for",
+  async (lock) => {
+    const holder = await connect(database.url, { applicationName: "somebody" });
+    await holder.query("select pg_advisory_lock($1)", [lock]);
+    const { rows } = await holder.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const told: string[] = [];
+    let tell: () => void;
+    const isTold = new Promise<void>((resolve) => (tell = resolve));
+    const applied = applyMigrations(database.url, undefined, (line) => {
+      told.push(line);
+      tell();
+    });
+    await isTold;
+    await holder.end();
+    await applied;
+
+    const waits = told.filter((line) => line.startsWith("Waiting for "));
+    const login = decodeURIComponent(new URL(database.url).username);
+    expect(waits).toEqual([
+      `Waiting for pid ${rows[0]?.pid} (somebody, login ${login}), which holds the advisory lock of migrations.`,
+    ]);
+  },
+);
+
 describe("later migrations", () => {
   let folder: string;
   beforeEach(async () => {

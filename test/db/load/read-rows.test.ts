@@ -1,5 +1,5 @@
 // The loader reads valid CSV files, and rejects others.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checksumAddress, pairHash } from "../../../db/load/checksum.ts";
@@ -164,6 +164,13 @@ describe("a file", () => {
     ]);
 
     await expect(read("pairs", latin)).rejects.toThrow("pairs.csv is not valid UTF-8");
+  });
+
+  it("that is a folder is rejected by its name", async () => {
+    await mkdir(join(folder, "pairs.csv"));
+    const { pairs } = await readFolder(folder);
+    const first = (pairs as AsyncGenerator).next();
+    await expect(first).rejects.toThrow("pairs.csv cannot be read: EISDIR");
   });
 });
 
