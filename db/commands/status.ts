@@ -2,9 +2,11 @@
 // for both, 0 for neither, and 4 where it could not look.
 import { status } from "graphile-migrate";
 import { readCommandLine } from "../command-line.ts";
+import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { migrateSettings } from "../migrate-settings.ts";
+import { pendingMigrations } from "../migrations.ts";
 
 const EXIT_UNKNOWN = 4;
 
@@ -24,8 +26,11 @@ The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embed
 
 try {
   const url = await ownerUrl(process.env);
-  const found = await status(await migrateSettings(url, process.env, () => undefined));
-  const { remainingMigrations: waiting = [], hasCurrentMigration } = found;
+  const settings = await migrateSettings(url, process.env, () => undefined);
+  const { hasCurrentMigration } = await status(settings, { skipDatabase: true });
+  // graphile-migrate would create its schema first, which a standby cannot.
+  const client = await connect(url, { role: "dex_owner" });
+  const waiting = await pendingMigrations(client).finally(() => client.end());
   if (waiting.length > 0) {
     console.log(`Committed migrations wait: ${waiting.join(", ")}.`);
   }

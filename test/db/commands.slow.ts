@@ -239,6 +239,19 @@ it.each(["DATABASE_OWNER_URL", "DATABASE_URL"])("names %s where it is no URL", a
   }
 });
 
+it("tells the status of a database that cannot be written to, such as a standby", async () => {
+  const own = await makeDatabase({ migrated: false });
+  await makeRoles(own.url);
+  const admin = await connect(own.url);
+  const name = new URL(own.url).pathname.slice(1);
+  await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+  const told = await status({ DATABASE_OWNER_URL: own.url });
+  const names = (await committed()).sort().join(", ");
+  expect(told).toMatchObject({ code: 1, stdout: `Committed migrations wait: ${names}.\n` });
+  await admin.end();
+  await own.drop();
+});
+
 it("leaves no shadow database when a check is interrupted", async () => {
   const admin = await connect(clusterUrl());
   const login = `interrupted_${process.pid}`;
