@@ -293,6 +293,8 @@ class Session {
     const next = last === undefined ? this.#options.fromBlock : last.number + 1;
     if (this.#final - next >= FEW && (last === undefined || (await this.#isOn(last)))) {
       this.#doubts.auditAgain();
+      // A backfill registers its markets at once, and what these blocks say of a market is older.
+      await this.#registerFinal(recording);
       await this.#backfill(recording, next, this.#final);
       return true;
     }

@@ -311,6 +311,27 @@ describe("markets", () => {
     expect(await rows("select pair from dex_market")).toEqual([{ pair: "WETH/DAI" }]);
   });
 
+  it("are registered in the order of their blocks, also by an indexer that falls far behind", async () => {
+    start({ finality: 5 });
+    await exchange.whitelist(0, weth, dai);
+    await caughtUp();
+    // Another writer has the turn, while one block waits to be written and more come than are read one by one.
+    const writer = await connect(database.url, { role: "dex_writer" });
+    await writer.query("begin");
+    await writer.query("select ingest.take_turn()");
+    await chain.mine(2);
+    await exchange.unwhitelist(0, weth, dai);
+    await chain.mine(50);
+    await writer.query("commit");
+    await writer.end();
+    await caughtUp();
+
+    expect(indexing.events).toContainEqual(expect.objectContaining({ isBackfill: true }));
+    expect(await rows("select pair, active from dex_market")).toEqual([
+      { pair: "WETH/DAI", active: false },
+    ]);
+  });
+
   it("of a file are registered in the file's direction", async () => {
     await exchange.whitelist(0, weth, dai);
     start({
