@@ -3,6 +3,7 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages ./packages
 # No install script makes anything that is run. Removed: maps, which are for debuggers, builds of Swagger UI
 # that no page loads, and viem's CommonJS builds and types.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
@@ -17,6 +18,11 @@ COPY --from=packages /app/node_modules ./node_modules
 COPY package.json .gmrc ./
 COPY chain ./chain
 COPY db ./db
+COPY graphql ./graphql
+COPY http ./http
+COPY market ./market
+COPY packages ./packages
+COPY page ./page
 COPY rest ./rest
 COPY server ./server
 # It writes nothing: run it with a read-only root.

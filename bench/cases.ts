@@ -1,25 +1,11 @@
-// The measured requests, with the SQL of the REST requests.
-import type { Client, Database } from "../db/connect.ts";
-import { findBook } from "../rest/queries/book.ts";
-import { findCandles } from "../rest/queries/candles.ts";
-import { findMarket, findMarkets } from "../rest/queries/markets.ts";
-import { findPair, findPairs } from "../rest/queries/pairs.ts";
-import { findPrice, findPrices } from "../rest/queries/prices.ts";
-import { findSummaries, findSummary } from "../rest/queries/summaries.ts";
-import { findTrades } from "../rest/queries/trades.ts";
-import { findVolume, findVolumes } from "../rest/queries/volumes.ts";
-import { BUSIEST } from "./data/registry.ts";
-import type { BoundStatement } from "./load/pgbench.ts";
+// The measured requests.
+import type { Client } from "../db/connect.ts";
+import { BUSIEST } from "./data/exchange.ts";
 import type { BenchRequest } from "./load/request.ts";
 
 export interface Case {
   name: string;
   request: BenchRequest;
-}
-
-/** A REST case with its SQL statement. */
-export interface RestCase extends Case {
-  statement: BoundStatement;
 }
 
 export interface GraphqlCase {
@@ -34,66 +20,34 @@ export interface GraphqlCase {
   cursorAfter?: number;
 }
 
-const PAIR = { base: BUSIEST.base.toLowerCase(), quote: BUSIEST.quote.toLowerCase() };
-const PAIR_PATH = `${PAIR.base}/${PAIR.quote}`;
-const NEWEST = Number.MAX_SAFE_INTEGER;
+const PAIR = `${BUSIEST.base}/${BUSIEST.quote}`.toLowerCase();
+
+const get = (path: string): Case => ({ name: path, request: { method: "GET", path } });
+
+export const post = (body: object): BenchRequest => ({
+  method: "POST",
+  path: "/graphql",
+  body: JSON.stringify(body),
+});
 
 /** The REST cases that are compared with other servers. */
-export async function restCases(trades: number): Promise<RestCase[]> {
-  const deep = Math.floor(trades / 100);
-  return [
-    await restCase("/v1/markets/", (db) => findMarkets(db)),
-    await restCase(`/v1/prices/${PAIR_PATH}`, (db) => findPrice(db, PAIR)),
-    await restCase("/v2/volumes", (db) => findVolumes(db)),
-    await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
-      findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
-    ),
-    await restCase(`/v2/trades/${PAIR_PATH}?fromId=${deep}`, (db) =>
-      findTrades(db, PAIR, { limit: 100, fromId: deep }),
-    ),
-  ];
-}
+export const restCases = (trades: number): Case[] =>
+  [
+    "/v1/markets/",
+    `/v1/prices/${PAIR}`,
+    "/v2/volumes",
+    `/v2/trades/${PAIR}`,
+    `/v2/trades/${PAIR}?fromId=${Math.floor(trades / 100)}`,
+  ].map(get);
 
 /** All REST endpoints, which are compared between a long and a short history. */
-export async function everyEndpoint(): Promise<RestCase[]> {
-  return [
-    await restCase("/v1/markets/", (db) => findMarkets(db)),
-    await restCase(`/v1/markets/${PAIR_PATH}`, (db) => findMarket(db, PAIR)),
-    await restCase("/v1/pairs/", (db) => findPairs(db)),
-    await restCase(`/v1/pairs/${PAIR_PATH}`, (db) => findPair(db, PAIR)),
-    await restCase("/v1/prices/", (db) => findPrices(db)),
-    await restCase(`/v1/prices/${PAIR_PATH}`, (db) => findPrice(db, PAIR)),
-    await restCase("/v2/volumes", (db) => findVolumes(db)),
-    await restCase(`/v2/volumes/${PAIR_PATH}`, (db) => findVolume(db, PAIR)),
-    await restCase("/v2/summary", (db) => findSummaries(db)),
-    await restCase(`/v2/summary/${PAIR_PATH}`, (db) => findSummary(db, PAIR)),
-    await restCase(`/v2/book/${PAIR_PATH}`, (db) => findBook(db, PAIR, { depth: 50 })),
-    await restCase(`/v2/candles/${PAIR_PATH}`, (db) =>
-      findCandles(db, PAIR, { interval: "1h", limit: 100, empty: "omit" }),
-    ),
-    await restCase(`/v2/trades/${PAIR_PATH}`, (db) =>
-      findTrades(db, PAIR, { limit: 100, fromId: NEWEST }),
-    ),
-  ];
-}
-
-async function restCase(path: string, find: (db: Database) => Promise<unknown>): Promise<RestCase> {
-  return { name: path, request: { method: "GET", path }, statement: await statementOf(find) };
-}
-
-/** Captures the statement that a query module sends. */
-async function statementOf(find: (db: Database) => Promise<unknown>): Promise<BoundStatement> {
-  let sent: BoundStatement | undefined;
-  const listener = {
-    query: ({ text, values }: Partial<BoundStatement> & { text: string }) => {
-      sent = { text, values: values ?? [] };
-      return Promise.resolve({ rows: [{ asOf: "", asOfBlock: 1, key: null }] });
-    },
-  };
-  await find(listener as unknown as Database);
-  if (sent === undefined) throw new Error("the query module sent no statement");
-  return sent;
-}
+export const everyEndpoint = (): Case[] =>
+  [
+    ...["/v1/markets/", `/v1/markets/${PAIR}`, "/v1/pairs/", `/v1/pairs/${PAIR}`],
+    ...["/v1/prices/", `/v1/prices/${PAIR}`, "/v2/volumes", `/v2/volumes/${PAIR}`],
+    ...["/v2/summary", `/v2/summary/${PAIR}`, `/v2/book/${PAIR}`],
+    ...[`/v2/candles/${PAIR}?interval=1h&limit=100`, `/v2/trades/${PAIR}`],
+  ].map(get);
 
 /** Values of this database that the GraphQL cases use. */
 export interface Facts {
@@ -119,12 +73,15 @@ export async function readFacts(client: Client): Promise<Facts> {
       pair.quote_gem as "daiGem",
       to_json(head.time - interval '1 day') #>> '{}' as since,
       to_json(head.time) #>> '{}' as until,
-      (
-        select trade.id::text
-        from dex_trade as trade
-        where trade.time <= head.time - interval '1 day'
-        order by trade.id desc
-        limit 1
+      coalesce(
+        (
+          select trade.id::text
+          from dex_trade as trade
+          where trade.time <= head.time - interval '1 day'
+          order by trade.id desc
+          limit 1
+        ),
+        '0'
       ) as "beforeId",
       (select count(*)::integer from dex_trade where market = pair.market) as busiest,
       (
@@ -267,30 +224,23 @@ export function totalCases(facts: Facts): Case[] {
       const query = `{ allDexTrades(first: ${PAGE}, ${args}) { ${fields} } }`;
       return {
         name: `Page ${name}${counted ? WITH_TOTAL : ""}`,
-        request: { method: "POST", path: "/graphql", body: JSON.stringify({ query }) },
+        request: post({ query }),
       };
     }),
   );
 }
 
 /** The request of a case, optionally with a cursor. */
-export function graphqlRequest(one: GraphqlCase, after?: string): BenchRequest {
-  return {
-    method: "POST",
-    path: "/graphql",
-    body: JSON.stringify({
-      query: one.query,
-      operationName: one.operation,
-      variables: after === undefined ? one.variables : { ...one.variables, after },
-    }),
-  };
-}
+export const graphqlRequest = (one: GraphqlCase, after?: string): BenchRequest =>
+  post({
+    query: one.query,
+    operationName: one.operation,
+    variables: after === undefined ? one.variables : { ...one.variables, after },
+  });
 
 /** Requests the cursor of a trade of the busiest market, by its 1-based position, newest first. */
-export const cursorRequest = (position: number, orderBy: string): BenchRequest => ({
-  method: "POST",
-  path: "/graphql",
-  body: JSON.stringify({
+export const cursorRequest = (position: number, orderBy: string): BenchRequest =>
+  post({
     query: `query Cursor($market: String!, $offset: Int!) {
       allDexTrades(first: 1, offset: $offset, orderBy: ${orderBy}, condition: {market: $market}) {
         edges { cursor }
@@ -298,5 +248,4 @@ export const cursorRequest = (position: number, orderBy: string): BenchRequest =
     }`,
     operationName: "Cursor",
     variables: { market: BUSIEST.market, offset: position - 1 },
-  }),
-});
+  });

@@ -7,13 +7,12 @@ import type { RecordedPage } from "./servers/recorded-page.ts";
 
 /** In measuring order: servers that are compared with each other are neighbours. */
 export const CONTENDERS = {
-  service: "this service, CACHE=off",
+  service: "this service, CACHE_BYTES=0",
   handWritten: "hand-written Express 5 + pg",
-  cached: "this service, CACHE=on",
+  sameDuties: "hand-written with the same duties",
+  cached: "this service",
   sameBytes: "bare Express 5, same bytes",
-  bareNode: "bare node:http, same bytes",
   plain: "plain PostGraphile 5",
-  pgbench: "pgbench, same SQL",
 } as const;
 
 export type Contender = keyof typeof CONTENDERS;
@@ -22,9 +21,9 @@ export type Contender = keyof typeof CONTENDERS;
 export const MATCHES: Partial<Record<Contender, string>> = {
   service: "asking the database",
   handWritten: "asking the database",
+  sameDuties: "asking the database",
   cached: "knowing the answer",
   sameBytes: "knowing the answer",
-  bareNode: "knowing the answer",
 };
 
 /** Starts the service on a database, with more settings where they are given. */
@@ -36,10 +35,11 @@ export const startService = (
   startServer(PROGRAMS.service, {
     DATABASE_URL: databaseUrl,
     DATABASE_OWNER_URL: databaseUrl,
-    CACHE: cache,
+    ...(cache === "off" && { CACHE_BYTES: "0" }),
     // One client sends all the load: keep the rate limiter active, but out of reach.
     RATE_LIMIT: "1000000000",
     MAX_CONCURRENT: "1000000",
+    MAX_REQUESTS_PER_CLIENT: "1000000",
     ...settings,
   });
 
@@ -48,10 +48,8 @@ export async function startAsking(
   databaseUrl: string,
   pages: RecordedPage[],
   stack: AsyncDisposableStack,
-): Promise<Record<"service" | "cached" | "plain" | "handWritten", RunningServer>> {
-  const folder = await temporaryFolder(stack);
-  const file = join(folder, "pages.json");
-  await writeFile(file, JSON.stringify(pages));
+): Promise<Record<"service" | "cached" | "plain" | "handWritten" | "sameDuties", RunningServer>> {
+  const file = await temporaryFile(pages, stack);
   const started = async (server: Promise<RunningServer>): Promise<RunningServer> => {
     const running = await server;
     stack.defer(() => running.stop());
@@ -63,6 +61,9 @@ export async function startAsking(
     cached: await started(startService(databaseUrl, "on")),
     plain: await started(startServer(PROGRAMS.plainPostgraphile, env)),
     handWritten: await started(startServer(PROGRAMS.handWritten, { ...env, PAGES: file })),
+    sameDuties: await started(
+      startServer(PROGRAMS.handWritten, { ...env, PAGES: file, DUTIES: "on" }),
+    ),
   };
 }
 
@@ -76,18 +77,17 @@ export interface KnownAnswer {
 export async function startKnowing(
   answers: KnownAnswer[],
   stack: AsyncDisposableStack,
-): Promise<Record<"sameBytes" | "bareNode", RunningServer>> {
-  const file = join(await temporaryFolder(stack), "answers.json");
-  await writeFile(file, JSON.stringify(answers));
+): Promise<Record<"sameBytes", RunningServer>> {
+  const file = await temporaryFile(answers, stack);
   const sameBytes = await startServer(PROGRAMS.sameBytes, { ANSWERS: file });
   stack.defer(() => sameBytes.stop());
-  const bareNode = await startServer(PROGRAMS.bareNode, { ANSWERS: file });
-  stack.defer(() => bareNode.stop());
-  return { sameBytes, bareNode };
+  return { sameBytes };
 }
 
-async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {
+async function temporaryFile(content: object, stack: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dex-bench-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+  const file = join(folder, "content.json");
+  await writeFile(file, JSON.stringify(content));
+  return file;
 }

@@ -65,14 +65,13 @@ function readLog(given: unknown): ChainLog {
   ) {
     throw new Error("a log lacks its address, topics or data");
   }
-  const time = log["blockTimestamp"];
   return {
     address: contract.toLowerCase(),
     topics: topics.map((topic: string) => topic.toLowerCase() as ChainLog["topics"][number]),
     data: bytes as ChainLog["data"],
     block: readNumber(log["blockNumber"]),
     hash: readHash(log["blockHash"]),
-    time: time === undefined || time === null ? undefined : readNumber(time),
+    time: readLogTime(log["blockTimestamp"]),
     tx: readHash(log["transactionHash"]),
     idx: readNumber(log["logIndex"]),
   };
@@ -86,6 +85,13 @@ function readHash(given: unknown): string {
     if (HASH.test(hash)) return hash;
   }
   throw new Error(`${JSON.stringify(given)} is no hash`);
+}
+
+/** Nodes that do not have the time with a log leave it out, or send null, 0 or a number of JSON. */
+function readLogTime(given: unknown): number | undefined {
+  if (given === undefined || given === null || typeof given === "number") return undefined;
+  const time = readNumber(given);
+  return time === 0 ? undefined : time;
 }
 
 function readNumber(given: unknown): number {

@@ -1,11 +1,18 @@
 // Turns facts into the rows that the database takes: amounts in whole tokens, exactly.
+import { pairHash } from "../db/load/checksum.ts";
 import type { OfferRow, TradeRow } from "../db/load/rows.ts";
+import type { Header } from "./answers.ts";
 import type { Fact } from "./facts.ts";
 
+/** Of an offer that has no id of the database yet. */
+interface Ref {
+  ref?: string;
+}
+
 export interface BlockRows {
-  offers: OfferRow[];
-  trades: (TradeRow & { idx: number })[];
-  cancellations: { block: number; time: string; offerId: number }[];
+  offers: (OfferRow & Ref)[];
+  trades: (TradeRow & Ref & { idx: number })[];
+  cancellations: (Ref & { block: number; time: string; offerId: number; venue: string })[];
   /** How many facts are left out, since a token's amounts are not exact. */
   leftOut: number;
 }
@@ -24,10 +31,11 @@ export function rowsOf(
       rows.leftOut += 1;
       continue;
     }
-    const { block, tx } = fact;
+    const { block, tx, venue } = fact;
+    const own: Ref = fact.ref === undefined ? {} : { ref: fact.ref };
     const time = isoTime(fact.time);
     if (fact.kind === "cancellation") {
-      rows.cancellations.push({ block, time, offerId: fact.offerId });
+      rows.cancellations.push({ block, time, offerId: fact.offerId, venue, ...own });
       continue;
     }
     const row = {
@@ -39,9 +47,14 @@ export function rowsOf(
       block,
       time,
       tx,
+      venue,
+      ...own,
     };
     if (fact.kind === "offer") rows.offers.push({ id: fact.id, ...row });
-    else rows.trades.push({ offer_id: fact.offerId, taker: fact.taker, idx: fact.idx, ...row });
+    else {
+      const offerId = fact.offerId ?? undefined;
+      rows.trades.push({ offer_id: offerId, taker: fact.taker, idx: fact.idx, ...row });
+    }
   }
   return rows;
 }
@@ -61,3 +74,22 @@ export function smallestUnits(amount: string, decimals: number): bigint {
 }
 
 export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
+
+/** A row of its block, which names neither block nor time, with the hash of its two tokens. */
+export const withPair = <Row extends { lot_gem: string; bid_gem: string }>({ ...row }: Row) => {
+  const { block: _block, time: _time, ...rest } = row as Row & { block?: number; time?: string };
+  return { ...rest, pair: pairHash(row.lot_gem, row.bid_gem) };
+};
+
+type Moment = Pick<Header, "number" | "hash" | "time">;
+
+/** The blocks of the range that have rows, with their hashes, and its last block. */
+export function blocksOf(facts: readonly Fact[], end: Header): Moment[] {
+  const blocks = new Map<number, Moment>([[end.number, end]]);
+  for (const fact of facts) {
+    if (fact.kind === "market") continue;
+    const { block: number, hash, time } = fact;
+    if (!blocks.has(number)) blocks.set(number, { number, hash, time });
+  }
+  return [...blocks.values()];
+}

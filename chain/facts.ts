@@ -10,42 +10,43 @@ export interface Place {
   idx: number;
 }
 
-interface TimedPlace extends Place {
+/** Amounts are in the token's smallest unit; addresses have an EIP-55 checksum. */
+interface Swap extends Place {
   /** Time of the block, in seconds since 1970. */
   time: number;
-}
-
-/** A maker's offer. Amounts are in the token's smallest unit; addresses have an EIP-55 checksum. */
-export interface OfferFact extends TimedPlace {
-  kind: "offer";
-  id: number;
-  maker: string;
+  /** Address of the contract or pool. */
+  venue: string;
+  /** The contract's own id of the offer, where the database gives it another. */
+  ref?: string;
   lotGem: string;
   lotAmt: bigint;
   bidGem: string;
   bidAmt: bigint;
+}
+
+/** A maker's offer. */
+export interface OfferFact extends Swap {
+  kind: "offer";
+  /** As the contract gave it, as in every fact. */
+  id: number;
+  maker: string;
 }
 
 /** A take of an offer, in part or whole. */
-export interface TradeFact extends TimedPlace {
+export interface TradeFact extends Swap {
   kind: "trade";
-  offerId: number;
+  /** Null for a trade with a pool. */
+  offerId: number | null;
   maker: string;
+  /** Set where the event's maker need not be that of the offer's event, which counts. */
+  makerIsOffers?: true;
   taker: string;
-  lotGem: string;
-  lotAmt: bigint;
-  bidGem: string;
-  bidAmt: bigint;
 }
 
-/** The cancellation of an offer, with what was left of it; addresses have an EIP-55 checksum. */
-export interface CancellationFact extends TimedPlace {
+/** The cancellation of an offer, with what was left of it. */
+export interface CancellationFact extends Swap {
   kind: "cancellation";
   offerId: number;
-  lotGem: string;
-  lotAmt: bigint;
-  bidGem: string;
-  bidAmt: bigint;
 }
 
 /** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
@@ -54,9 +55,23 @@ export interface MarketFact extends Place {
   base: string;
   quote: string;
   active: boolean;
+  /** Set where a row of two listed tokens is the reason: it registers a market, and changes none. */
+  isSeen?: true;
 }
 
 export type Fact = OfferFact | TradeFact | CancellationFact | MarketFact;
+
+/** A fact without a time where neither the log nor the event has it. */
+export type UntimedFact =
+  Untimed<OfferFact> | Untimed<TradeFact> | Untimed<CancellationFact> | MarketFact;
+type Untimed<F extends Swap> = Omit<F, "time"> & { time: number | undefined };
+
+/** The same as a decoder reads it: without a venue where it is the contract. */
+export type ReadFact = Read<OfferFact> | Read<TradeFact> | Read<CancellationFact> | MarketFact;
+type Read<F extends Swap> = Omit<Untimed<F>, "venue"> & { venue?: string };
+
+export const marketsOf = (facts: readonly Fact[]): MarketFact[] =>
+  facts.filter((fact) => fact.kind === "market");
 
 /** A log of the exchange's contract, checked in form. */
 export interface ChainLog {
@@ -65,7 +80,7 @@ export interface ChainLog {
   data: `0x${string}`;
   block: number;
   hash: string;
-  /** Time of the block in seconds, where the node tells it with the log. */
+  /** Time of the block in seconds, where the node returns it with the log. */
   time: number | undefined;
   tx: string;
   idx: number;
@@ -73,20 +88,43 @@ export interface ChainLog {
 
 /** Reads one kind of exchange: `exchanges/README.md` says how to write another. */
 export interface Decoder {
+  /** The name of the kind, which is recorded with a database. */
+  readonly kind: string;
   /** Topic 0 of every event that it reads. */
   readonly topics: readonly `0x${string}`[];
   /** Topic 0 of those that give a `MarketFact`. */
   readonly marketTopics: readonly `0x${string}`[];
   /** Whether the exchange counts its offers: each id is the one before and 1. */
   readonly idsAreConsecutive: boolean;
-  /** How the contract tells what is left of its offers; undefined where it does not. */
+  /** A pool has no offers: each trade has the `offerId` null. */
+  readonly hasOffers?: false;
+  /** Whose trade it is by default: the taker of the event, or the sender of the transaction. */
+  readonly takerIs?: "event" | "sender";
+  /** The contract that a log of a factory adds: its logs are read from this log on. Undefined for other logs. */
+  readonly discover?: (log: ChainLog) => Made | undefined;
+  /** The decoder of a contract whose events do not say all, by what it returns when it is asked. It never changes that. */
+  readonly setUp?: (ask: Ask) => Promise<Decoder>;
+  /** How the contract returns what is left of its offers; undefined where it does not. */
   readonly state?: ContractState;
   /**
    * The facts of logs that are in the order of the chain, whole transactions only. Throws
-   * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says.
+   * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says. A fact without
+   * a time gets that of its block's header.
    */
-  decode(logs: readonly ChainLog[]): Fact[];
+  decode(logs: readonly ChainLog[]): ReadFact[];
 }
+
+/** A contract that a factory made. */
+export interface Made {
+  /** In lower case. */
+  address: string;
+  /** Which one of the factory's it is, from 1; null where the factory does not count them. */
+  number: number | null;
+  /** What `setUp` would ask it, by the names of the calls. */
+  answers: Readonly<Record<string, string | number>>;
+}
+
+export type Ask = <T extends string | number>(call: ContractCall<T>) => Promise<T>;
 
 export interface ContractState {
   /** The id of the last offer made. */
@@ -97,6 +135,8 @@ export interface ContractState {
 
 /** A call without a transaction. `read` gives undefined for what the function never returns. */
 export interface ContractCall<T> {
+  /** As messages show it. */
+  name: string;
   data: `0x${string}`;
   read: (result: string) => T | undefined;
 }

@@ -12,8 +12,12 @@ export interface GivenMarket {
   active: boolean;
 }
 
-/** Throws a LoadError that names file and line. Here symbols select no token: both addresses must be given. */
-export async function readGivenMarkets(path: string): Promise<GivenMarket[]> {
+/**
+ * None without a file. Throws a LoadError that names file and line. Here symbols select no token: both addresses must be
+ * given.
+ */
+export async function readGivenMarkets(path: string | undefined): Promise<GivenMarket[]> {
+  if (path === undefined) return [];
   const markets: GivenMarket[] = [];
   for await (const row of readRows(path, path, formats.pairs)) {
     const { line, base, quote, base_gem: baseGem, quote_gem: quoteGem, active = true } = row;

@@ -26,7 +26,7 @@ export class Contradiction extends Error {
 }
 
 /** A trade or the cancellation of an offer that is not open. */
-export type Stray = TradeFact | CancellationFact;
+export type Stray = (TradeFact & { offerId: number }) | CancellationFact;
 
 /** A stray fact of an offer that was made in the block `made`. */
 export const contradictionOf = ({ kind, block, offerId }: Stray, made: number): Contradiction =>
@@ -130,11 +130,13 @@ export class Ledger {
     return strays;
   }
 
-  #openOf(fact: Stray, strays: Stray[]): OpenOffer | undefined {
-    const offer = this.#open.get(fact.offerId);
-    const made = this.#over.get(fact.offerId);
-    if (made !== undefined) throw contradictionOf(fact, made);
-    if (offer === undefined) strays.push(fact);
+  #openOf(fact: TradeFact | CancellationFact, strays: Stray[]): OpenOffer | undefined {
+    const { offerId } = fact;
+    if (offerId === null) return undefined;
+    const offer = this.#open.get(offerId);
+    const made = this.#over.get(offerId);
+    if (made !== undefined) throw contradictionOf({ ...fact, offerId }, made);
+    if (offer === undefined) strays.push({ ...fact, offerId });
     return offer;
   }
 

@@ -1,6 +1,6 @@
-// Tells how far the indexer is: on a terminal a line that changes, else a line now and then.
+// Reports how far the indexer is: on a terminal a line that changes, else a line now and then.
 import { grouped, progressBar, type ProgressLine } from "../db/progress-line.ts";
-import type { IndexerEvent } from "./indexer.ts";
+import type { IndexerEvent } from "./indexer-event.ts";
 
 export interface ProgressOptions {
   line: ProgressLine;
@@ -13,61 +13,65 @@ export interface ProgressOptions {
 
 const EVERY_MS = 10_000;
 
-/** Hears the indexer's events and writes them for people. */
+/** Receives the indexer's events and writes them for people. */
 export function indexProgress(options: ProgressOptions): (event: IndexerEvent) => void {
   const { line, isTerminal, info, warn, now = () => performance.now() } = options;
   let start: { at: number; block: number } | undefined;
   let rows = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
   let isCaughtUp = false;
-  const tell = (write: (text: string) => void, text: string): void => {
+  const report = (write: (text: string) => void, text: string): void => {
     line.clear();
     write(text);
   };
   return (event) => {
     switch (event.event) {
       case "waiting":
-        tell(warn, `${event.reason}: waiting …`);
+        report(warn, `${event.reason}: waiting …`);
         break;
       case "written": {
-        const { indexed, known, isBackfill } = event;
+        const { indexed, known, isBackfill, from } = event;
         start ??= { at: now(), block: indexed };
         rows += event.rows;
         const seconds = Math.max(0.001, (now() - start.at) / 1000);
         const rate = `${grouped(rows / seconds)} events/s`;
         const left = ((known - indexed) * seconds) / Math.max(1, indexed - start.block);
         if (isBackfill) {
-          const text = `${progressBar(indexed, known)} blocks, ${rate}, ${duration(left)} left`;
+          const text = `${progressBar(indexed - from + 1, known - from + 1)} blocks, ${rate}, ${duration(left)} left`;
           line.show(text);
           if (!isTerminal && now() - toldAt > EVERY_MS) {
             toldAt = now();
             info(text);
           }
         } else if (indexed === known) {
-          if (!isCaughtUp) tell(info, `The head of the chain, block ${known}, is written.`);
+          if (!isCaughtUp) report(info, `The head of the chain, block ${known}, is written.`);
           isCaughtUp = true;
           line.show(`Block ${indexed} of ${new Date(event.time * 1000).toISOString()}`);
         }
         break;
       }
       case "reorganisation":
-        tell(
+        report(
           info,
           `The chain has reorganised: ${event.depth} block(s) above block ${event.ancestor} were replaced.`,
         );
         break;
       case "leftOut":
-        tell(warn, event.reason);
+        report(warn, event.reason);
+        break;
+      case "notice":
+        report(info, `${event.reason}.`);
         break;
       case "doubt":
-        tell(warn, `${event.reason}.`);
+        report(warn, `${event.reason}.`);
         break;
       case "failure":
-        tell(warn, `${event.reason}. Trying again …`);
+        report(warn, `${event.reason}. Trying again …`);
         break;
       case "recovered":
-        tell(info, "It goes on.");
+        report(info, "It goes on.");
         break;
+      case "audit":
       case "known":
       case "request":
     }

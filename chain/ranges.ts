@@ -1,7 +1,7 @@
 // Reads a long stretch of blocks in ranges that grow and shrink with what the node takes.
 import type { Decoder } from "./facts.ts";
+import { RangeRefused } from "./requests.ts";
 import type { ChainSource, Range } from "./source.ts";
-import { RangeRefused } from "./source.ts";
 
 /** The first range, in blocks. */
 const FIRST = 1000;
@@ -19,18 +19,29 @@ export interface Stretch {
   topics?: Decoder["topics"] | undefined;
 }
 
+/** What a node takes of all logs, and of some: learned over all sessions. */
+const learned = new WeakMap<ChainSource, { all: RangeSize; some: RangeSize }>();
+
+function sizeOf(source: ChainSource, topics: Stretch["topics"]): RangeSize {
+  const sizes = learned.get(source) ?? { all: new RangeSize(), some: new RangeSize() };
+  learned.set(source, sizes);
+  return topics === undefined ? sizes.all : sizes.some;
+}
+
 /** The ranges of a stretch in order, each read while the one before it is being used. */
 export async function* readRanges(
   source: ChainSource,
   { from, to, before, topics }: Stretch,
 ): AsyncGenerator<Range> {
-  const size = new RangeSize();
+  const size = sizeOf(source, topics);
+  const known = source.knownFrom(from);
   /** The longest range from `start` on that the node takes. */
   const read = async (start: number, last: Stretch["before"]): Promise<Range> => {
     for (;;) {
       const end = Math.min(to, start + size.blocks - 1);
       try {
-        const range = await source.range(start, end, last, topics);
+        const range = await source.range(start, end, last, topics, known);
+        known.add(range.found);
         size.taken(end - start + 1, range.facts.length);
         return range;
       } catch (error) {
@@ -71,5 +82,5 @@ export class RangeSize {
   }
 }
 
-const bounded = (blocks: number, most: number): number =>
-  Math.max(1, Math.floor(Math.min(blocks, most)));
+const bounded = (blocks: number, max: number): number =>
+  Math.max(1, Math.floor(Math.min(blocks, max)));

@@ -2,7 +2,7 @@
 import { unescape } from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError } from "viem";
-import { JsonRpc, RpcError } from "./json-rpc.ts";
+import { BatchRefused, isOverLimit, JsonRpc, LONGEST_TEXT, RpcError } from "./json-rpc.ts";
 
 export interface RequestsOptions {
   urls: readonly string[];
@@ -13,7 +13,7 @@ export interface RequestsOptions {
   /** Wait before the first retry, in milliseconds; it doubles with each. */
   backoffMs?: number | undefined;
   signal: AbortSignal;
-  /** Hears of each request that is over. */
+  /** Is called for each request that is over. */
   onRequest?: ((method: string, outcome: Outcome) => void) | undefined;
 }
 
@@ -35,6 +35,17 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** The node refuses the range, or fails on it; `suggested` is the last block that it would take. */
+export class RangeRefused extends Error {
+  override readonly name = "RangeRefused";
+  readonly suggested: number | undefined;
+
+  constructor(message: string, suggested?: number) {
+    super(message);
+    this.suggested = suggested;
+  }
+}
+
 const PER_SECOND = 50;
 const TIMEOUT_MS = 20_000;
 const BACKOFF_MS = 125;
@@ -42,8 +53,6 @@ const LONGEST_WAIT_MS = 10_000;
 /** How often each URL is tried for one answer. */
 const ROUNDS = 4;
 
-const OVER_LIMIT =
-  /rate.?limit|request limit|too many requests|exceeded.*(capacity|compute|quota|throughput)|request count/i;
 const TOO_LARGE = /size|too large/i;
 
 /** Reads a result; throws where it has not the form that it must have. */
@@ -70,6 +79,11 @@ export class Requests {
   /** How many URLs there are. */
   get size(): number {
     return this.#nodes.length;
+  }
+
+  /** The id of the chain; undefined before a node has answered. */
+  get chainId(): number | undefined {
+    return this.#chainId === undefined ? undefined : Number(this.#chainId);
   }
 
   /** Which URL is asked now. */
@@ -109,6 +123,12 @@ export class Requests {
         return answer;
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof BatchRefused) {
+          onRequest?.(method, "refused");
+          // The next batch is smaller.
+          attempt -= 1;
+          continue;
+        }
         const { outcome, code, retryAfterMs = 0, ...explained } = explain(error);
         const reason = shown(explained.reason, node);
         onRequest?.(method, outcome);
@@ -168,8 +188,7 @@ function explain(error: unknown): Explained {
   if (error instanceof RpcError || error instanceof RpcRequestError) {
     const { code } = error;
     const reason = error instanceof RpcError ? error.message : error.details;
-    const isLimited = code === 429 || OVER_LIMIT.test(reason.slice(0, LONGEST_TEXT));
-    return { outcome: isLimited ? "limited" : "refused", reason, code };
+    return { outcome: isOverLimit(error) ? "limited" : "refused", reason, code };
   }
   if (error instanceof ResponseBodyTooLargeError) {
     return { outcome: "refused", reason: "the answer is too large" };
@@ -187,9 +206,6 @@ function explain(error: unknown): Explained {
   const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : 0;
   return { outcome: status === 429 ? "limited" : "failed", reason, retryAfterMs };
 }
-
-/** As much of a node's text as is looked at. */
-const LONGEST_TEXT = 2000;
 
 /** The first line of a node's text, without URLs and without what is secret in the node's own. */
 function shown(text: string, { secrets }: Node): string {
@@ -212,4 +228,14 @@ function secretsOf(url: string): string[] {
   return [...credentials, ...keys.filter(({ length }) => length >= SHORTEST_KEY)]
     .filter((secret) => secret !== "")
     .sort((one, other) => other.length - one.length);
+}
+
+const TOO_MUCH = /time(d )?out|took too long|too (large|many)|limit|exceed/i;
+
+/** Whatever a node has against a range of blocks, it may take a smaller one. */
+export function refusedRange(error: unknown): unknown {
+  const isTooMuch = error instanceof Unavailable && TOO_MUCH.test(error.message);
+  if (!(error instanceof Refused) && !isTooMuch) return error;
+  const [, , end] = /\[0x([0-9a-f]+),\s*0x([0-9a-f]+)\]/i.exec(error.message) ?? [];
+  return new RangeRefused(error.message, end === undefined ? undefined : Number(`0x${end}`));
 }

@@ -1,28 +1,37 @@
-// The blocks of a chain with the facts of one exchange, as far as a node's answers can be believed.
-import { setTimeout as sleep } from "node:timers/promises";
+// The blocks of a chain with the facts of its exchanges, as far as a node's answers can be believed.
 import { isDeepStrictEqual } from "node:util";
-import { readHeader, readLogs, type Header } from "./answers.ts";
+import { readLogs, type Header } from "./answers.ts";
 import { Bloom } from "./bloom.ts";
+import { askForGood } from "./contract-state.ts";
+import { Contracts, type Contract } from "./contracts.ts";
+import { existing, Headers, hex } from "./headers.ts";
+import { Knowledge, KnownContracts, type FoundContract } from "./known-contracts.ts";
 import { IncompleteLogs, type ChainLog, type Decoder, type Fact } from "./facts.ts";
-import { Halt } from "./halt.ts";
-import { Refused, Unavailable, type Requests } from "./requests.ts";
+import { refusedRange, Unavailable } from "./requests.ts";
+import { withSenders } from "./senders.ts";
+import { systemTransaction } from "./system-logs.ts";
+import { withTimes } from "./times.ts";
+import { UntilSure, type UntilSureOptions } from "./until-sure.ts";
+import { checkBlocks, checkTimes, lackOf, NotWhole } from "./wholeness.ts";
 
-export interface SourceOptions {
-  requests: Requests;
+export interface SourceOptions extends UntilSureOptions {
   /** Address of the exchange's contract. */
   exchange: string;
   decoder: Decoder;
-  signal: AbortSignal;
-  /** Wait before doubtful logs are asked again, in milliseconds; it doubles with each time. */
-  doubtMs?: number | undefined;
-  /** Hears what is believed although logs may be missing. */
-  onDoubt?: ((reason: string) => void) | undefined;
+  /** Contracts beside it. */
+  others?: readonly Contract[] | undefined;
+  /** Whose trade it is: the event's taker, or the sender of its transaction. */
+  taker?: "event" | "sender" | undefined;
+  /** What the database has found out about contracts. */
+  known?: KnownContracts | undefined;
 }
 
 /** A block with its facts. */
 export interface Block {
   header: Header;
   facts: Fact[];
+  /** Contracts that are known by this block, and were not before. */
+  found: FoundContract[];
 }
 
 /** The facts of consecutive blocks. */
@@ -31,102 +40,73 @@ export interface Range {
   /** The last block. */
   end: Header;
   facts: Fact[];
+  found: FoundContract[];
 }
 
-/** The node refuses the range, or fails on it; `suggested` is the last block that it would take. */
-export class RangeRefused extends Error {
-  override readonly name = "RangeRefused";
-  readonly suggested: number | undefined;
-
-  constructor(message: string, suggested?: number) {
-    super(message);
-    this.suggested = suggested;
-  }
-}
-
-/** How often doubtful logs are asked before the indexer stops. */
-const ATTEMPTS = 6;
-const DOUBT_MS = 100;
-const LONGEST_DOUBT_MS = 5000;
-
-export class ChainSource {
+export class ChainSource extends Headers {
   readonly #options: SourceOptions;
-  readonly #exchange: string;
-  /** Whether a block's logs ever filled its header's bloom. */
-  #servesWholeBlocks = false;
+  readonly #contracts: Contracts;
+  readonly #sure: UntilSure;
+  readonly #known: KnownContracts;
+  /** Up to this block no bloom is believed that says that a block has no facts. */
+  #bloomsDoubtedTo = -1;
 
   constructor(options: SourceOptions) {
+    super(options.requests);
     this.#options = options;
-    this.#exchange = options.exchange.toLowerCase();
+    this.#sure = new UntilSure(options);
+    this.#contracts = new Contracts(options, options.others);
+    this.#known = options.known ?? new KnownContracts(() => undefined);
   }
 
-  /** The last block that the node knows. */
-  async latest(): Promise<Header> {
-    return existing(await this.#header("latest"), "latest");
+  /** What is known while the blocks from this one on are read in order; it takes what each of them finds. */
+  knownFrom(block: number): Knowledge {
+    return new Knowledge(this.#known, block);
   }
 
-  /** The last block that the chain takes for final; undefined where it names none. */
-  async finalized(): Promise<Header | undefined> {
-    try {
-      return await this.#header("finalized");
-    } catch (error) {
-      if (error instanceof Refused) return undefined;
-      throw error;
-    }
+  /** Topic 0 of the events that list and delist markets. */
+  get marketTopics(): Decoder["marketTopics"] {
+    return this.#contracts.marketTopics;
   }
 
-  /** A block of the node's chain by its number; undefined where the node does not have it. */
-  headerAt(number: number): Promise<Header | undefined> {
-    return this.#header(hex(number));
-  }
-
-  #header(block: string): Promise<Header | undefined> {
-    return this.#options.requests.ask("eth_getBlockByNumber", [block, false], (result) => {
-      const header = readHeader(result);
-      // Every node has one, so that another is asked.
-      if (header === undefined && block === "latest") {
-        throw new Error("it does not have block latest");
-      }
-      if (header !== undefined && block.startsWith("0x") && header.number !== Number(block)) {
-        throw new Error(`block ${Number(block)} was asked for, and block ${header.number} came`);
-      }
-      return header;
-    });
+  /** From now on the logs of blocks up to this one are asked, whatever their blooms say. */
+  doubtBlooms(to: number): void {
+    this.#bloomsDoubtedTo = Math.max(to, this.#bloomsDoubtedTo);
   }
 
   /**
-   * The facts of one block. Its header tells whether it can have any. If so, all its logs are asked by its hash:
-   * their indexes and the header's bloom show whether one is missing. Then it halts, unless the nodes have never
-   * served a whole block: of a recording with the logs of one contract alone, what is asked often enough is believed.
+   * A block with its facts. Its header shows whether it can have any. If so, all its logs are asked by its hash:
+   * their indexes and the header's bloom show whether one is missing.
    */
-  async factsOf(header: Header): Promise<Fact[]> {
-    const { requests, decoder } = this.#options;
+  async blockOf(header: Header, known = this.knownFrom(header.number)): Promise<Block> {
+    const { requests } = this.#options;
     const { number, hash } = header;
-    let isAgain = false;
-    return this.#untilSure(`The logs of block ${number}`, async () => {
+    let asked: Header | undefined;
+    return this.#sure.ask(`The logs of block ${number}`, async () => {
       // It may be the header that is wrong.
-      const bloom = Bloom.read((isAgain ? await this.#again(header) : header).logsBloom);
-      isAgain = true;
+      asked = asked === undefined ? header : await this.#again(header);
+      const bloom = Bloom.read(asked.logsBloom);
       // An empty bloom says nothing: there are chains without blooms.
-      if (!bloom.isEmpty) {
-        const mayHave = [[this.#exchange], decoder.topics].every((items) =>
-          items.some((item) => bloom.covers(Bloom.of([item]))),
-        );
-        if (!mayHave) return [];
+      if (!bloom.isEmpty && number > this.#bloomsDoubtedTo) {
+        const mayHave = this.#contracts.mayBeIn((item) => bloom.covers(Bloom.of([item])), known);
+        if (!mayHave) return { header: asked, facts: [], found: [] };
       }
       const logs = await requests.ask("eth_getLogs", [{ blockHash: hash }], readLogs);
       const other = logs.find((log) => log.block !== number);
       if (other !== undefined) throw new IncompleteLogs(`a log of block ${other.block} is there`);
       checkBlocks(logs, new Map([[number, hash]]));
-      const lack = lackOf(logs, bloom);
-      const facts = this.#decode(logs);
-      if (lack !== undefined) throw new NotWhole(lack, facts);
-      if (logs.length > 0) this.#servesWholeBlocks = true;
-      return facts;
+      const lack = lackOf(logs, bloom, systemTransaction(requests.chainId, header));
+      const { time } = asked;
+      const timed = logs.map((log) => ({ ...log, time: log.time ?? time }));
+      const block = { header: asked, ...(await this.#decode(timed, [asked], known)) };
+      checkTimes(block.facts, [asked]);
+      if (lack !== undefined) throw new NotWhole(lack, block);
+      if (logs.length > 0) this.#sure.sawWholeBlock();
+      return block;
     });
   }
 
-  /** The header of a block as it is told now. */
+  /** The header of a block as the node returns it now. */
   async #again({ number, hash }: Header): Promise<Header> {
     const again = existing(await this.headerAt(number), number);
     if (again.hash === hash) return again;
@@ -141,51 +121,84 @@ export class ChainSource {
     from: number,
     to: number,
     before?: { number: number; hash: string | null },
-    topics = this.#options.decoder.topics,
+    topics = this.#contracts.topics,
+    known = this.knownFrom(from),
   ): Promise<Range> {
-    return this.#untilSure(`The logs of blocks ${from} to ${to}`, async () => {
+    return this.#sure.ask(`The logs of blocks ${from} to ${to}`, async () => {
       if (from === to) {
         const { end } = await this.#ends(to, before);
-        return { from, end, facts: await this.factsOf(end) };
+        const { header, ...read } = await this.blockOf(end, known);
+        if (read.facts.length + read.found.length === 0) await this.#checkEmpty(end, topics, known);
+        return { from, end: header, ...read };
       }
-      const logs = await this.#logs(from, to, topics);
+      let addresses = this.#contracts.addresses(known);
+      let logs = await this.#logs(from, to, topics, addresses);
+      const made = this.#contracts.madeBy(logs, known);
+      if (addresses !== undefined && made.length > 0) {
+        // A list could not name them before.
+        addresses = this.#contracts.addresses(known, made);
+        logs = await this.#logs(from, to, topics, addresses);
+      }
       const last = logs.at(-1);
       // A list that was cut at some limit, or by a node without the last blocks, lacks its end: that is asked again.
       // Nothing at all is what a node without these blocks answers, so another one is asked.
       if (last === undefined) this.#options.requests.askElsewhere();
       const since = last?.block ?? from;
-      const { marketTopics } = this.#options.decoder;
+      const { marketTopics } = this;
       const [tail, markets, { end, at }] = await Promise.all([
-        this.#logs(since, to, topics),
-        this.#logs(from, to, marketTopics),
+        this.#logs(since, to, topics, addresses),
+        this.#logs(from, to, marketTopics, addresses),
         this.#ends(to, before, last?.block),
       ]);
       // No later log would show that one of a market is missing.
       if (!isDeepStrictEqual(markets, logs.filter(isOf(marketTopics)))) {
         throw new IncompleteLogs("the logs of its markets are others when asked alone");
       }
-      const told = logs.filter(({ block }) => block >= since);
-      if (!isDeepStrictEqual(tail, told)) {
+      const again = logs.filter(({ block }) => block >= since);
+      if (!isDeepStrictEqual(tail, again)) {
         throw new IncompleteLogs(
-          `the blocks ${since} to ${to} have ${told.length} logs in one answer, and ${tail.length} or others in the next`,
+          `the blocks ${since} to ${to} have ${again.length} logs in one answer, and ${tail.length} or others in the next`,
         );
       }
       checkBlocks(logs, new Map([end, ...at].map(({ number, hash }) => [number, hash])));
-      return { from, end, facts: this.#decode(logs) };
+      const read = await this.#decode(logs, [end, ...at], known);
+      if (!isDeepStrictEqual(read.found.filter(isMade), made)) {
+        throw new IncompleteLogs("the factories' logs are others when asked again");
+      }
+      checkTimes(read.facts, [end, ...at]);
+      return { from, end, ...read };
     });
   }
 
-  /** Logs of the exchange alone, and of these blocks. */
-  async #logs(from: number, to: number, topics: readonly string[]): Promise<ChainLog[]> {
+  /** Throws where a block has facts although its header's bloom says that it has none. */
+  async #checkEmpty(header: Header, topics: readonly string[], known: Knowledge): Promise<void> {
+    const { number, hash } = header;
+    const address = listOf(this.#contracts.addresses(known));
+    const filter = { blockHash: hash, ...address, topics: [topics] };
+    const logs = await this.#options.requests.ask("eth_getLogs", [filter], readLogs);
+    const { facts, found } = await this.#decode(logs, [header], known);
+    if (facts.length + found.length === 0) return;
+    throw new IncompleteLogs(`block ${number} has logs that the header's bloom does not have`);
+  }
+
+  /** Logs of these blocks, and of these addresses alone. */
+  async #logs(
+    from: number,
+    to: number,
+    topics: readonly string[],
+    addresses: ReadonlySet<string> | undefined,
+  ): Promise<ChainLog[]> {
+    // For a node, a list without topics is any topic.
+    if (topics.length === 0) return [];
     const { requests } = this.#options;
-    const filter = { address: this.#exchange, topics: [topics] };
+    const filter = { ...listOf(addresses), topics: [topics] };
     const logs = await requests
       .ask("eth_getLogs", [{ fromBlock: hex(from), toBlock: hex(to), ...filter }], readLogs)
       .catch((error: unknown) => {
         throw refusedRange(error);
       });
     const foreign = logs.find(
-      ({ address, block }) => address !== this.#exchange || block < from || block > to,
+      ({ address, block }) => addresses?.has(address) === false || block < from || block > to,
     );
     if (foreign === undefined) return logs;
     throw new IncompleteLogs(
@@ -195,7 +208,7 @@ export class ChainSource {
 
   /**
    * The block `to`, and the block `at`. They are of the chain that has the block `before`, and `to` is the parent
-   * of the block after it, where there is one: a header alone is believed by nobody.
+   * of the block after it, where there is one: a header alone is not believed.
    */
   async #ends(
     to: number,
@@ -227,111 +240,36 @@ export class ChainSource {
     return { end: last, at: at === to ? [] : [existing(other, at)] };
   }
 
-  #decode(logs: readonly ChainLog[]): Fact[] {
-    const { decoder } = this.#options;
-    const isRead = isOf(decoder.topics);
-    return decoder.decode(logs.filter((log) => log.address === this.#exchange && isRead(log)));
-  }
-
-  /** Asks again, and elsewhere, what cannot be right. Halts where it stays so. */
-  async #untilSure<T>(what: string, ask: () => Promise<T>): Promise<T> {
-    const { requests, signal, doubtMs = DOUBT_MS } = this.#options;
-    let doubt: Error | undefined;
-    let asked = requests.current;
-    for (let attempt = 0; attempt < ATTEMPTS * requests.size; attempt += 1) {
-      if (doubt !== undefined) {
-        // Of two nodes the same one would be asked again, where the attempt itself has turned to the other.
-        if (requests.current === asked) requests.askElsewhere();
-        asked = requests.current;
-        const wait = doubtMs * 2 ** Math.floor(attempt / requests.size);
-        await sleep(Math.min(wait, LONGEST_DOUBT_MS), undefined, { signal });
-      }
-      try {
-        return await ask();
-      } catch (error) {
-        const isDoubtful =
-          error instanceof IncompleteLogs || error instanceof Refused || error instanceof NoBlock;
-        if (!isDoubtful) throw error;
-        doubt = error;
-      }
-    }
-    // A node that does not have the block yet says so, or refuses: that is waited for.
-    if (!(doubt instanceof IncompleteLogs)) throw new Unavailable(doubt?.message);
-    if (doubt instanceof NotWhole && !this.#servesWholeBlocks) {
-      this.#options.onDoubt?.(`${what} are believed, but may not be whole: ${doubt.message}`);
-      return doubt.facts as T;
-    }
-    throw new Halt(`${what} are not whole, also when asked again: ${doubt.message}.`);
+  /** The facts of these logs; `headers` are those of some of their blocks. */
+  async #decode(
+    logs: readonly ChainLog[],
+    headers: readonly Header[],
+    known: Knowledge,
+  ): Promise<Pick<Block, "facts" | "found">> {
+    const { taker, requests } = this.#options;
+    const read = await this.#contracts.decode(logs, known, (contract) => async (call) => {
+      const { number } = await this.latest();
+      return askForGood({ ...contract, requests }, number, call);
+    });
+    const timed = await withTimes(read.facts, headers, async (block) =>
+      existing(await this.headerAt(block), block),
+    );
+    const facts = taker === "sender" ? await withSenders(timed, requests) : timed;
+    return { facts, found: read.found };
   }
 }
 
-/** A block's logs are in order by themselves, and others of the block are missing. */
-class NotWhole extends IncompleteLogs {
-  readonly facts: Fact[];
+const isMade = ({ factory }: FoundContract): boolean => factory !== null;
 
-  constructor(message: string, facts: Fact[]) {
-    super(message);
-    this.facts = facts;
-  }
+/** As a filter of logs has them. */
+function listOf(addresses: ReadonlySet<string> | undefined): { address?: string | string[] } {
+  if (addresses === undefined) return {};
+  const [only = "", ...others] = addresses;
+  return { address: others.length === 0 ? only : [only, ...others] };
 }
-
-/** The node does not have a block that it must have. */
-class NoBlock extends Unavailable {}
 
 /** Whether a log is of one of these kinds. */
 function isOf(kinds: readonly string[]): (log: ChainLog) => boolean {
   const known = new Set(kinds);
   return ({ topics: [kind = ""] }) => known.has(kind);
-}
-
-const hex = (number: number): string => `0x${number.toString(16)}`;
-
-function existing(header: Header | undefined, block: number | string): Header {
-  if (header === undefined) throw new NoBlock(`the node does not have block ${block}`);
-  return header;
-}
-
-/**
- * What shows that a log of the block is missing: all have an index from 0, and fill the header's bloom if it has one.
- * Throws where a log cannot be of the block.
- */
-function lackOf(logs: readonly ChainLog[], bloom: Bloom): string | undefined {
-  const itemsOf = ({ address, topics }: ChainLog): string[] => [address, ...topics];
-  const ofLogs = Bloom.of(new Set(logs.flatMap(itemsOf)));
-  if (!bloom.isEmpty && !bloom.covers(ofLogs)) {
-    const other = logs.find((log) => !bloom.covers(Bloom.of(itemsOf(log))));
-    throw new IncompleteLogs(
-      `the header's bloom does not have the log ${other?.idx}, of ${other?.address}`,
-    );
-  }
-  const gap = logs.findIndex(({ idx }, at) => idx !== at);
-  if (gap !== -1) return `the log ${gap} is missing`;
-  if (bloom.isEmpty || ofLogs.covers(bloom)) return undefined;
-  return "the header's bloom has addresses or topics that no log has";
-}
-
-/** Throws where two logs of one block differ in its hash, or are one. */
-function checkBlocks(logs: readonly ChainLog[], hashes: Map<number, string>): void {
-  let before: ChainLog | undefined;
-  for (const log of logs) {
-    const hash = hashes.get(log.block);
-    if (hash === undefined) hashes.set(log.block, log.hash);
-    else if (hash !== log.hash) {
-      throw new IncompleteLogs(`block ${log.block} is both ${hash} and ${log.hash}`);
-    }
-    if (before?.block === log.block && before.idx === log.idx) {
-      throw new IncompleteLogs(`the log ${log.idx} of block ${log.block} came twice`);
-    }
-    before = log;
-  }
-}
-
-const TOO_MUCH = /time(d )?out|took too long|too (large|many)|limit|exceed/i;
-
-/** Whatever a node has against a range of blocks, it may take a smaller one. */
-function refusedRange(error: unknown): unknown {
-  const isTooMuch = error instanceof Unavailable && TOO_MUCH.test(error.message);
-  if (!(error instanceof Refused) && !isTooMuch) return error;
-  const [, , end] = /\[0x([0-9a-f]+),\s*0x([0-9a-f]+)\]/i.exec(error.message) ?? [];
-  return new RangeRefused(error.message, end === undefined ? undefined : Number(`0x${end}`));
 }

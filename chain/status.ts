@@ -1,6 +1,6 @@
 // How the indexer is doing: its metrics for Prometheus, and why the service may not be ready.
 import { Counter, Gauge, Registry } from "prom-client";
-import type { IndexerEvent } from "./indexer.ts";
+import type { IndexerEvent } from "./indexer-event.ts";
 
 interface State {
   known: number;
@@ -39,6 +39,10 @@ export class IndexerStatus {
     "dex_chain_doubts_total",
     "What was believed although it could not be checked; the log says why.",
   );
+  readonly #auditDue = this.#gauge(
+    "dex_chain_audit_due",
+    "1 while open offers are yet to be compared with the contract's state, else 0.",
+  );
   readonly #reorganisations = this.#counter(
     "dex_chain_reorganisations_total",
     "Reorganisations of the chain that the indexer has followed.",
@@ -61,7 +65,7 @@ export class IndexerStatus {
     return this.#problem === undefined ? [] : [this.#problem];
   }
 
-  readonly hear = (event: IndexerEvent): void => {
+  readonly report = (event: IndexerEvent): void => {
     switch (event.event) {
       case "known":
         this.#learn(event);
@@ -88,7 +92,11 @@ export class IndexerStatus {
       case "doubt":
         this.#doubts.inc();
         break;
+      case "audit":
+        this.#auditDue.set(event.isDue ? 1 : 0);
+        break;
       case "waiting":
+      case "notice":
       case "leftOut":
     }
   };

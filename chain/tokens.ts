@@ -11,9 +11,10 @@ export interface TokenFacts {
   decimals: number | undefined;
 }
 
-const SYMBOL = toFunctionSelector("function symbol()");
-const NAME = toFunctionSelector("function name()");
-const DECIMALS = toFunctionSelector("function decimals()");
+const CALLS = ["symbol()", "name()", "decimals()"].map((name) => ({
+  name,
+  data: toFunctionSelector(`function ${name}`),
+}));
 
 /** The lengths that the schema takes. */
 const LONGEST_SYMBOL = 100;
@@ -42,17 +43,17 @@ export async function readTokens(
 ): Promise<Map<string, TokenFacts>> {
   const at = `0x${block.toString(16)}`;
   const calls = addresses.flatMap((to) =>
-    [SYMBOL, NAME, DECIMALS].map((data) => new TokenCall({ to, data, gas: GAS })),
+    CALLS.map(({ name, data }) => new TokenCall(name, { to, data, gas: GAS })),
   );
   for (let round = 0; round < ROUNDS; round += 1) {
     if (round > 0) requests.askElsewhere();
     const open = calls.filter(({ isSettled }) => !isSettled);
-    await Promise.all(open.map(async (one) => one.heard(await call(requests, one.request, at))));
+    await Promise.all(open.map(async (one) => one.receive(await call(requests, one.request, at))));
   }
   const disputed = calls.find(({ isSettled }) => !isSettled);
   if (disputed !== undefined) {
-    const { to, data } = disputed.request;
-    throw new Unavailable(`token ${to} answers ${data} otherwise each time`);
+    const { name, request } = disputed;
+    throw new Unavailable(`token ${request.to} answers ${name} otherwise each time`);
   }
   return new Map(
     addresses.map((address, n) => {
@@ -75,16 +76,18 @@ interface TokenRequest {
 
 /** A call, and what came of it each time; undefined where the token fails. */
 class TokenCall {
+  readonly name: string;
   readonly request: TokenRequest;
   readonly #answers: (Hex | undefined)[] = [];
   isSettled = false;
   answer: Hex | undefined;
 
-  constructor(request: TokenRequest) {
+  constructor(name: string, request: TokenRequest) {
+    this.name = name;
     this.request = request;
   }
 
-  heard(answer: Hex | undefined): void {
+  receive(answer: Hex | undefined): void {
     const isFailure = answer === undefined && this.#answers.length === 1;
     this.isSettled = (answer !== undefined || isFailure) && this.#answers.includes(answer);
     this.answer = answer;

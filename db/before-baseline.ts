@@ -1,20 +1,15 @@
 // Recognises a database of the migrations that the baseline has replaced; it cannot be migrated further.
 import { committedMigrations, MIGRATIONS_FOLDER } from "./committed.ts";
+import type { RecordedMigration } from "./recorded.ts";
 
 /** The database cannot be migrated; the message gives the alternative. */
 export class BeforeBaseline extends Error {
   override readonly name = "BeforeBaseline";
 }
 
-/** A migration in the database's record. */
-export interface Applied {
-  filename: string;
-  hash: string;
-}
-
 /** Throws `BeforeBaseline` if the first recorded migration differs from the first one of the folder. */
 export async function refuseBeforeBaseline(
-  applied: readonly Applied[],
+  applied: readonly RecordedMigration[],
   folder = MIGRATIONS_FOLDER,
 ): Promise<void> {
   const [baseline] = await committedMigrations(folder);

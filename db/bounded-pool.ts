@@ -1,26 +1,15 @@
-// Limits a connection pool: the length of its queue and the time a connection is checked out.
+// What a connection pool does beyond `pg`: it limits its queue and the time a connection is checked out, forgets stale
+// connections, and makes promises that keep no result.
 import type { Pool, PooledClient } from "./connect.ts";
+import { takeTurns, type QueueBounds } from "./fair-queue.ts";
 
-/** All connections are in use and the queue is full. */
-export class PoolBusy extends Error {
-  override readonly name = "PoolBusy";
-
-  constructor() {
-    super("all connections of the pool are in use and its queue is full");
-  }
-}
-
-export interface PoolBounds {
-  /** Maximum length of the queue; further requests fail immediately with PoolBusy. */
-  queue: number;
+export interface PoolBounds extends QueueBounds {
   /**
    * Maximum checkout time of a connection, in milliseconds. After that the connection is closed and its
    * statement fails, because a frozen server does not enforce its statement timeout.
    */
   holdMs: number;
 }
-
-type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
 /** Errors by which PostgreSQL rejects a stale prepared statement. */
 const STALE_STATEMENT = new Set([
@@ -32,25 +21,9 @@ const STALE_STATEMENT = new Set([
 
 /** Applies the limits to a pool through its public events, and returns it. */
 export function boundPool(pool: Pool, bounds: PoolBounds): Pool {
-  refuseBeyond(pool, bounds.queue);
+  takeTurns(pool, bounds);
   breakOffAfter(pool, bounds.holdMs);
   return pool;
-}
-
-/** Makes `connect` fail with PoolBusy when the queue is full. */
-function refuseBeyond(pool: Pool, queue: number): void {
-  const connect = pool.connect.bind(pool) as (connected?: Connected) => unknown;
-  const refuseOrConnect = (connected?: Connected): unknown => {
-    // An idle connection serves one waiting request immediately, so that request does not count.
-    const waiting = pool.waitingCount - pool.idleCount;
-    if (pool.totalCount < pool.options.max || waiting < queue) return connect(connected);
-    const busy = new PoolBusy();
-    if (connected === undefined) return Promise.reject(busy);
-    connected(busy, undefined, () => undefined);
-    return undefined;
-  };
-  // One function implements both overloads, promise and callback.
-  pool.connect = refuseOrConnect as Pool["connect"];
 }
 
 function breakOffAfter(pool: Pool, holdMs: number): void {
@@ -87,12 +60,12 @@ export function forgetStaleConnections(pool: Pool): void {
   });
 }
 
-/** Calls `hear` for every error that the server sends on this connection. */
-function onServerError(client: PooledClient, hear: (code: string) => void): void {
+/** Calls `report` for every error that the server sends on this connection. */
+function onServerError(client: PooledClient, report: (code: string) => void): void {
   const { connection } = client as unknown as {
     connection: NodeJS.EventEmitter;
   };
-  connection.on("errorMessage", ({ code }: { code?: string }) => hear(code ?? ""));
+  connection.on("errorMessage", ({ code }: { code?: string }) => report(code ?? ""));
 }
 
 const connections = new WeakMap<Pool, Set<PooledClient>>();
@@ -109,4 +82,42 @@ export function followConnections(pool: Pool): void {
 export function abandonPool(pool: Pool): void {
   if (!pool.ending) void pool.end();
   for (const client of connections.get(pool) ?? []) void client.end();
+}
+
+/**
+ * Replaces `pg`'s promises by promises around callbacks. `pg` sets a query's callback after creating the
+ * query, and V8 then keeps each result with its rows until the next full garbage collection: copying them
+ * took a tenth of the time of a GraphQL page.
+ */
+export function promiseByCallback(client: PooledClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const promised = (config: unknown, values?: unknown, callback?: unknown): unknown => {
+    const hasCallback = typeof values === "function" || typeof callback === "function";
+    // A query object with its own `submit`, such as COPY, has no callback.
+    if (hasCallback || typeof (config as { submit?: unknown } | null)?.submit === "function") {
+      return query(config, values, callback);
+    }
+    return new Promise((resolve, reject) => {
+      query(config, values, (error: Error | null, result: unknown) => {
+        if (error == null) resolve(result);
+        else reject(error);
+      });
+    }).catch((error: unknown) => {
+      // Like `pg`: the stack starts at the caller and not at the socket.
+      if (error instanceof Error) Error.captureStackTrace(error);
+      throw error;
+    });
+  };
+  // One function implements both overloads, promise and callback.
+  client.query = promised as PooledClient["query"];
+}
+
+/** Removes the names of statements: the next transaction may run in another session. */
+export function withoutNames(client: PooledClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
+    const isNamed = typeof config === "object" && config !== null && "name" in config;
+    return query(isNamed ? { ...config, name: undefined } : config, ...rest);
+  };
+  client.query = unnamed as PooledClient["query"];
 }

@@ -8,7 +8,7 @@ export interface CommandLine<O extends Options> {
   usage: string;
   options: O;
   /** How many arguments besides options it takes at most; 0 unless given. */
-  most?: number;
+  max?: number;
   /** The exit code for wrong arguments; 2 unless given. */
   exitCode?: number;
 }
@@ -22,7 +22,7 @@ const EXIT_USAGE = 2;
 export function readCommandLine<const O extends Options>({
   usage,
   options,
-  most = 0,
+  max = 0,
   exitCode = EXIT_USAGE,
 }: CommandLine<O>) {
   try {
@@ -34,7 +34,7 @@ export function readCommandLine<const O extends Options>({
       console.log(usage);
       process.exit(0);
     }
-    const unexpected = positionals[most];
+    const unexpected = positionals[max];
     if (unexpected !== undefined) throw new Error(`Unexpected argument '${unexpected}'`);
     return { values, positionals };
   } catch (error) {
@@ -48,4 +48,17 @@ export function refuse(message: string, exitCode = EXIT_USAGE): never {
   const [reason = ""] = message.split(/\. |\n/);
   console.error(`${reason.replace(/\.$/, "")}. \`--help\` shows what is accepted.`);
   process.exit(exitCode);
+}
+
+/** Has SIGINT and SIGTERM end the process with this exit code, after `clean`. */
+export function cleanOnSignals(exitCode: number, clean: () => Promise<unknown> | undefined): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      // Connections to a dropped database end with it, for which graphile-migrate exits with 1.
+      process
+        .on("uncaughtException", () => undefined)
+        .on("exit", () => (process.exitCode = exitCode));
+      void Promise.resolve(clean()).finally(() => process.exit(exitCode));
+    });
+  }
 }

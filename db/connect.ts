@@ -5,8 +5,11 @@ import {
   boundPool,
   followConnections,
   forgetStaleConnections,
+  promiseByCallback,
+  withoutNames,
   type PoolBounds,
 } from "./bounded-pool.ts";
+import type { Fence } from "./fence.ts";
 import { withPlainTls } from "./tls.ts";
 
 /** The roles of db/roles.sql: for migrations, for writers, for the service. */
@@ -31,6 +34,8 @@ export interface ConnectionOptions {
   waitMs?: number;
   /** Limits of the pool's queue and checkout time; unlimited if missing. */
   bounds?: PoolBounds;
+  /** Refuses a pool's connections to a primary that was replaced. */
+  fence?: Fence | undefined;
   /** PostgreSQL's statement_timeout in milliseconds; 0, the default, means none. */
   statementTimeoutMs?: number;
   /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means none. */
@@ -109,44 +114,6 @@ export function urlForRole(url: string, role: Role, applicationName?: string): s
   return named.href.replace(/\+/g, "%20");
 }
 
-/**
- * Replaces `pg`'s promises by promises around callbacks. `pg` sets a query's callback after creating the
- * query, and V8 then keeps each result with its rows until the next full garbage collection: copying them
- * took a tenth of the time of a GraphQL page.
- */
-function promiseByCallback(client: pg.PoolClient): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const promised = (config: unknown, values?: unknown, callback?: unknown): unknown => {
-    const hasCallback = typeof values === "function" || typeof callback === "function";
-    // A query object with its own `submit`, such as COPY, has no callback.
-    if (hasCallback || typeof (config as { submit?: unknown } | null)?.submit === "function") {
-      return query(config, values, callback);
-    }
-    return new Promise((resolve, reject) => {
-      query(config, values, (error: Error | null, result: unknown) => {
-        if (error == null) resolve(result);
-        else reject(error);
-      });
-    }).catch((error: unknown) => {
-      // Like `pg`: the stack starts at the caller and not at the socket.
-      if (error instanceof Error) Error.captureStackTrace(error);
-      throw error;
-    });
-  };
-  // One function implements both overloads, promise and callback.
-  client.query = promised as pg.PoolClient["query"];
-}
-
-/** Removes the names of statements: the next transaction may run in another session. */
-function withoutNames(client: pg.PoolClient): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
-    const isNamed = typeof config === "object" && config !== null && "name" in config;
-    return query(isNamed ? { ...config, name: undefined } : config, ...rest);
-  };
-  client.query = unnamed as pg.PoolClient["query"];
-}
-
 /** Makes a connection pool. The next query replaces a connection that was lost while idle. */
 export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
@@ -162,7 +129,9 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   pool.on("connect", promiseByCallback);
   followConnections(pool);
   forgetStaleConnections(pool);
-  return options.bounds === undefined ? pool : boundPool(pool, options.bounds);
+  if (options.bounds !== undefined) boundPool(pool, options.bounds);
+  options.fence?.guard(pool);
+  return pool;
 }
 
 /** Opens a single connection. If it is lost, the running or next query fails. */

@@ -1,7 +1,7 @@
 // Parses EXPOSED_SCHEMAS: a site's own schemas that GraphQL shows in addition to `public`.
 
 /** What the setting accepts, for error messages. */
-export const EXPOSED_SCHEMAS_ACCEPTED = "names of schemas of your own, separated by commas";
+export const EXPOSED_SCHEMAS_ACCEPTED = "names of your own schemas, separated by commas";
 
 /** Schemas of PostgreSQL and of this service. */
 const NOT_OWN = /^(public|dex_private|ingest|graphile_migrate|information_schema|pg_.*|)$/;

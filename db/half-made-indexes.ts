@@ -2,7 +2,7 @@
 // PostgreSQL keeps an invalid index, which `if not exists` would accept.
 import { committedMigrations } from "./committed.ts";
 import { connect } from "./connect.ts";
-import { appliedNames } from "./rehearse.ts";
+import { recordedMigrations } from "./recorded.ts";
 
 /**
  * Drops the invalid indexes that a pending migration of this folder creates again, and resolves to their
@@ -24,7 +24,7 @@ export async function dropHalfMadeIndexes(url: string, folder: string): Promise<
       order by qualified`,
     );
     if (invalid.length === 0) return [];
-    const applied = await appliedNames(client);
+    const applied = new Set((await recordedMigrations(client)).map(({ filename }) => filename));
     const pending = (await committedMigrations(folder)).filter(
       ({ recordedAs }) => !applied.has(recordedAs),
     );

@@ -21,7 +21,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 export async function retryLocks<T>(
   url: string,
   work: (ownerUrl: string) => Promise<T>,
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<T> {
   // The application name identifies the sessions of `work`.
   const name = `dex-market-data migrate ${process.pid}`;
@@ -34,7 +34,7 @@ export async function retryLocks<T>(
         if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
         if (next > TRIES) throw new LockHeld(heldBy(blockers.last()), { cause: error });
       }
-      tell(`lock_timeout expired before a lock was granted: try ${next} of ${TRIES}.`);
+      log(`lock_timeout expired before a lock was granted: try ${next} of ${TRIES}.`);
       await sleep(PAUSE_MS);
     }
   } finally {

@@ -1,12 +1,13 @@
 // Applies the committed migrations, and lists those that a database lacks.
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
-import { beforeBaseline, refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
+import { beforeBaseline, refuseBeforeBaseline } from "./before-baseline.ts";
 import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
 import { connect, type Client, type Database } from "./connect.ts";
 import { logTo } from "./graphile-migrate-log.ts";
 import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
 import { retryLocks } from "./lock-retry.ts";
+import type { RecordedMigration } from "./recorded.ts";
 import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs of a database without migrations: undefined table or schema, no privilege. */
@@ -141,9 +142,9 @@ export async function pendingMigrations(db: Database): Promise<string[]> {
   return files.filter((file) => !names.has(recordedName(file)));
 }
 
-async function appliedMigrations(db: Database, baseline: string): Promise<Applied[]> {
+async function appliedMigrations(db: Database, baseline: string): Promise<RecordedMigration[]> {
   try {
-    const { rows } = await db.query<Applied>(
+    const { rows } = await db.query<RecordedMigration>(
       "select filename, hash from dex_private.applied_migration",
     );
     return rows;

@@ -1,8 +1,9 @@
 // Rehearses the pending migrations in a transaction that is rolled back: objects that a site has added to
 // the schema can make a migration fail.
-import { refuseBeforeBaseline, type Applied } from "./before-baseline.ts";
+import { refuseBeforeBaseline } from "./before-baseline.ts";
 import { committedMigrations } from "./committed.ts";
-import { connect, type Client } from "./connect.ts";
+import { connect } from "./connect.ts";
+import { recordedMigrations } from "./recorded.ts";
 
 /** A pending migration fails. Nothing was changed; the message gives the reason. */
 export class CannotMigrate extends Error {
@@ -32,7 +33,7 @@ export async function rehearseMigrations(url: string, folder: string): Promise<v
   const bounds = { lockTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
   const client = await connect(url, { role: "dex_owner", ...bounds });
   try {
-    const recorded = await readApplied(client);
+    const recorded = await recordedMigrations(client);
     await refuseBeforeBaseline(recorded, folder);
     const applied = new Set(recorded.map(({ filename }) => filename));
     if (applied.size === 0) return;
@@ -57,18 +58,4 @@ export async function rehearseMigrations(url: string, folder: string): Promise<v
     // Closing the connection rolls the transaction back.
     await client.end();
   }
-}
-
-/** The recorded names of the applied migrations. */
-export async function appliedNames(client: Client): Promise<Set<string>> {
-  return new Set((await readApplied(client)).map(({ filename }) => filename));
-}
-
-async function readApplied(client: Client): Promise<Applied[]> {
-  const record = await client.query("select to_regclass('graphile_migrate.migrations') as record");
-  if ((record.rows[0] as { record: string | null }).record === null) return [];
-  const { rows } = await client.query<Applied>(
-    "select filename, hash from graphile_migrate.migrations",
-  );
-  return rows;
 }

@@ -1,6 +1,6 @@
 // A `fetch` whose answers never go back in time, behind any balancer: it hands back the highest block that it has seen.
 //
-// For any client that takes a `fetch` of one's own: openapi-fetch, Apollo Client, urql, Relay.
+// For any client that takes its own `fetch`: openapi-fetch, Apollo Client, urql, Relay.
 
 /** So many services in turn without the block: a balancer has asked each of them. */
 const LACKING = 5;

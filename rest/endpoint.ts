@@ -1,19 +1,36 @@
 // An endpoint of a version: its declaration, and how that is served.
-import { Router, type Request } from "express";
+import { Router } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import type { z } from "zod";
-import type { Database } from "../db/connect.ts";
-import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../server/http/answer.ts";
-import { BadParameter } from "../server/http/errors.ts";
-import { observationOf } from "../server/http/observe/observation.ts";
-import { recentEnough } from "../server/http/min-block.ts";
-import { readOnlyRoute } from "../server/http/read-only-route.ts";
-import type { Envelope } from "../server/http/envelope.ts";
-import type { LastHead } from "../server/http/last-head.ts";
-import { readPair, readQuery, type PairName, type Parameters } from "./params.ts";
-import { findPair } from "./queries/pairs.ts";
-import type { Moment, Snapshot } from "./queries/snapshot.ts";
-import { onlyRecord } from "./records.ts";
+import type { Database, Pool } from "../db/connect.ts";
+import {
+  CACHE_CONTROL,
+  CACHE_CONTROL_OF_FINAL,
+  encodingFor,
+  etagAnswer,
+  sendAnswer,
+  type Answer,
+  type ShareAnswer,
+} from "../http/answer.ts";
+import { BadParameter, HeadBehind } from "../http/errors.ts";
+import { readOnlyRoute } from "../http/paths.ts";
+import { isTooOld, stateOf, type Step } from "../http/request.ts";
+import type { Envelope } from "../http/envelope.ts";
+import type { DatabaseGate, LastHead } from "../http/known-database.ts";
+import { failInFront, type Refuse } from "../http/refusal.ts";
+import type { Parameters } from "./params.ts";
+import { readAsOf, readQuery } from "./question.ts";
+import { makeFindAsOf, type FindAsOf, type PastSnapshot } from "../market/queries/as-of.ts";
+import { findPair } from "../market/queries/pairs.ts";
+import {
+  pairNamed,
+  type Moment,
+  type NamedInPath,
+  type PairName,
+  type Snapshot,
+} from "../market/queries/snapshot.ts";
+import { onlyRecord } from "../market/records.ts";
 
 type PairOf<Path extends string> = Path extends `${string}/:base/:quote` ? PairName : undefined;
 
@@ -28,6 +45,8 @@ interface Declared<Path extends string, Query, Row, Data> {
   /** The parameters of the query string. */
   query?: Parameters<Query>;
   find: (db: Database, pair: PairOf<Path>, query: Query) => Promise<Snapshot<Row>>;
+  /** What /ready reads in its place, where `find` reads every market. Default: `find` by the examples, of no pair. */
+  probe?: (db: Database) => Promise<unknown>;
   /** Makes `data` of the envelope. */
   shape: (rows: Row[], moment: Moment) => Data;
   data: z.ZodType<Data>;
@@ -50,74 +69,150 @@ export interface Version {
   endpoints: Endpoint[];
 }
 
-// The head moves every few seconds at most. A proxy's cache may answer a burst of equal requests, and no
-// figure is more than a second late.
-export const CACHE_CONTROL = "public, max-age=1";
-
 // A proxy's cache must not give an older answer to a client that asks for a block.
 const VARY = "Accept-Encoding, X-Min-Block";
 
-/** Gives equal requests one answer, if the cache is on. */
-export type ShareAnswer = (
-  req: Request,
-  make: () => Promise<Answer | undefined>,
-) => Promise<Answer | undefined>;
+/** A request whose path matches that of an endpoint. */
+type Asked = IncomingMessage & { url: string; params: NamedInPath };
 
-export function versionRouter(
-  { endpoints, envelope }: Version,
-  db: Database,
-  head: LastHead,
-  share: ShareAnswer = (_req, make) => make(),
-): Router {
-  const router = Router({ caseSensitive: true });
-  for (const declared of endpoints) {
-    readOnlyRoute(router, declared.path, async (req, res) => {
+type Handle = (req: Asked, res: ServerResponse) => Promise<void>;
+
+/** What the endpoints of a version are served from. */
+interface Sources {
+  db: Pool;
+  head: LastHead;
+  share?: ShareAnswer | undefined;
+  findAsOf?: FindAsOf;
+}
+
+const unshared: ShareAnswer = (_req, make) => make();
+
+/** How each endpoint is answered. */
+function handlersOf({ endpoints, envelope }: Version, sources: Sources): [Endpoint, Handle][] {
+  const { db, head, share = unshared, findAsOf = makeFindAsOf(db) } = sources;
+  return endpoints.map((declared) => [
+    declared,
+    async (req, res) => {
       const make = async (): Promise<Answer> => {
-        const { rows, ...moment } = await timed(req, find(declared, db, head, req));
+        const found = await timed(req, find(declared, { db, head, findAsOf }, req));
+        const { rows, time, block } = found;
+        const moment = { time, block };
         const data = declared.shape(rows, moment);
         const plain =
           declared.type === undefined
             ? JSON.stringify(envelope.success(data, moment.time))
             : String(data);
         const type = `${declared.type ?? "application/json"}; charset=utf-8`;
-        const { block } = moment;
-        const content = { type, cacheControl: CACHE_CONTROL, vary: VARY, plain, block };
-        return etagAnswer(content, encodingFor(req, "gzip"));
+        const past = "isFinal" in found ? found : undefined;
+        const cacheControl = past?.isFinal === true ? CACHE_CONTROL_OF_FINAL : CACHE_CONTROL;
+        const content = { type, cacheControl, vary: VARY, plain, block };
+        const answer = await etagAnswer(content, encodingFor(req, "gzip"));
+        return past === undefined ? answer : { ...answer, block: past.head, isPast: true };
       };
       const answer = (await share(req, make)) ?? (await make());
       sendAnswer(req, res, await recentEnough(req, answer, make));
-    });
+    },
+  ]);
+}
+
+/** Serves a version in Express. */
+export function versionRouter(version: Version, sources: Sources): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [{ path }, handle] of handlersOf(version, sources)) {
+    readOnlyRoute(router, path, handle);
   }
   return router;
 }
 
+interface PlainGetOptions extends Sources {
+  versions: readonly Version[];
+  /** Requests before it opens are Express's too. */
+  gate: Pick<DatabaseGate, "obstacle">;
+  refuse: Refuse;
+  log: (error: unknown) => void;
+}
+
+/** A version, the name of an endpoint, and perhaps a pair. */
+const PLAIN = /^((?:\/[\w.-]+){2})(?:\/([\w.-]+)\/([\w.-]+))?\/?(?:\?|$)/;
+
+/**
+ * Answers most requests in front of Express: a GET of an endpoint by a path without anything to decode. Express takes
+ * about a tenth of such a request, and gets whatever else is asked.
+ */
+export function answerPlainGets({
+  versions,
+  gate,
+  refuse,
+  log,
+  ...sources
+}: PlainGetOptions): Step {
+  const handlers = new Map<string, Handle>(
+    versions.flatMap((version) =>
+      handlersOf(version, sources).map(
+        ([{ path }, handle]) => [`/${version.name}${path}`, handle] as const,
+      ),
+    ),
+  );
+  const fail = failInFront(refuse, log);
+  return (next) => (req, res) => {
+    const isPlain = req.method === "GET" && gate.obstacle === undefined;
+    const [, path = "", base, quote] = (isPlain ? PLAIN.exec(req.url ?? "") : null) ?? [];
+    const route = base === undefined ? path : `${path}/:base/:quote`;
+    const handle = handlers.get(route);
+    if (handle === undefined) {
+      next(req, res);
+      return;
+    }
+    stateOf(req).route = route;
+    const asked: Asked = Object.assign(req, { url: req.url ?? "", params: { base, quote } });
+    handle(asked, res).catch((error: unknown) => fail(error, req, res));
+  };
+}
+
 async function find(
   declared: Endpoint,
-  db: Database,
-  head: LastHead,
-  req: Request,
-): Promise<Snapshot<unknown>> {
-  const pair = namesPair(declared.path) ? readPair(req) : undefined;
+  { db, head, findAsOf }: { db: Pool; head: LastHead; findAsOf: FindAsOf },
+  req: Asked,
+): Promise<Snapshot<unknown> | PastSnapshot<unknown>> {
+  const pair = namesPair(declared.path) ? pairNamed(req.params) : undefined;
   const query = readQuery(req, declared.query ?? {});
-  if (query instanceof BadParameter) {
+  const asOf = readAsOf(req);
+  if (query instanceof BadParameter || asOf instanceof BadParameter) {
     // An unknown pair is answered before a bad parameter.
     if (pair !== undefined) onlyRecord(head.see(await findPair(db, pair)).rows);
-    throw query;
+    if (query instanceof BadParameter) throw query;
   }
+  if (asOf instanceof BadParameter) throw asOf;
   // `endpoint` has checked which paths have a pair.
-  return head.see(await declared.find(db, pair as PairOf<string>, query));
+  const findIn = (from: Database) => declared.find(from, pair as PairOf<string>, query);
+  return asOf === undefined ? head.see(await findIn(db)) : findAsOf(asOf, findIn);
 }
 
 /** Whether a path is about one pair. */
 export const namesPair = (path: string): boolean => path.endsWith("/:base/:quote");
 
 /** Notes how long the request waited for the database. */
-async function timed<Found>(req: Request, found: Promise<Found>): Promise<Found> {
+async function timed<Found>(req: IncomingMessage, found: Promise<Found>): Promise<Found> {
   const since = performance.now();
   try {
     return await found;
   } finally {
-    const observation = observationOf(req);
-    if (observation !== undefined) observation.databaseMs = performance.now() - since;
+    stateOf(req).databaseMs = performance.now() - since;
   }
+}
+
+/**
+ * Gives a shared answer, or makes one where the shared one was begun before the request's block was written.
+ * Throws if a reorganisation has taken that block back in between.
+ */
+async function recentEnough(
+  req: Asked,
+  shared: Answer,
+  make: () => Promise<Answer>,
+): Promise<Answer> {
+  const state = stateOf(req);
+  if (!isTooOld(state, shared.block)) return shared;
+  const made = await make();
+  if (isTooOld(state, made.block)) throw new HeadBehind(made.block ?? null, state.minBlock ?? 0);
+  return made;
 }

@@ -2,11 +2,10 @@
 import type { z } from "zod";
 import type { Database } from "../db/connect.ts";
 import { endpoint, type Endpoint } from "./endpoint.ts";
-import type { PairName } from "./params.ts";
-import { findPrice, findPrices, priceRecord } from "./queries/prices.ts";
-import type { Snapshot } from "./queries/snapshot.ts";
-import { findVolume, findVolumes, volumeRecord } from "./queries/volumes.ts";
-import { byKey, onlyRecord, recordsByKey, type KeyedRow } from "./records.ts";
+import { findPrice, findPrices, priceRecord } from "../market/queries/prices.ts";
+import { NO_PAIR, type PairName, type Snapshot } from "../market/queries/snapshot.ts";
+import { findVolume, findVolumes, volumeRecord } from "../market/queries/volumes.ts";
+import { byKey, onlyRecord, recordsByKey, type KeyedRow } from "../market/records.ts";
 
 interface ListAndRecord<Row extends KeyedRow> {
   path: string;
@@ -31,6 +30,7 @@ export const listAndRecord = <Row extends KeyedRow>({
     summary,
     description: `By \`BASE/QUOTE\`, in the order of its code points${note}.`,
     find: findAll,
+    probe: (db) => findOne(db, NO_PAIR),
     shape: byKey<Row>,
     data: recordsByKey(record),
   }),

@@ -1,15 +1,5 @@
-// Declares and checks the parameters of paths and query strings.
-import type { Request } from "express";
+// The kinds of parameters of query strings, and what each accepts.
 import { z } from "zod";
-import { BadParameter, UnknownPair } from "../server/http/errors.ts";
-
-/** The name of a market in any case. */
-export interface PairName {
-  base: string;
-  quote: string;
-  /** What `base` and `quote` are: symbols, parts of BASE/QUOTE, or addresses. Default: symbols. */
-  by?: "symbols" | "key" | "addresses";
-}
 
 /** A parameter of the query string. */
 export interface Parameter<Value> {
@@ -19,22 +9,13 @@ export interface Parameter<Value> {
   /** Parses its text; undefined where it is not given. */
   schema: z.ZodType<Value, string | undefined>;
   example: string;
+  /** In a parameter that names a market or a token, a value that names none: /ready reads that. */
+  none?: Value;
   required?: true;
 }
 
 /** By name, in the order in which they are checked. */
 export type Parameters<Query> = { [Name in keyof Query]: Parameter<Query[Name]> };
-
-// No text in PostgreSQL holds a NUL.
-const symbol = z
-  .string()
-  .min(1)
-  .regex(/^[^\0]*$/);
-
-export const pairInPath = {
-  base: { description: "The base token's symbol, in any case.", schema: symbol, example: "weth" },
-  quote: { description: "The quote token's symbol, in any case.", schema: symbol, example: "dai" },
-};
 
 // No trade has a greater id: JSON carries no greater integer safely.
 const MAX_ID = Number.MAX_SAFE_INTEGER;
@@ -54,10 +35,14 @@ export const integerAccepted = (min: number, max: number): string =>
 
 const integerUpTo = (max: number): string => integerAccepted(1, max);
 
-export const limitUpTo = (max: number, usual: number, description: string): Parameter<number> => ({
+export const limitUpTo = (
+  max: number,
+  initial: number,
+  description: string,
+): Parameter<number> => ({
   description,
   accepted: integerUpTo(max),
-  schema: positiveInteger(max).default(usual),
+  schema: positiveInteger(max).default(initial),
   example: "2",
 });
 
@@ -71,54 +56,55 @@ export const tradeId = (description: string): Parameter<number | undefined> => (
 export const oneOf = <Word extends string>(
   words: readonly [Word, ...Word[]],
   description: string,
-  usual: Word = words[0],
+  initial: Word = words[0],
 ): Parameter<Word> => ({
   description,
   accepted: `one of ${words.join(", ")}, given once`,
-  schema: z.enum(words).default(() => usual),
-  example: usual,
+  schema: z.enum(words).default(() => initial),
+  example: initial,
 });
+
+/** zod's, which knows the calendar, with milliseconds at most: one pattern, which generators of clients read. */
+const MOMENT = new RegExp(z.regexes.datetime({}).source.replace("\\.\\d+", "\\.\\d{1,3}"));
 
 export const momentInUtc = (description: string): Parameter<string | undefined> => ({
   description,
   accepted: "a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once",
-  // zod checks the calendar; Date takes 30 February for a day in March.
-  schema: z.iso
-    .datetime()
-    .regex(/:\d\d:\d\d(\.\d{1,3})?Z$/)
+  // The pattern checks the calendar; Date takes 30 February for a day in March.
+  schema: z
+    .string()
+    .regex(MOMENT)
     .refine((text) => Date.parse(text) >= 0)
     .optional(),
   example: "2026-01-31T12:00:00Z",
 });
 
-/** Throws UnknownPair for a symbol that PostgreSQL does not take as a text. */
-export function readPair(req: Request): PairName {
-  const { base, quote } = req.params as { base: string; quote: string };
-  if (!symbol.safeParse(base).success || !symbol.safeParse(quote).success) throw new UnknownPair();
-  return { base, quote };
+const MAX_BLOCK = 2_147_483_647;
+
+interface AsOfAsked {
+  block: number | undefined;
+  time: string | undefined;
+  hash: string | undefined;
 }
 
-/** The query string. Express's own parser accepts what must be refused. */
-export const queryOf = (req: Request): URLSearchParams =>
-  new URLSearchParams(/\?(.*)$/s.exec(req.url)?.[1] ?? "");
+const ONE = "Instead of the head, with at most one of `block`, `time` and `hash`:";
 
-/** Ignores other parameters. Returns a BadParameter, since an unknown pair is answered before it. */
-export function readQuery<Query>(
-  req: Request,
-  parameters: Parameters<Query>,
-): Query | BadParameter {
-  const given = [...queryOf(req)];
-  const values: Partial<Query> = {};
-  for (const name in parameters) {
-    const { schema, accepted } = parameters[name];
-    const texts = given.filter(([key]) => isNamed(key, name));
-    const [[key, text] = [name, undefined], second] = texts;
-    const { success, data } = schema.safeParse(text);
-    if (!success || key !== name || second !== undefined) return new BadParameter(name, accepted);
-    values[name] = data;
-  }
-  return values as Query;
-}
-
-/** With `name[]=1` and `name[a]=1` other frameworks give a parameter more than once. */
-const isNamed = (key: string, name: string): boolean => key === name || key.startsWith(`${name}[`);
+/** Which past block a request asks for: parameters of every endpoint. */
+export const AS_OF: Parameters<AsOfAsked> = {
+  block: {
+    description: `${ONE} the last recorded block at or below this number.`,
+    accepted: integerAccepted(0, MAX_BLOCK),
+    schema: integerIn(0, MAX_BLOCK).optional(),
+    example: "20511",
+  },
+  time: momentInUtc(`${ONE} the last block at or before this time.`),
+  hash: {
+    description: `${ONE} the block of this hash.`,
+    accepted: "the hash of a block: 0x and 64 hexadecimal digits, given once",
+    schema: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{64}$/)
+      .optional(),
+    example: "0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5",
+  },
+};

@@ -1,10 +1,10 @@
 // Indexes a chain into the embedded database, beside the service.
 import type { IndexerStatus } from "../chain/status.ts";
-import { matchingMarket } from "../chain/exchanges/matching-market.ts";
 import { readGivenMarkets } from "../chain/given-markets.ts";
 import { runIndexer } from "../chain/indexer.ts";
 import { indexProgress } from "../chain/progress.ts";
 import type { IndexSettings } from "../chain/settings.ts";
+import { readTokenList } from "../chain/token-list.ts";
 import { readConnection } from "../db/embedded/connection.ts";
 import type { ProgressLine } from "../db/progress-line.ts";
 
@@ -34,19 +34,19 @@ export async function startIndexing(options: IndexingOptions): Promise<Indexing>
       `DATA_DIR ${dataDir} holds the simulated exchange: to index a chain, give another DATA_DIR.`,
     );
   }
-  const markets =
-    settings.pairsFile === undefined ? [] : await readGivenMarkets(settings.pairsFile);
+  const markets = await readGivenMarkets(settings.pairsFile);
+  const tokenList = await readTokenList(settings.tokenListFile, settings.quotes);
   const stopping = new AbortController();
-  const tell = indexProgress({ line: progress, isTerminal: false, ...log });
+  const report = indexProgress({ line: progress, isTerminal: false, ...log });
   const running = runIndexer({
     ...settings,
     databaseUrl: url,
-    decoder: matchingMarket,
     markets,
+    tokenList,
     signal: stopping.signal,
     onEvent: (event) => {
-      status.hear(event);
-      tell(event);
+      status.report(event);
+      report(event);
     },
   }).catch((error: unknown) => {
     const reason = (error as Error).message;

@@ -3,18 +3,21 @@ import { createServer } from "node:http";
 import { IndexerStatus } from "../chain/status.ts";
 import { readCommandLine } from "../db/command-line.ts";
 import { progressLine } from "../db/progress-line.ts";
+import { similarityWarnings } from "../db/similar-settings.ts";
 import { startLive } from "../db/simulate/live.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
+import { setFlagsFromString } from "node:v8";
 import { readConfig } from "./config.ts";
-import { finishAnswers, listen, type Address } from "./http/listen.ts";
-import { openLog } from "./http/observe/log.ts";
-import { WINDOW_MS, type SharedCounts } from "./http/rate-limit.ts";
-import type { SharedCountsOptions } from "./http/shared-counts.ts";
-import { metricsServer } from "./http/observe/serve-metrics.ts";
+import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
+import { openLog } from "../http/observe/log.ts";
+import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
+import type { SharedCountsOptions } from "../http/shared-counts.ts";
+import { metricsServer } from "../http/observe/serve-metrics.ts";
 import { startIndexing } from "./indexing.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
+import { settingNames, settings } from "./settings.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
 
 const STDOUT = 1;
@@ -26,7 +29,13 @@ environment variables: docs/configuration.md.
 
   --migrate  apply the migrations that DATABASE_URL lacks
   --watch    follow changes of the schema
-  --help     show this`;
+  --help     show this
+
+${settingNames()}`;
+
+// V8 would learn from the rows of one collection to allocate all rows among old objects, where they stay until the next
+// full garbage collection. Then collections of young objects took a tenth of the processor, and stopped it for 50 ms.
+setFlagsFromString("--no-allocation-site-pretenuring");
 
 const { values } = readCommandLine({
   usage: USAGE,
@@ -55,13 +64,15 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   // Before the embedded database is filled, which takes long.
   await checkPort(config);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
+  const names = settings().map(({ name }) => name);
+  for (const line of similarityWarnings(process.env, names)) log.warn(line);
 
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
-  const { pool, graphqlPool, watch, livePool, gate, embeddedUrl } = await openDatabase({
+  const { embeddedUrl, gate, pool, ownPool, ...pools } = await openDatabase({
     config,
     migrate: values.migrate,
     stack,
@@ -95,38 +106,35 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   }
   signal.throwIfAborted();
 
-  const cache = config.cache && { ...config.cache, versionFrom: watch };
+  const cache = config.cache && { ...config.cache, versionFrom: ownPool };
   const sharedCounts = await openCounts(config.rateLimitRedisUrl, log);
   stack.defer(() => sharedCounts?.close());
   const app = await makeApp({
-    ...config,
-    sharedCounts,
-    pool,
-    graphqlPool,
-    livePool,
-    catalogs: watch,
-    gate,
-    cache,
-    inFlight: {
-      perClient: config.maxConcurrent,
-      waiting: config.poolQueue,
-      waitMs: config.poolWaitMs,
+    pools: {
+      rest: pool,
+      graphql: pools.graphqlPool,
+      readiness: pools.readinessPool,
+      live: pools.livePool,
+      catalogs: ownPool,
     },
+    settings: config,
+    reports: log,
+    gate,
+    indexer,
     metrics: config.metrics && {
       isPublic: config.metrics.port === undefined,
-      db: watch,
+      db: ownPool,
       droppedLines: log.dropped,
     },
-    indexer,
-    watch: values.watch ? { tell: log.info } : undefined,
-    log: log.error,
-    warn: log.warn,
-    onOver: log.request,
+    cache,
+    sharedCounts,
+    watch: values.watch ? { info: log.info } : undefined,
   });
+  const finishAnswers = finishAnswersOf(app.server);
   stack.defer(() =>
     unlessAborted(
       hurry,
-      finishAnswers(app.server, () => app.close(), hurry),
+      finishAnswers(() => app.close(), hurry),
     ),
   );
   const url = await listen(app.server, config);
@@ -165,7 +173,7 @@ async function openCounts(
   log: SharedCountsOptions["log"],
 ): Promise<SharedCounts | undefined> {
   if (url === undefined) return undefined;
-  const { openSharedCounts } = await import("./http/shared-counts.ts");
+  const { openSharedCounts } = await import("../http/shared-counts.ts");
   return openSharedCounts({ url, windowMs: WINDOW_MS, log });
 }
 

@@ -2,15 +2,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
+import { ReplacedPrimary } from "../db/fence.ts";
 import { pendingMigrations } from "../db/migrations.ts";
-import { findUnreadable } from "../rest/queries/probe.ts";
-import { databaseFailure } from "./http/database-failure.ts";
-import type { DatabaseGate } from "./http/database-gate.ts";
-import { DatabaseNotReady } from "./http/errors.ts";
+import type { Version } from "../rest/endpoint.ts";
+import { findUnreadable } from "../rest/probe.ts";
+import { databaseFailure } from "../http/database-failure.ts";
+import type { DatabaseGate } from "../http/known-database.ts";
+import { DatabaseNotReady } from "../http/errors.ts";
 
 export interface ReadinessOptions {
   db: Database;
   gate: DatabaseGate;
+  /** Each statement of their endpoints must be readable. */
+  versions: readonly Version[];
   /** Maximum age of the head in seconds; 0 for any age, and for no head. */
   maxHeadAge: number;
   /** Maximum lag of a standby in seconds; 0 for any lag. */
@@ -51,6 +55,7 @@ export class Readiness {
     const {
       db,
       gate,
+      versions,
       maxHeadAge,
       maxReplicaLag = 0,
       log,
@@ -61,10 +66,10 @@ export class Readiness {
       if (pending.length > 0) {
         return pending.map((name) => `The database lacks the migration ${name}`);
       }
-      const unreadable = await findUnreadable(db, concernsAll);
+      const unreadable = await findUnreadable(db, versions, concernsAll);
       for (const { error } of unreadable) if (databaseFailure(error) === undefined) log(error);
       if (unreadable.length > 0) {
-        return unreadable.map(({ figures }) => `The ${figures} cannot be read`);
+        return unreadable.map(({ path }) => `${path} cannot be read`);
       }
       // The gate opens up to a second later, and never for another role than dex_reader.
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
@@ -72,7 +77,9 @@ export class Readiness {
       const behind = maxReplicaLag > 0 ? await replayTooOld(db, maxReplicaLag) : [];
       return [...stale, ...behind, ...reasonsOfIndexer()];
     } catch (error) {
-      if (error instanceof BeforeBaseline) return [error.message];
+      if (error instanceof BeforeBaseline || error instanceof ReplacedPrimary) {
+        return [error.message];
+      }
       const failure = databaseFailure(error);
       if (failure !== undefined) return [failure.message];
       log(error);

@@ -10,12 +10,12 @@ export const SEED = 1;
 
 const HISTORY_DAYS = 30;
 /** A first fill that was interrupted long ago must still end now. */
-const MOST_DAYS = 3650;
+const MAX_DAYS = 3650;
 
 export interface SeedOptions {
   /** The embedded database's superuser. */
   url: string;
-  config: Pick<Config, "dataDir" | "embeddedSeed" | "seedTrades" | "simulateRate">;
+  config: Pick<Config, "dataDir" | "seedTrades" | "simulateRate">;
   /** Ends the filling early; the next start continues it. */
   signal: AbortSignal;
   log: Record<"info" | "warn", (line: string) => void>;
@@ -25,13 +25,13 @@ export interface SeedOptions {
 /**
  * Fills a new database with history, finishes an interrupted history, or brings a simulated one up to now.
  * Resolves to whether the simulated exchange is to go on trading in it: only if a start has filled it, as
- * connection.json says. One that was started with EMBEDDED_SEED=none and loaded by hand is its user's.
+ * connection.json says. One that was started with SEED_TRADES=0 and loaded by hand is its user's.
  */
 export async function seedEmbedded(options: SeedOptions): Promise<boolean> {
   const { url, config, log } = options;
   const connection = await readConnection(config.dataDir);
   const seed = connection?.seed;
-  if (config.embeddedSeed === "none") {
+  if (config.seedTrades === 0) {
     if (seed !== undefined) {
       log.warn(
         `DATA_DIR ${config.dataDir} holds the simulated exchange: it is served as it is, and other ` +
@@ -74,7 +74,7 @@ async function fill(
   );
   const { trades } = await simulateHistory(url, {
     seed: SEED,
-    days: begun === 0 ? HISTORY_DAYS : MOST_DAYS,
+    days: begun === 0 ? HISTORY_DAYS : MAX_DAYS,
     trades: seedTrades - begun,
     signal,
     onProgress: (done) => progress.show(`${progressBar(begun + done, seedTrades)} trades`),

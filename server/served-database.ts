@@ -4,12 +4,14 @@ import { abandonPool, type PoolBounds } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, READER_SETTINGS, type Pool } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
+import { Fence, ReplacedPrimary } from "../db/fence.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
-import { DatabaseGate, type Obstacle } from "./http/database-gate.ts";
+import { DatabaseGate, type Obstacle } from "../http/known-database.ts";
+import { currentClient as askedBy } from "../http/request.ts";
 import { unlessAborted } from "./stopping.ts";
-import { isUnreachable } from "./http/database-failure.ts";
+import { isUnreachable } from "../db/failure.ts";
 
 /** The database cannot be served as it is; the message says how to mend that. */
 export class CannotServe extends Error {
@@ -22,7 +24,9 @@ export interface ServedDatabase {
   /** GraphQL's own: it cannot take those of REST. */
   graphqlPool: Pool;
   /** One connection for the service's own statements: it waits for none of the clients' statements. */
-  watch: Pool;
+  ownPool: Pool;
+  /** One connection for /ready, with REST's bounds: its statements may wait for a lock, and delay no others. */
+  readinessPool: Pool;
   /** One connection that reads what streams follow. */
   livePool: Pool;
   gate: DatabaseGate;
@@ -60,41 +64,49 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const url = embedded?.readerUrl ?? config.databaseUrl ?? "";
   if (embedded === undefined && options.migrate) await migrate(config.databaseOwnerUrl ?? url);
   const prepare = embedded !== undefined || config.prepare;
+  // Nothing replaces the embedded database.
+  const fence = embedded === undefined ? new Fence(log, config.finality) : undefined;
 
   const open = (
     poolSize: number,
     statementTimeoutMs: number,
-    bounds: PoolBounds = { queue, holdMs },
+    bounds: PoolBounds = { queue, askedBy, holdMs },
+    isGuarded = true,
   ): Pool => {
     const session = { role: "dex_reader", lockTimeoutMs, statementTimeoutMs, prepare } as const;
-    const pool = makePool(url, { ...session, poolSize, waitMs: config.poolWaitMs, bounds });
+    const waiting = { poolSize, waitMs: config.poolWaitMs, bounds };
+    const pool = makePool(url, { ...session, ...waiting, fence: isGuarded ? fence : undefined });
     stack.defer(() => endPool(pool, hurry));
     return pool;
   };
   const pool = open(config.poolSize, config.statementTimeoutMs);
   const graphqlPool = open(config.graphqlPoolSize, config.graphqlStatementTimeoutMs);
-  const own = { queue: Infinity, holdMs: OWN_STATEMENT_MS };
-  const watch = open(1, OWN_STATEMENT_MS, own);
+  const readinessPool = open(1, config.statementTimeoutMs);
+  const own = { queue: Infinity, askedBy, holdMs: OWN_STATEMENT_MS };
+  const ownPool = open(1, OWN_STATEMENT_MS, own);
   const livePool = open(1, OWN_STATEMENT_MS, own);
+  const stopped = new AbortController();
+  // It must see a server that the others refuse.
+  if (fence !== undefined)
+    void fence.checkAgainAndAgain(open(1, OWN_STATEMENT_MS, own, false), stopped.signal);
+  stack.defer(() => stopped.abort());
 
   const look = (): Promise<Obstacle | undefined> =>
-    findObstacle(watch, { url, prepare, exposedSchemas });
+    findObstacle(ownPool, { url, prepare, exposedSchemas });
   const gate = new DatabaseGate(await look());
   if (gate.obstacle === undefined) {
     if (embedded === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
-    await warnOfRights(watch, log);
+    await warnOfRights(ownPool, log);
   } else {
     log.warn(
       `${gate.obstacle.line} The service tries again every second; until then, answers are 503.`,
     );
-    const stopped = new AbortController();
-    stack.defer(() => stopped.abort());
     // A database that came later keeps the service waiting for what would have ended its start.
     const lookAgain = (): Promise<Obstacle | undefined> =>
       look().catch((error: unknown) => ({ kind: "not ready", line: reason(error) }));
-    void gate.openWhenClear(lookAgain, stopped.signal, log).then(() => warnOfRights(watch, log));
+    void gate.openWhenClear(lookAgain, stopped.signal, log).then(() => warnOfRights(ownPool, log));
   }
-  return { pool, graphqlPool, watch, livePool, gate, embeddedUrl: embedded?.url };
+  return { pool, graphqlPool, readinessPool, ownPool, livePool, gate, embeddedUrl: embedded?.url };
 }
 
 /** How long a pool may take to end by itself. */
@@ -157,6 +169,7 @@ async function findObstacle(
     return { kind: "not ready", line };
   } catch (error) {
     if (error instanceof BeforeBaseline) return { kind: "not ready", line: error.message };
+    if (error instanceof ReplacedPrimary) return { kind: "not ready", line: `${error.message}.` };
     if (!isUnreachable(error)) throw error;
     const isPooler = reason(error).includes("unsupported startup parameter");
     return {
@@ -170,7 +183,7 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
   const { rows } = await pool
     .query<{ role: string }>("select current_user as role")
     .catch((cause: unknown) => {
-      if (isUnreachable(cause)) throw cause;
+      if (isUnreachable(cause) || cause instanceof ReplacedPrimary) throw cause;
       throw new CannotServe(
         `${shownUrl(url)} cannot become dex_reader: ${reason(cause)}. Make the roles by ` +
           "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
@@ -178,7 +191,7 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
         { cause },
       );
     });
-  const role = rows[0]?.role ?? "nobody";
+  const role = rows[0]?.role ?? "an unknown role";
   if (role === "dex_reader") return;
   throw new CannotServe(
     `${shownUrl(url)} reads as ${role}, not as dex_reader: the connection's \`options\` are lost on the ` +

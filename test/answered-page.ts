@@ -1,5 +1,5 @@
 // Runs each command and query in a Markdown page, and replaces the output below it.
-import prettier from "prettier";
+import { formatted } from "./formatted.ts";
 
 /** Runs the code blocks of a page. */
 export interface Blocks {
@@ -38,7 +38,7 @@ async function answeredBlock(match: RegExpExecArray, blocks: Blocks): Promise<st
   }
   if (query !== undefined) {
     const answer = JSON.stringify(await blocks.ask(query, json ?? ""));
-    const printed = await prettier.format(answer, { parser: "json", printWidth: 100 });
+    const printed = await formatted(answer, "json");
     return `\`\`\`graphql\n${query}\n\`\`\`\n\n\`\`\`json\n${printed.trim()}\n\`\`\``;
   }
   if (shell !== undefined) await blocks.shell?.(shell);

@@ -1,16 +1,17 @@
 // Makes the service on a test database, listening on a port for supertest.
-import type { ClientRequest } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import supertest, { type Response, type Test } from "supertest";
 import type { Database, Pool } from "../db/connect.ts";
-import { makeApp, type App, type AppOptions } from "../server/compose.ts";
-import { GRAPHQL_LIMITS } from "../server/graphql/limits/limits.ts";
-import { databaseFailure } from "../server/http/database-failure.ts";
-import type { CacheOptions } from "../server/http/cache/answer-cache.ts";
-import type { Observation } from "../server/http/observe/observation.ts";
+import { makeApp, type App } from "../server/compose.ts";
+import type { AppOptions, AppSettings, Reports } from "../server/app-options.ts";
+import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
+import { databaseFailure } from "../http/database-failure.ts";
+import type { CacheOptions } from "../http/cache/answer-cache.ts";
+import type { RequestState } from "../http/request.ts";
 import { expectDocumented } from "./documented.ts";
 
-export interface TestApp {
+export interface TestApp extends AsyncDisposable {
   /** Sends requests; every REST response is checked against the OpenAPI document. */
   request: ReturnType<typeof supertest>;
   /** The base URL, for requests that supertest cannot send. */
@@ -20,16 +21,23 @@ export interface TestApp {
   /** The request ids of the logged errors, in the same order. */
   loggedUnder: (string | undefined)[];
   /** The finished requests, oldest first. */
-  over: Observation[];
+  over: RequestState[];
   server: App["server"];
   metrics: App["metrics"];
   close: () => Promise<void>;
 }
 
 /** The service's options, all optional. */
-export type TestOptions = Omit<Partial<AppOptions>, "pool" | "log" | "cache"> & {
-  cache?: CacheOptions | "off";
-};
+export type TestOptions = AppSettings &
+  Omit<AppOptions, "pools" | "settings" | "reports" | "cache"> & {
+    graphqlPool?: Pool;
+    readinessPool?: Pool;
+    livePool?: Pool;
+    catalogs?: Pool;
+    warn?: Reports["warn"];
+    onOver?: Reports["request"];
+    cache?: CacheOptions | "off";
+  };
 
 /** Caches responses, and checks for new data on each request. */
 export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
@@ -57,26 +65,81 @@ export async function makeTestApp(
 ): Promise<TestApp> {
   const logged: unknown[] = [];
   const loggedUnder: (string | undefined)[] = [];
-  const over: Observation[] = [];
+  const over: RequestState[] = [];
+  const wanted = Promise.withResolvers<true>();
+  // The schema is built at once where the start waits for it.
+  if (options.watch !== undefined || options.exposedSchemas !== undefined) wanted.resolve(true);
+  const { gate, indexer, metrics: metricsOptions, sharedCounts, watch, ...others } = options;
+  // A slow machine is neither a database that does not answer nor an operation that is too complex.
+  const {
+    readyWithinMs = 60_000,
+    graphqlPool,
+    readinessPool,
+    livePool,
+    catalogs,
+    warn,
+    onOver,
+    ...settings
+  } = others;
   const { server, close, metrics } = await makeApp({
-    pool,
-    log: (error, requestId) => {
-      logged.push(error);
-      loggedUnder.push(requestId);
+    pools: {
+      rest: pool,
+      graphql: graphqlPool ?? pool,
+      readiness: readinessPool ?? pool,
+      live: livePool ?? pool,
+      catalogs: catalogs ?? waitingFor(wanted.promise, pool),
     },
-    onOver: (observation) => over.push(observation),
+    settings: { limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 }, ...settings },
+    reports: {
+      error: (error, requestId) => {
+        logged.push(error);
+        loggedUnder.push(requestId);
+      },
+      request: onOver ?? ((state) => over.push(state)),
+      ...(warn && { warn }),
+    },
+    ...(gate && { gate }),
+    indexer,
+    readyWithinMs,
+    metrics: metricsOptions,
     cache: cache === "off" ? undefined : cache,
-    // A slow machine is neither a database that does not answer nor an operation that is too complex.
-    readyWithinMs: 60_000,
-    limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 },
-    ...options,
+    sharedCounts,
+    watch,
   });
+  const lookAt = ({ url }: IncomingMessage): void => {
+    if (/^\/+graphi?ql/.test(url ?? "")) wanted.resolve(true);
+  };
+  server.prependListener("request", lookAt).prependListener("upgrade", lookAt);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const request = supertest.agent(server);
   request.use((test: Test) => void test.expect(asDocumented));
-  return { request, url, logged, loggedUnder, over, server, metrics, close };
+  return {
+    ...{ request, url, logged, loggedUnder, over, server, metrics, close },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/**
+ * The pool, which asks the database nothing before that. The schema of GraphQL takes half a second to build, and most
+ * tests ask REST alone.
+ */
+function waitingFor(wanted: Promise<unknown>, pool: Pool): Pool {
+  const later =
+    (act: (...args: unknown[]) => unknown) =>
+    async (...args: unknown[]) => {
+      await wanted;
+      return act.apply(pool, args);
+    };
+  return new Proxy(pool, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      const act = value as (...args: unknown[]) => unknown;
+      return name === "connect" || name === "query" ? later(act) : act.bind(target);
+    },
+  });
 }
 
 /** supertest's types leave out the request. */

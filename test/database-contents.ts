@@ -1,4 +1,5 @@
-// Reads all rows of all tables of a database, for comparison before and after.
+// Reads all rows of all tables of a database, and its schema, for comparison with another database.
+import { readCatalog, type CatalogObject } from "../db/check/catalog.ts";
 import type { Database } from "../db/connect.ts";
 
 /** The rows of each table as sorted text. The connection needs to read all tables. */
@@ -19,4 +20,10 @@ export async function contentsOf(db: Database): Promise<Record<string, string[]>
     contents[name] = rows.map(({ line }) => line);
   }
   return contents;
+}
+
+/** The schema's objects without their ids, which differ between two databases. */
+export async function schemaOf(db: Database): Promise<Omit<CatalogObject, "id">[]> {
+  const objects = await readCatalog(db, ["public", "dex_private", "ingest"]);
+  return objects.map(({ kind, name, partOf, facts }) => ({ kind, name, partOf, facts }));
 }

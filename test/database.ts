@@ -4,13 +4,15 @@ import {
   connect,
   makePool,
   urlForDatabase,
+  type Client,
+  type ConnectionOptions,
   type Database,
   type Pool,
   type Role,
 } from "../db/connect.ts";
 import { TEMPLATE } from "./cluster-setup.ts";
 
-export interface TestDatabase {
+export interface TestDatabase extends AsyncDisposable {
   /** The superuser's URL. */
   url: string;
   /** The service's role. */
@@ -19,6 +21,11 @@ export interface TestDatabase {
   writer: Pool;
   /** The migrations' role. */
   owner: Pool;
+  /** A session of a role, or of the superuser, and another pool; both end before the database is dropped. */
+  connect(role?: Role): Promise<Client>;
+  pool(options?: ConnectionOptions): Pool;
+  /** Runs this before the database is dropped, the last one first. */
+  beforeDrop(end: () => unknown): void;
   /** Deletes all data. */
   empty(): Promise<void>;
   drop(): Promise<void>;
@@ -31,35 +38,60 @@ export function clusterUrl(): string {
   return url;
 }
 
+/** A slow machine takes long to open a connection. */
+const PATIENT = { waitMs: 60_000 };
+
+/** A session, and a pool, that `await using` ends. */
+export async function openClient(
+  url: string,
+  options?: ConnectionOptions,
+): Promise<Client & AsyncDisposable> {
+  const client = await connect(url, { ...PATIENT, ...options });
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}
+
+export function openPool(url: string, options?: ConnectionOptions): Pool & AsyncDisposable {
+  const pool = makePool(url, { ...PATIENT, ...options });
+  const end = async (): Promise<void> => {
+    if (!pool.ended) await pool.end();
+  };
+  return Object.assign(pool, { [Symbol.asyncDispose]: end });
+}
+
 /** Clones the migrated template, or with `migrated: false` an empty database. */
 export async function makeDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const name = `dex_test_${randomBytes(6).toString("hex")}`;
-  const admin = await connect(clusterUrl());
+  const admin = await openClient(clusterUrl());
   const template = migrated ? TEMPLATE : "template0";
   await admin.query(`create database ${name} template ${template}`);
   await admin.end();
 
   const url = urlForDatabase(clusterUrl(), name);
-  const pools: Pool[] = [];
-  const poolOf = (role: Role): Pool => {
-    // A slow machine takes long to open a connection.
-    const pool = makePool(url, { role, poolSize: 5, waitMs: 60_000 });
-    pools.push(pool);
-    return pool;
+  const ends = new AsyncDisposableStack();
+  ends.defer(async () => {
+    const client = await openClient(clusterUrl());
+    await client.query(`drop database ${name} with (force)`);
+    await client.end();
+  });
+  const beforeDrop = (end: () => unknown): void => {
+    ends.defer(async () => {
+      await end();
+    });
   };
-  const owner = poolOf("dex_owner");
+  const pool = (options?: ConnectionOptions): Pool =>
+    ends.use(openPool(url, { poolSize: 5, ...options }));
+  const owner = pool({ role: "dex_owner" });
   return {
     url,
-    reader: poolOf("dex_reader"),
-    writer: poolOf("dex_writer"),
+    reader: pool({ role: "dex_reader" }),
+    writer: pool({ role: "dex_writer" }),
     owner,
+    connect: async (role) => ends.use(await openClient(url, role && { role })),
+    pool,
+    beforeDrop,
     empty: () => emptyExchange(owner),
-    async drop() {
-      await Promise.all(pools.map((pool) => pool.end()));
-      const client = await connect(clusterUrl());
-      await client.query(`drop database ${name} with (force)`);
-      await client.end();
-    },
+    drop: () => ends.disposeAsync(),
+    [Symbol.asyncDispose]: () => ends.disposeAsync(),
   };
 }
 
@@ -69,7 +101,9 @@ export async function emptyExchange(owner: Database): Promise<void> {
   // and it may wait for this, and this for it.
   await untilNoDeadlock(() =>
     owner.query(`
-      truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation restart identity;
+      -- What a failed test left locked fails those after it, and does not hold them up.
+      set local lock_timeout = '60s';
+      truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation, dex_private.offer_ref restart identity;
       delete from dex_private.write_state;
       select ingest.rebuild();
     `),

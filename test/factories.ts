@@ -1,13 +1,14 @@
 // Factories of tokens, pairs, offers and trades with defaults: a test shows only the values it needs.
 import { createHash } from "node:crypto";
 import type { Database } from "../db/connect.ts";
+import { checksumAddress, pairHash } from "../db/load/checksum.ts";
 
 /** The time of block 0; a block's number is its time in whole seconds since then. */
 export const GENESIS = Date.parse("2026-01-01T00:00:00Z");
 
-/** A 20-byte address derived from a name, without a checksum. */
+/** A 20-byte address derived from a name, with the checksum that stored addresses have. */
 export const anAddress = (name: string): string =>
-  `0x${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
+  checksumAddress(`0x${createHash("sha256").update(name).digest("hex").slice(0, 40)}`);
 
 /** A 32-byte hash derived from a name. */
 export const aHash = (name: string): string =>
@@ -25,7 +26,7 @@ export const blockAt = (n: number): number => Math.round(n * 3600);
 
 export interface TradeRow {
   id?: number | string;
-  offer_id: number;
+  offer_id: number | null;
   pair: string;
   maker: string;
   taker: string;
@@ -36,6 +37,7 @@ export interface TradeRow {
   block: number;
   time: string;
   tx: string;
+  venue?: string | null;
   idx: number;
 }
 
@@ -65,7 +67,7 @@ export function aTrade({
   const sells = side === "sell";
   return {
     offer_id: 1,
-    pair: aHash(sells ? baseGem + quoteGem : quoteGem + baseGem),
+    pair: sells ? pairHash(baseGem, quoteGem) : pairHash(quoteGem, baseGem),
     maker: anAddress("maker"),
     taker: anAddress("taker"),
     lot_gem: sells ? baseGem : quoteGem,
@@ -127,7 +129,8 @@ const timeOf = (block: number): string => new Date(GENESIS + block * 1000).toISO
 
 /**
  * Writes rows block by block, as an indexer does; an offer's `killed` is a cancellation in that block. A
- * block has the time of its rows, or without rows the time of its number.
+ * block has the time of its rows, or without rows the time of its number. Where trades of a block have one idx, as by
+ * default, all get their ordinal.
  */
 export async function write(
   db: Database,
@@ -139,7 +142,13 @@ export async function write(
     blocks.set(block, known);
     return known;
   };
-  for (const trade of trades) blockOf(trade.block, trade.time).trades.push(trade);
+  for (const beside of Map.groupBy(trades, ({ block }) => block).values()) {
+    const isOrdered = new Set(beside.map(({ idx }) => idx)).size === beside.length;
+    for (const [ordinal, trade] of beside.entries()) {
+      const row = isOrdered ? trade : { ...trade, idx: ordinal };
+      blockOf(trade.block, trade.time).trades.push(row);
+    }
+  }
   for (const { killed, ...offer } of offers) {
     blockOf(offer.block, offer.time).offers.push(offer);
     if (killed > 0) blockOf(killed).killed.push(offer.id);

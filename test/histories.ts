@@ -1,8 +1,8 @@
 // Plays random histories of an exchange, and compares the views with brute-force.ts. The histories have
 // everything that a writer can do: blocks exactly on the edges of windows or hours apart, with equal
 // times, with and without hashes; offers taken, taken beyond their lot, cancelled and closed; blocks
-// removed and replaced; many blocks at once; tokens and pairs registered after their trades, renamed and
-// flipped; and invalid writes.
+// removed and replaced; many blocks at once, beside rows that another session staged and committed; tokens and
+// pairs registered after their trades, renamed and flipped; and invalid writes.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
@@ -15,6 +15,7 @@ import {
   type Recording,
   type Row,
 } from "./brute-force.ts";
+import { pairHash } from "../db/load/checksum.ts";
 import { aHash, anAddress, registerPair, registerTokens } from "./factories.ts";
 
 const TOKENS = ["AAA", "BBB", "CCC", "DDD"] as const;
@@ -55,10 +56,11 @@ type Step =
   | { do: "rename"; token: number; symbol: string | null; decimals: number }
   | { do: "refused"; block: BlockStep; how: keyof typeof REFUSALS }
   | { do: "rebuild" }
+  | { do: "others"; blocks: BlockStep[] }
   | { do: "ask"; asked: Asked };
 
 /** Arguments of the first pair's book and candles; times in seconds before the head. */
-interface Asked {
+export interface Asked {
   depth: number;
   minutes: keyof typeof INTERVALS;
   from: number | null;
@@ -121,7 +123,7 @@ const block: fc.Arbitrary<BlockStep> = fc.record({
   ),
 });
 
-const asked: fc.Arbitrary<Asked> = fc.record({
+export const asked: fc.Arbitrary<Asked> = fc.record({
   depth: fc.constantFrom(1, 2, 1000),
   minutes: fc.constantFrom(1, 1, 5, 15, 30, 60, 60, 240, 1440),
   from: fc.option(seconds, { freq: 2 }),
@@ -131,7 +133,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 });
 
 /** A step of the writer. */
-export type WriteStep = Exclude<Step, { do: "ask" }>;
+export type WriteStep = Exclude<Step, { do: "ask" | "others" }>;
 
 const chainSteps = [
   { weight: 8, arbitrary: fc.record({ do: fc.constant("block" as const), block }) },
@@ -189,10 +191,17 @@ export const chainStep: fc.Arbitrary<WriteStep> = fc.oneof(...chainSteps);
 /** These, and what changes labels. */
 export const writeStep: fc.Arbitrary<WriteStep> = fc.oneof(...writeSteps);
 
-const step: fc.Arbitrary<Step> = fc.oneof(...writeSteps, {
-  weight: 1,
-  arbitrary: fc.record({ do: fc.constant("ask" as const), asked }),
-});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  ...writeSteps,
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("others" as const),
+      blocks: fc.array(block, { minLength: 1, maxLength: 2 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("ask" as const), asked }) },
+);
 
 /**
  * A history of up to 14 steps. Figures are compared after each step, book and candles in each step "ask"
@@ -217,12 +226,17 @@ interface Block {
   killed: number[];
 }
 
+const tokensOf = (pair: Row): string => [pair["base_gem"], pair["quote_gem"]].sort().join(" ");
+
 /** The state that the database should have. */
 export class Exchange {
   readonly recording: Recording = { tokens: [], pairs: [], offers: [], trades: [] };
   blocks: Block[] = [];
   #made = 0;
   readonly #cancelled = new Map<number, number>();
+  /** `active` of each pair as it was registered first, and when each block was written. */
+  readonly #firstActive = new Map<string, string>();
+  readonly #activeAt = new WeakMap<Block, Map<string, string>>();
 
   get head(): Block | undefined {
     return this.blocks.at(-1);
@@ -237,7 +251,7 @@ export class Exchange {
     const [baseGem, quoteGem] = PAIRS[pair]!.map(anAddress);
     this.#made += 1;
     return {
-      pair: aHash(`${pair} ${sells}`),
+      pair: sells ? pairHash(baseGem!, quoteGem!) : pairHash(quoteGem!, baseGem!),
       maker: anAddress("maker"),
       lot_gem: sells ? baseGem! : quoteGem!,
       lot_amt: sells ? base : quote,
@@ -264,21 +278,44 @@ export class Exchange {
       offers.push({ ...this.#rowOf(one), id, filled: String(one.filled) });
     }
     this.#made += 1;
+    // A source that gives a hash goes on to do so.
+    const isHashed = step.hash || (before?.hash ?? null) !== null;
     return {
       number,
       time,
       micros: 0,
-      hash: step.hash ? aHash(`block ${number} ${this.#made}`) : null,
+      hash: isHashed ? aHash(`block ${number} ${this.#made}`) : null,
       parent: step.hash ? (before?.hash ?? null) : null,
       offers,
-      trades: step.trades.map((one, idx) => ({
-        ...this.#rowOf(one),
-        offer_id: String(one.offer),
-        taker: anAddress("taker"),
-        idx: String(idx),
-      })),
+      trades: step.trades
+        .filter((one) => !dead.has(one.offer))
+        .map((one, idx) => ({
+          ...this.#rowOf(one),
+          offer_id: String(one.offer),
+          taker: anAddress("taker"),
+          idx: String(idx),
+        })),
       killed: step.killed.filter((id) => !dead.has(id)),
     };
+  }
+
+  /** As of a block: with `active` as it was when the block was written. */
+  asOf(block: Block): AsOf {
+    const { number, time } = block;
+    const active = this.#activeAt.get(block);
+    const pairs = this.recording.pairs.map((pair) => ({
+      ...pair,
+      active: active?.get(tokensOf(pair)) ?? this.#firstActive.get(tokensOf(pair))!,
+    }));
+    return { recording: { ...this.recording, pairs }, moment: { block: number, time } };
+  }
+
+  /** Records `active` of new pairs. */
+  recordPairs(): void {
+    for (const pair of this.recording.pairs) {
+      const tokens = tokensOf(pair);
+      if (!this.#firstActive.has(tokens)) this.#firstActive.set(tokens, pair["active"]!);
+    }
   }
 
   /** Records the rows of these blocks as in the loader's files. */
@@ -290,6 +327,10 @@ export class Exchange {
         number >= oldest || offers.length + trades.length + killed.length > 0,
     );
     this.blocks = blocks;
+    const active = new Map(this.recording.pairs.map((pair) => [tokensOf(pair), pair["active"]!]));
+    for (const one of blocks) {
+      if (!this.#activeAt.has(one)) this.#activeAt.set(one, active);
+    }
     this.#cancelled.clear();
     for (const one of blocks) for (const id of one.killed) this.#cancelled.set(id, one.number);
     const placed = (one: Block, row: Row): Row => ({
@@ -335,16 +376,21 @@ export async function beginExchange(client: Client): Promise<Exchange> {
 }
 
 /**
- * Plays the history in a transaction that is rolled back. Throws if any digit of a view's figure differs
+ * Plays the history in a transaction that is rolled back; `stranger` is the session of another writer. Throws if any digit of a view's figure differs
  * from brute-force.ts, or if a derived table is inconsistent. Returns the number of comparisons.
  */
-export async function playAndCompare(client: Client, steps: History): Promise<number> {
+export async function playAndCompare(
+  client: Client,
+  stranger: Client,
+  steps: History,
+): Promise<number> {
   await client.query("begin");
   try {
     const exchange = await beginExchange(client);
     let compared = 0;
     for (const next of steps) {
       if (next.do === "ask") await compareAnswers(client, exchange, next.asked);
+      else if (next.do === "others") await stageAsOther(client, stranger, exchange, next.blocks);
       else await play(client, exchange, next);
       await compare(client, exchange);
       compared += 1;
@@ -356,7 +402,27 @@ export async function playAndCompare(client: Client, steps: History): Promise<nu
     return compared;
   } finally {
     await client.query("rollback");
+    await stranger.query(`
+      delete from ingest.staged_block;
+      delete from ingest.staged_offer;
+      delete from ingest.staged_cancellation;
+      delete from ingest.staged_trade;
+    `);
   }
+}
+
+/** Another session stages blocks and commits; the writer, which staged nothing, may not write them. */
+async function stageAsOther(
+  client: Client,
+  stranger: Client,
+  exchange: Exchange,
+  steps: BlockStep[],
+): Promise<void> {
+  const made: Block[] = [];
+  for (const one of steps) made.push(exchange.next(one, made.at(-1) ?? exchange.head, made));
+  await stageBlocks(stranger, made);
+  if (await isRefused(client, () => client.query("select ingest.write_blocks()"))) return;
+  throw new Error("write_blocks accepted the rows of another session");
 }
 
 /** Runs a write, and returns whether the database refused it. */
@@ -391,9 +457,10 @@ function namePairs(recording: Recording): boolean {
 
 async function register(
   client: Client,
-  { recording }: Exchange,
+  exchange: Exchange,
   { pair, flipped, active }: { pair: number; flipped: boolean; active: boolean },
 ): Promise<void> {
+  const { recording } = exchange;
   const [one, other] = PAIRS[pair]!.map(anAddress) as [string, string];
   const [base, quote] = flipped ? [other, one] : [one, other];
   const before = recording.pairs;
@@ -407,6 +474,7 @@ async function register(
   const refused = await isRefused(client, () => registerPair(client, base, quote, active));
   if (refused === isRight) throw new Error(`register_pair was ${refused ? "" : "not "}refused`);
   if (refused) recording.pairs = before;
+  exchange.recordPairs();
 }
 
 async function writeBlock(client: Client, block: Block): Promise<void> {
@@ -421,7 +489,7 @@ async function writeBlock(client: Client, block: Block): Promise<void> {
   ]);
 }
 
-async function writeBlocks(client: Client, blocks: Block[]): Promise<void> {
+async function stageBlocks(client: Client, blocks: Block[]): Promise<void> {
   const staged = async (table: string, rows: object[]): Promise<void> => {
     const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
     if (rows.length === 0) return;
@@ -460,7 +528,6 @@ async function writeBlocks(client: Client, blocks: Block[]): Promise<void> {
     "cancellation",
     blocks.flatMap((one) => one.killed.map((offer_id) => ({ block: one.number, offer_id }))),
   );
-  await client.query("select ingest.write_blocks()");
 }
 
 /** Does a step of the writer, in a transaction. */
@@ -477,7 +544,8 @@ export async function play(client: Client, exchange: Exchange, next: WriteStep):
       const made: Block[] = [];
       for (const one of next.blocks)
         made.push(exchange.next(one, made.at(-1) ?? exchange.head, made));
-      await writeBlocks(client, made);
+      await stageBlocks(client, made);
+      await client.query("select ingest.write_blocks()");
       exchange.record([...blocks, ...made]);
       return;
     }
@@ -577,9 +645,9 @@ export async function compare(client: Client, exchange: AsOf): Promise<void> {
   if (rows.length !== expected.length) throw new Error(`there are ${rows.length} markets`);
 }
 
-async function compareAnswers(
+export async function compareAnswers(
   client: Client,
-  exchange: Exchange,
+  exchange: AsOf,
   { depth, minutes, limit, empty, ...asked }: Asked,
 ): Promise<void> {
   const [pair] = exchange.recording.pairs;

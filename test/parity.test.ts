@@ -1,6 +1,4 @@
 // SQL, REST v1 and v2 and GraphQL return the same figures.
-import { makeTestApp, type TestApp } from "./app.ts";
-import { makeDatabase, type TestDatabase } from "./database.ts";
 import {
   anOffer,
   aTrade,
@@ -12,15 +10,13 @@ import {
   write,
 } from "./factories.ts";
 import { dataOf } from "./graphql.ts";
+import { serveDatabase } from "./served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
+const { app, database } = serveDatabase(async (writer) => {
+  await registerMarkets(writer);
   // A third market without trades.
-  await registerPair(database.writer, MKR, DAI, false);
-  await write(database.writer, {
+  await registerPair(writer, MKR, DAI, false);
+  await write(writer, {
     trades: [
       aTrade({ hour: 1, base: "3", quote: "1" }),
       aTrade({ hour: 20, base: "7", quote: "2000.000000000000000001" }),
@@ -45,11 +41,6 @@ beforeAll(async () => {
     ],
     head: 30,
   });
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 type Figures = Record<string, string | number | boolean | null>;

@@ -1,12 +1,11 @@
 // Runs each command and query of the README and of the pages of examples on the data that the README
-// loads, and compares the answers. `npm run readme:print` writes them anew.
+// loads, and compares the answers. `npm run generate -- readme` writes them anew.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answeredPage } from "./answered-page.ts";
-import { makeTestApp, type TestApp } from "./app.ts";
-import { makeDatabase, type TestDatabase } from "./database.ts";
+import { useApp, useDatabase } from "./served.ts";
 import { runFile } from "./service.ts";
 
 /** The README first: it loads the data. Each with the least number of requests that stand on it. */
@@ -15,30 +14,34 @@ const PAGES = [
   ["docs/rest.md", 20],
   ["docs/graphql.md", 3],
   ["docs/listings.md", 15],
+  ["docs/as-of.md", 10],
 ] as const;
 
-let database: TestDatabase;
-let app: TestApp;
+const database = useDatabase();
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "readme-"));
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
 });
+const app = useApp(database);
 afterAll(async () => {
-  await app.close();
-  await database.drop();
   await rm(folder, { recursive: true });
 });
 
 /** Runs a command as it stands on the page, on the test database. */
 async function outputOf(command: string): Promise<string> {
+  const [, asked, sought] = /^(curl .*) \| grep '(.*)'$/.exec(command) ?? [];
+  if (asked !== undefined) {
+    const lines = (await outputOf(asked)).split("\n");
+    return lines.filter((line) => line.includes(sought!)).join("\n");
+  }
   const curl = /^curl '?http:\/\/localhost:3000([^']*)'?$/.exec(command);
   if (curl !== null) return (await app.request.get(curl[1]!)).text;
   const post = /^curl http:\/\/localhost:3000\/graphql --json '(.*)'$/.exec(command);
   if (post !== null) {
     return (await app.request.post("/graphql").type("json").accept("json").send(post[1])).text;
   }
+  const psql = /^psql -qAtc "(.*)"$/.exec(command);
+  if (psql !== null) return asPsql(psql[1]!);
   const script = /^(?:DATA_DIR=\.data-own )?npm run (simulate|load) -- (.*)$/.exec(command);
   if (script === null) throw new Error(`this test cannot run: ${command}`);
   const args = script[2]!.split(" ").map((arg) => (arg === "exchange" ? folder : arg));
@@ -49,6 +52,18 @@ async function outputOf(command: string): Promise<string> {
   ).ended;
   if (code !== 0) throw new Error(stderr);
   return stdout.trim().replaceAll(folder, "exchange");
+}
+
+/** What `psql -qAt` prints of the last of these statements. */
+async function asPsql(statements: string): Promise<string> {
+  const client = await database.reader.connect();
+  try {
+    const results = await client.query({ text: statements, rowMode: "array" });
+    const { rows } = [results].flat().at(-1)!;
+    return rows.map((row) => row.join("|")).join("\n");
+  } finally {
+    client.release(true);
+  }
 }
 
 it.each(PAGES)("%s prints what the service really answers", async (page, leastRequests) => {

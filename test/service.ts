@@ -107,6 +107,17 @@ export function startService(env: Record<string, string>, args: string[] = []): 
   );
 }
 
+/** What /ready says, once the database has answered in time: on a machine that halts it may not. */
+export async function readinessOf(url: string): Promise<{ status: number; reasons: string[] }> {
+  for (;;) {
+    const answer = await fetch(`${url}/ready`);
+    const { reasons = [] } = (await answer.json()) as { reasons?: string[] };
+    if (!reasons.some((reason) => reason.startsWith("The database has not answered within"))) {
+      return { status: answer.status, reasons };
+    }
+  }
+}
+
 /** Folders for embedded databases; `remove` stops the servers that still run. */
 export class DataDirs {
   readonly #folders: string[] = [];

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { connect, urlForDatabase, type Client } from "../db/connect.ts";
+import { makePool, urlForDatabase, type Client, type Pool } from "../db/connect.ts";
 import {
   initialiseCluster,
   openCluster,
@@ -17,6 +17,7 @@ import {
 } from "../db/embedded/cluster.ts";
 import { applyMigrations } from "../db/migrations.ts";
 import { makeRoles } from "../db/roles.ts";
+import { openClient } from "./database.ts";
 
 export interface Replicated {
   /** The superuser's URLs of the exchange's database. */
@@ -26,23 +27,32 @@ export interface Replicated {
   untilReplayed: () => Promise<void>;
   /** Halts the replay, and resolves to what goes on with it. */
   pauseReplay: () => Promise<() => Promise<void>>;
+  /** The URL of a copy of the standby that is a primary of the same timeline: it is as far as the standby was. */
+  startFork: () => Promise<string>;
   remove: () => Promise<void>;
 }
+
+/** A slow machine takes long to open a connection. */
+const PATIENT = { waitMs: 60_000 };
+
+/** As the service reads. */
+export const readerOf = (url: string): Pool =>
+  makePool(url, { role: "dex_reader", poolSize: 5, ...PATIENT });
 
 export async function startReplicated(): Promise<Replicated> {
   const folder = await mkdtemp(join(tmpdir(), "dex-standby-"));
   await chmod(folder, 0o755);
   const primary = await openCluster(join(folder, "primary"));
   const standby = await openCluster(join(folder, "standby"));
+  const fork = await openCluster(join(folder, "fork"));
   const password = randomBytes(18).toString("base64url");
   const urlOn = (port: number): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/`;
   await initialiseCluster(primary, password);
   const settings = { fsync: "off", max_connections: "60" };
   const port = await startServer(primary, settings);
   const maintenance = urlForDatabase(urlOn(port), "postgres");
-  const admin = await connect(maintenance);
+  await using admin = await openClient(maintenance);
   await admin.query("create database dex");
-  await admin.end();
   const url = urlForDatabase(maintenance, "dex");
   await makeRoles(url);
   await applyMigrations(url);
@@ -52,21 +62,18 @@ export async function startReplicated(): Promise<Replicated> {
   await promisify(execFile)("cp", ["-a", primary.dataDir, standby.dataDir]);
   await writeFile(join(standby.dataDir, "standby.signal"), "");
   await startServer(primary, settings, port);
-  const standbyPort = await startServer(standby, {
+  const followed = {
     ...settings,
     primary_conninfo: `host=127.0.0.1 port=${port} user=${SUPERUSER} password=${password}`,
     // A statement of a reader is never cancelled for the replay of what the primary has cleaned up.
     hot_standby_feedback: "on",
-  });
+  };
+  const standbyPort = await startServer(standby, followed);
   const standbyUrl = urlForDatabase(urlForDatabase(urlOn(standbyPort), "postgres"), "dex");
 
   const asking = async <T>(at: string, ask: (client: Client) => Promise<T>): Promise<T> => {
-    const client = await connect(at);
-    try {
-      return await ask(client);
-    } finally {
-      await client.end();
-    }
+    await using client = await openClient(at, PATIENT);
+    return await ask(client);
   };
   return {
     primary: url,
@@ -93,7 +100,16 @@ export async function startReplicated(): Promise<Replicated> {
         await asking(standbyUrl, (client) => client.query("select pg_wal_replay_resume()"));
       };
     },
+    async startFork() {
+      await stopServer(standby);
+      await promisify(execFile)("cp", ["-a", standby.dataDir, fork.dataDir]);
+      await rm(join(fork.dataDir, "standby.signal"));
+      const forkPort = await startServer(fork, settings);
+      await startServer(standby, followed, standbyPort);
+      return urlForDatabase(urlForDatabase(urlOn(forkPort), "postgres"), "dex");
+    },
     async remove() {
+      await stopServer(fork);
       await stopServer(standby);
       await stopServer(primary);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

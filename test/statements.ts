@@ -7,41 +7,44 @@ export interface Statement {
   rows?: number | null;
 }
 
-/** Records the pool's statements from now on, oldest first; a test may empty the list. */
-export function recordStatements(pool: Pool): Statement[] {
-  const statements: Statement[] = [];
+/** From now on `intercept` gets the text of each of the pool's statements, and what sends it. */
+export function interceptStatements(
+  pool: Pool,
+  intercept: (text: string, send: () => unknown) => unknown,
+): void {
   pool.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    const recording = (...args: unknown[]): unknown => {
+    const intercepted = (...args: unknown[]): unknown => {
       const [first] = args;
-      const statement: Statement = {
-        text: typeof first === "string" ? first : (first as { text: string }).text,
-      };
-      statements.push(statement);
-      const answer = query(...args);
-      if (answer instanceof Promise) {
-        answer.then(
-          (result: { rowCount: number | null }) => (statement.rows = result.rowCount),
-          () => undefined,
-        );
-      }
-      return answer;
+      const text = typeof first === "string" ? first : (first as { text: string }).text;
+      return intercept(text, () => query(...args));
     };
-    client.query = recording as typeof client.query;
+    client.query = intercepted as typeof client.query;
+  });
+}
+
+/** Records the pool's statements from now on, oldest first; a test may empty the list. */
+export function recordStatements(pool: Pool, statements: Statement[] = []): Statement[] {
+  interceptStatements(pool, (text, send) => {
+    const statement: Statement = { text };
+    statements.push(statement);
+    const answer = send();
+    if (answer instanceof Promise) {
+      answer.then(
+        (result: { rowCount: number | null }) => (statement.rows = result.rowCount),
+        () => undefined,
+      );
+    }
+    return answer;
   });
   return statements;
 }
 
 /** Makes every statement with this text fail from now on with PostgreSQL's error. */
-export function failStatements(pool: Pool, text: string, error: object): void {
-  pool.on("connect", (client) => {
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-    const failing = (...args: unknown[]): unknown => {
-      const [first] = args;
-      const statement = typeof first === "string" ? first : (first as { text: string }).text;
-      if (!statement.includes(text)) return query(...args);
-      return Promise.reject(Object.assign(new Error("the statement failed"), error));
-    };
-    client.query = failing as typeof client.query;
-  });
+export function failStatements(pool: Pool, failing: string, error: object): void {
+  interceptStatements(pool, (text, send) =>
+    text.includes(failing)
+      ? Promise.reject(Object.assign(new Error("the statement failed"), error))
+      : send(),
+  );
 }

@@ -33,8 +33,8 @@ export interface StreamClient {
 export async function followStream(
   url: string,
   headers: Record<string, string> = {},
+  gone = new AbortController(),
 ): Promise<StreamClient> {
-  const gone = new AbortController();
   const response = await fetch(url, { headers, signal: gone.signal });
   const events = read(response);
   const next = async (): Promise<Received | undefined> => (await events.next()).value;

@@ -6,12 +6,11 @@ import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import type { Pool } from "../db/connect.ts";
 import { makeStreams, STREAM_LIMITS, type StreamLimits } from "../rest/stream/stream-endpoint.ts";
-import { LastHead } from "../server/http/last-head.ts";
-import { DataWatch } from "../server/http/live/data-watch.ts";
-import { LoopShare } from "../server/http/live/loop-share.ts";
-import { OpenStreams } from "../server/http/live/open-streams.ts";
-import { RequestsWaiting } from "../server/http/live/requests-waiting.ts";
-import { answerFailures, refuseAsOf } from "../server/http/refusal.ts";
+import { LastHead } from "../http/known-database.ts";
+import { VersionPoll } from "../market/version-poll.ts";
+import { LoopShare } from "../http/streams/loop-share.ts";
+import { OpenStreams } from "../http/streams/open-streams.ts";
+import { answerFailures, refuseAsOf } from "../http/refusal.ts";
 
 export interface StreamService {
   url: string;
@@ -33,12 +32,12 @@ export async function startStreams(
   const logged: unknown[] = [];
   const log = (error: unknown): void => void logged.push(error);
   const used = { ...STREAM_LIMITS, checkMs: 1, perClient: STREAM_LIMITS.all, ...limits };
-  const watch = new DataWatch({ db: pool, everyMs: used.checkMs, log });
+  const poll = new VersionPoll({ db: pool, everyMs: used.checkMs, lostMs: used.lostMs, log });
   const streams = makeStreams({
     pool,
     clientPool: pool,
-    watch,
-    requests: new RequestsWaiting(),
+    poll,
+    leaveRequests: () => undefined,
     share,
     open: new OpenStreams(used),
     limits: used,
@@ -67,7 +66,7 @@ export async function startStreams(
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       streams.close();
-      await watch.close();
+      await poll.close();
       // A client may hold a connection on which it has asked nothing.
       while (open.size > 0) await Promise.all([...open].map((res) => once(res, "close")));
       server.closeAllConnections();
@@ -75,6 +74,3 @@ export async function startStreams(
     },
   };
 }
-
-/** So small that short histories meet each of them, except those that speed decides. */
-export const LIMITS_OF_HISTORIES: Partial<StreamLimits> = { pageTrades: 2, lagMs: 600_000 };

@@ -1,18 +1,22 @@
 // Makes the event streams without a service.
 import type { Pool } from "../db/connect.ts";
-import { LastHead } from "../server/http/last-head.ts";
-import { DataWatch } from "../server/http/live/data-watch.ts";
-import { LoopShare } from "../server/http/live/loop-share.ts";
-import { OpenStreams } from "../server/http/live/open-streams.ts";
-import { RequestsWaiting } from "../server/http/live/requests-waiting.ts";
+import { LastHead } from "../http/known-database.ts";
+import { VersionPoll } from "../market/version-poll.ts";
+import { LoopShare } from "../http/streams/loop-share.ts";
+import { OpenStreams } from "../http/streams/open-streams.ts";
 import { makeStreams, STREAM_LIMITS, type Streams } from "../rest/stream/stream-endpoint.ts";
 
 export const streamsOf = (pool: Pool): Streams =>
   makeStreams({
     pool,
     clientPool: pool,
-    watch: new DataWatch({ db: pool, everyMs: STREAM_LIMITS.checkMs, log: () => undefined }),
-    requests: new RequestsWaiting(),
+    poll: new VersionPoll({
+      db: pool,
+      everyMs: STREAM_LIMITS.checkMs,
+      lostMs: STREAM_LIMITS.lostMs,
+      log: () => undefined,
+    }),
+    leaveRequests: () => undefined,
     share: new LoopShare(() => false),
     open: new OpenStreams(STREAM_LIMITS),
     limits: STREAM_LIMITS,

@@ -3,39 +3,54 @@ import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { runIndexer } from "../../chain/indexer.ts";
 import { connect } from "../../db/connect.ts";
 import { copyBare, makeBareTables } from "./bare.ts";
-import type { Databases } from "./databases.ts";
-import { FINAL_BLOCKS, startNodeProcess, type NodeProcess } from "./node-process.ts";
-import type { Backfill, ChainSize } from "./results.ts";
+import { copyDatabase, makeDatabase, type BenchServer } from "../data/server.ts";
+import { log } from "../harness.ts";
+import { startNodeProcess, type NodeProcess } from "./node-process.ts";
+
+export interface Backfill {
+  events: number;
+  blocks: number;
+  logs: number;
+  rounds: number;
+  /** Events a second of each round. */
+  rates: Record<"indexer" | "bare", number[]>;
+}
+
+/** MatchingMarket had fewer on most days. */
+const EVENTS_A_BLOCK = 5;
+/** Empty blocks behind the last generated one, so that it is final for the node. */
+const FINAL_BLOCKS = 100;
+const TEMPLATE = "bench_chain";
 
 export async function measureBackfill(
-  databases: Databases,
-  { events, blocks, rounds }: ChainSize,
-  log: (line: string) => void,
+  server: BenchServer,
+  events: number,
+  rounds: number,
 ): Promise<Backfill> {
+  const blocks = Math.ceil(events / EVENTS_A_BLOCK);
   const node = await startNodeProcess({ events, blocks, head: blocks + FINAL_BLOCKS });
   try {
+    await makeDatabase(server, TEMPLATE);
     const rates: Backfill["rates"] = { indexer: [], bare: [] };
     const turns = {
-      indexer: () =>
-        databases.with(async (url) => {
-          const seconds = await index(url, node);
-          await expectRows(url, node, { offer: "dex_offer", trade: "dex_trade" });
-          return seconds;
-        }),
-      bare: () =>
-        databases.with(async (url) => {
-          await makeBareTables(url);
-          const seconds = await copyBare(url, node);
-          await expectRows(url, node, { offer: "bare_offer", trade: "bare_trade" });
-          return seconds;
-        }),
+      async indexer(url: string) {
+        const seconds = await index(url, node);
+        await expectRows(url, node, { offer: "dex_offer", trade: "dex_trade" });
+        return seconds;
+      },
+      async bare(url: string) {
+        await makeBareTables(url);
+        const seconds = await copyBare(url, node);
+        await expectRows(url, node, { offer: "bare_offer", trade: "bare_trade" });
+        return seconds;
+      },
     };
     // The first round is not counted: the programs become faster while they run.
     for (let round = 0; round <= rounds; round += 1) {
-      const order =
-        round % 2 === 0 ? (["indexer", "bare"] as const) : (["bare", "indexer"] as const);
-      for (const turn of order) {
-        const rate = events / (await turns[turn]());
+      const order = ["indexer", "bare"] as const;
+      for (const turn of round % 2 === 0 ? order : order.toReversed()) {
+        const url = await copyDatabase(server, TEMPLATE, "bench_chain_turn");
+        const rate = events / (await turns[turn](url));
         if (round > 0) rates[turn].push(rate);
         log(`  round ${round}: ${turn} ${rate.toFixed(0)} events/s`);
       }
@@ -69,7 +84,7 @@ async function index(databaseUrl: string, node: NodeProcess): Promise<number> {
 }
 
 /** Throws where a table does not have what the node has counted. */
-export async function expectRows(
+async function expectRows(
   url: string,
   { counts }: NodeProcess,
   tables: { offer: string; trade: string },

@@ -8,7 +8,7 @@ import { RangeSize } from "../../chain/ranges.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { EXCHANGE_EVENTS } from "../../test/chain/exchange-abi.ts";
 import type { NodeProcess } from "./node-process.ts";
-import type { RawLog } from "./recorded-chain.ts";
+import type { RawLog } from "../../test/chain/recorded/recorded-chain.ts";
 
 const SHARED = "pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx";
 const TABLES = {

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { keccak256, toEventSelector, type Hex } from "viem";
+import { log } from "../harness.ts";
 import { PROGRAMS, startServer } from "../servers/start.ts";
 import { startNodeProcess, type NodeProcess } from "./node-process.ts";
-import type { RawLog } from "./recorded-chain.ts";
-import type { Head } from "./results.ts";
+import type { RawLog } from "../../test/chain/recorded/recorded-chain.ts";
 
 /** Blocks that are there at the start: the markets that the first one lists are final then. */
 const HISTORY = 200;
@@ -22,7 +22,14 @@ const LOG_TAKE = toEventSelector(
   "LogTake(bytes32,bytes32,address,address,address,address,uint128,uint128,uint64)",
 );
 
-export async function measureHead(blocks: number, log: (line: string) => void): Promise<Head> {
+export interface Head {
+  blocks: number;
+  path: string;
+  /** Milliseconds of each block that has a trade of the market. */
+  latencies: number[];
+}
+
+export async function measureHead(blocks: number): Promise<Head> {
   await using stack = new AsyncDisposableStack();
   const length = HISTORY + blocks;
   const node = await startNodeProcess({

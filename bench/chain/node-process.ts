@@ -1,11 +1,10 @@
 // Starts the recorded node as a process, and asks it what only it has.
 import { PROGRAMS, startServer } from "../servers/start.ts";
-import type { RecordedToken } from "./recorded-chain.ts";
+import type { RecordedToken } from "../../test/chain/recorded/recorded-chain.ts";
 
 export interface GivenChain {
   events: number;
   blocks: number;
-  seed?: number;
   /** The newest block that is served; beyond the last generated one the blocks are empty. */
   head?: number;
   /** In seconds since 1970. */
@@ -15,7 +14,6 @@ export interface GivenChain {
 
 export interface NodeProcess {
   url: string;
-  chainId: number;
   exchange: string;
   firstBlock: number;
   /** The last generated block. */
@@ -23,25 +21,19 @@ export interface NodeProcess {
   counts: { makes: number; takes: number; kills: number; logs: number };
   tokens: readonly RecordedToken[];
   ask<T>(method: string, ...params: unknown[]): Promise<T>;
-  /** How often each method was called. */
-  calls(): Promise<Record<string, number>>;
   setHead(number: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-interface Described {
-  chainId: number;
-  exchange: string;
+type Described = Pick<NodeProcess, "exchange" | "counts" | "tokens"> & {
   first: number;
   last: number;
-  counts: NodeProcess["counts"];
-  tokens: readonly RecordedToken[];
-}
+};
 
 export async function startNodeProcess(chain: GivenChain): Promise<NodeProcess> {
-  const { events, blocks, seed = 1, head, firstTimestamp, secondsApart } = chain;
+  const { events, blocks, head, firstTimestamp, secondsApart } = chain;
   const server = await startServer(PROGRAMS.recordedNode, {
-    ...{ EVENTS: String(events), BLOCKS: String(blocks), SEED: String(seed) },
+    ...{ EVENTS: String(events), BLOCKS: String(blocks) },
     ...(head !== undefined && { HEAD: String(head) }),
     ...(firstTimestamp !== undefined && { FIRST_TIMESTAMP: String(firstTimestamp) }),
     ...(secondsApart !== undefined && { SECONDS_APART: String(secondsApart) }),
@@ -61,12 +53,8 @@ export async function startNodeProcess(chain: GivenChain): Promise<NodeProcess> 
     ...described,
     ...{ url, firstBlock: first, lastBlock: last, ask },
     stop: () => server.stop(),
-    calls: () => ask("recorded_calls"),
     async setHead(number) {
       await ask("recorded_setHead", `0x${number.toString(16)}`);
     },
   };
 }
-
-/** Empty blocks behind the last generated one, so that it is final for the node and for Ponder. */
-export const FINAL_BLOCKS = 100;

@@ -1,100 +1,87 @@
-// Creates a database with a given number of trades, in stages of minutes, and keeps it.
-import { connect, type Client } from "../../db/connect.ts";
-import {
-  INSERT_BLOCKS,
-  insertOffers,
-  insertTrades,
-  OFFERS_A_GROUP,
-  TRADES_A_GROUP,
-} from "./history.ts";
-import { dropIndexes, droppedIndexes } from "./indexes.ts";
-import { makeAccounts, makeRegistry } from "./registry.ts";
-import { openDatabase, type BenchServer } from "./server.ts";
-import { prepareStages, runStage, type Stage } from "./stages.ts";
-import { verify } from "./verify.ts";
+// Creates a database with a given number of trades, and keeps it.
+import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
+import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
+import { log, whole } from "../harness.ts";
+import { Exchange, FULL, type Block, type Labels } from "./exchange.ts";
+import { register } from "./fill.ts";
+import { makeDatabase, withAdmin, type BenchServer } from "./server.ts";
 
-/** Number of offers per stage, with ten trades each. */
-const OFFERS_A_STAGE = 100_000;
+/** Open offers live so many blocks, so that the books have thousands of them. */
+const OFFER_BLOCKS = 1000;
 
-/** Whether a database can have this number of trades: whole groups, and at least 100,000. */
-export const isPossibleSize = (trades: number): boolean =>
-  Number.isInteger(trades) && trades >= 100_000 && trades % TRADES_A_GROUP === 0;
-
-/** Creates the database, or the missing part of it. Resolves to its URL. */
-export async function makeData(
-  server: BenchServer,
-  trades: number,
-  log: (line: string) => void,
-): Promise<string> {
-  log(`The database of ${trades.toLocaleString("en")} trades`);
-  const url = await openDatabase(server, `bench_${trades}`);
-  const client = await connect(url, { role: "dex_owner", applicationName: "bench data" });
+/** Creates the database if it is missing. Resolves to its URL. */
+export async function makeData(server: BenchServer, trades: number): Promise<string> {
+  const name = `bench_${trades}`;
+  const url = urlForDatabase(server.url, name);
+  const isMade = await withAdmin(server, async (admin) => {
+    const { rowCount } = await admin.query("select from pg_database where datname = $1", [name]);
+    return rowCount === 1;
+  });
+  if (isMade) return url;
+  log(`Loading ${whole(trades)} trades`);
+  // An interrupted run leaves this name, and the next one begins again.
+  const unfinished = `${name}_unfinished`;
+  const began = performance.now();
+  const database = await makeDatabase(server, unfinished);
+  const writer = await connect(database, { role: "dex_writer" });
   try {
-    await client.query("set synchronous_commit = off");
-    await client.query("set work_mem = '256MB'");
-    await prepareStages(client);
-    for (const stage of beforeIndexes(trades)) await runStage(client, stage, log);
-    for (const { name, sql } of await droppedIndexes(client)) {
-      await runStage(client, { name: `index ${name}`, run: all([sql]) }, log);
-    }
-    for (const stage of afterIndexes()) await runStage(client, stage, log);
+    await loadHistory(writer, trades, OFFER_BLOCKS);
   } finally {
-    await client.end();
+    await writer.end();
   }
+  const owner = await connect(database, { role: "dex_owner" });
+  await owner.query("vacuum (analyze)").finally(() => owner.end());
+  await withAdmin(server, (admin) => admin.query(`alter database ${unfinished} rename to ${name}`));
+  log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
   return url;
 }
 
-function beforeIndexes(trades: number): Stage[] {
-  const chunks = Array.from({ length: Math.ceil(trades / 10 / OFFERS_A_STAGE) }, (_, n) => [
-    n * OFFERS_A_STAGE,
-    Math.min((n + 1) * OFFERS_A_STAGE, (trades / TRADES_A_GROUP) * OFFERS_A_GROUP),
-  ]);
-  const chunked = (name: string, sql: string): Stage[] =>
-    chunks.map((chunk) => ({
-      name: `${name} ${chunk.join(" to ")}`,
-      run: async (client) => {
-        await client.query(sql, chunk);
-      },
-    }));
-  return [
-    { name: "markets", run: makeRegistry },
-    { name: "accounts", run: makeAccounts },
-    { name: "indexes off", run: stripTables },
-    ...chunked("trades of offers", insertTrades(trades)),
-    ...chunked("offers", insertOffers(trades)),
-    { name: "blocks", run: all([INSERT_BLOCKS]) },
-  ];
+/** Loads full blocks of an exchange, whose offers live so many blocks. Resolves to the exchange after them. */
+export async function loadHistory(
+  writer: Client,
+  trades: number,
+  lifetime?: number,
+): Promise<Exchange> {
+  await register(writer);
+  const exchange = new Exchange(1, lifetime);
+  const blocks = trades / FULL.trades;
+  await loadRows(writer, {
+    offers: offersOf(blocksOf(new Exchange(1, lifetime), blocks), exchange.lifetime),
+    trades: tradesOf(blocksOf(exchange, blocks)),
+  });
+  return exchange;
 }
 
-const HISTORY = ["dex_token", "dex_pair", "dex_block", "dex_offer", "dex_trade"];
-const KEPT = [
-  "market_direction",
-  "offer_left",
-  "cancellation",
-  "standing_offer",
-  "period_figure",
-  "market_figure",
-  "write_state",
-];
-
-const afterIndexes = (): Stage[] => [
-  { name: "vacuum of history", alone: true, run: all([`vacuum (analyze) ${HISTORY.join(", ")}`]) },
-  { name: "kept", run: all(["select ingest.rebuild()"]) },
-  {
-    name: "vacuum of what is kept",
-    alone: true,
-    run: all(KEPT.map((table) => `vacuum (analyze) dex_private.${table}`)),
-  },
-  { name: "verified", run: verify },
-];
-
-async function stripTables(client: Client): Promise<void> {
-  for (const table of ["dex_trade", "dex_offer"]) await dropIndexes(client, table);
+function* blocksOf(exchange: Exchange, count: number): Generator<Block> {
+  for (let made = 0; made < count; made += 1) yield exchange.next(FULL);
 }
 
-/** A stage that runs these statements one after another. */
-const all =
-  (statements: string[]) =>
-  async (client: Client): Promise<void> => {
-    for (const statement of statements) await client.query(statement);
-  };
+/** A row of a block, without what the database derives. */
+function inBlock<Row extends Labels>({ number, time }: Block, row: Row) {
+  const { market: _market, sells: _sells, price: _price, ...given } = row;
+  return { ...given, block: number, time: time.toISOString() };
+}
+
+function* tradesOf(blocks: Iterable<Block>): Generator<TradeRow> {
+  for (const block of blocks) {
+    for (const trade of block.trades) yield inBlock(block, trade);
+  }
+}
+
+/** An offer waits here for its cancellation, which comes after its lifetime, if ever. */
+function* offersOf(blocks: Iterable<Block>, lifetime: number): Generator<OfferRow> {
+  const waiting = new Map<number, OfferRow>();
+  for (const block of blocks) {
+    for (const id of block.cancelled) {
+      const offer = waiting.get(id);
+      if (offer !== undefined) offer.killed = block.number;
+    }
+    for (const offer of block.offers) waiting.set(offer.id, inBlock(block, offer));
+    for (const [id, offer] of waiting) {
+      if (offer.block > block.number - 2 * lifetime) break;
+      waiting.delete(id);
+      yield offer;
+    }
+  }
+  yield* waiting.values();
+}

@@ -1,6 +1,6 @@
 // Follows a market by many connections, in a process of its own, and reports when each got an event.
 import { connect, type Socket } from "node:net";
-import { frameOf, PING, PONG, UPGRADE } from "./raw-connection.ts";
+import { frameOf, PING, PONG, UPGRADE } from "../../test/faults/raw-connection.ts";
 
 /** What each connection follows: an event stream, or a subscription by graphql-ws. */
 export type Followed = { path: string } | { query: string };

@@ -1,12 +1,13 @@
 // Measures event streams and subscriptions: from a commit to each follower's line, beside a bare server of the same
 // bytes and beside the subscriptions of the plain PostGraphile.
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect, type Client } from "../../db/connect.ts";
-import { openDatabase, type BenchServer } from "../data/server.ts";
+import { connect } from "../../db/connect.ts";
+import { BUSIEST, Exchange, FULL, type Block } from "../data/exchange.ts";
+import { callFor, register } from "../data/fill.ts";
+import { makeDatabase, type BenchServer } from "../data/server.ts";
+import { log } from "../harness.ts";
 import { channelOf, NOTIFY } from "../servers/notify.ts";
 import { PROGRAMS, startServer, type RunningServer } from "../servers/start.ts";
-import { callFor } from "../write/door.ts";
-import { Exchange, FULL, MARKETS, type Block } from "../write/exchange.ts";
 import { startFollowers, type Followers } from "./followers.ts";
 import type { Followed } from "./followers-process.ts";
 
@@ -34,9 +35,7 @@ export interface LiveSize {
   rounds: number;
 }
 
-const MARKET = "BASE0/QUOTE";
-/** The same market in a trade's column. */
-const MARKET_COLUMN = MARKET.replace("/", "");
+const MARKET = `${BUSIEST.base}/${BUSIEST.quote}`;
 const STREAM = { path: `/v2/stream?topics=trades:${MARKET}` };
 /** With the fields of the event stream's records. The block is first: its number is looked for. */
 export const subscriptionTo = (market: string): string =>
@@ -53,33 +52,30 @@ type Tell = () => { expect: string; at: () => Promise<number> };
 export async function measureLive(
   server: BenchServer,
   { followers, webSocketFollowers, blocks, rounds }: LiveSize,
-  log: (line: string) => void,
 ): Promise<Record<Contender, Measured>> {
-  const url = await openDatabase(server, "dex_live");
+  const url = await makeDatabase(server, "dex_live");
   const writer = await connect(url, { role: "dex_writer" });
   await using stack = new AsyncDisposableStack();
   stack.defer(() => writer.end());
   await register(writer);
   const exchange = new Exchange(1);
   /** Writes blocks up to the next one that has a trade of the followed market. */
-  const write = async (): Promise<void> => {
-    for (let isLast = false; !isLast;) {
-      const block = exchange.next(FULL);
-      await writer.query(callFor(block));
-      isLast = isFollowed(block);
-    }
-  };
-  /** The same, with NOTIFY in the transaction of each block. */
-  const writeAndNotify = async (): Promise<void> => {
-    for (let isLast = false; !isLast;) {
-      const block = exchange.next(FULL);
-      await writer.query("begin");
-      await writer.query(callFor(block));
-      await writer.query({ ...NOTIFY, values: [channelOf(MARKET), block.number, MARKET_COLUMN] });
-      await writer.query("commit");
-      isLast = isFollowed(block);
-    }
-  };
+  const writing =
+    (isNotified: boolean): (() => Promise<void>) =>
+    async () => {
+      let block: Block;
+      do {
+        block = exchange.next(FULL);
+        const values = [channelOf(MARKET), block.number, BUSIEST.market];
+        if (isNotified) await writer.query("begin");
+        await writer.query(callFor(block));
+        if (isNotified) await writer.query({ ...NOTIFY, values });
+        if (isNotified) await writer.query("commit");
+      } while (!isFollowed(block));
+    };
+  const write = writing(false);
+  /** With NOTIFY in the transaction of each block. */
+  const writeAndNotify = writing(true);
   const tellOf =
     (writeNext: () => Promise<void>): Tell =>
     () => ({
@@ -93,6 +89,7 @@ export async function measureLive(
 
   const startService = (): Promise<RunningServer> =>
     startServer(PROGRAMS.service, {
+      MAX_REQUESTS_PER_CLIENT: "0",
       ...{ DATABASE_URL: url, RATE_LIMIT: "0", MAX_CONNECTIONS: "100000" },
       ...{ MAX_STREAMS: "100000", MAX_STREAMS_PER_CLIENT: "100000" },
     });
@@ -168,7 +165,7 @@ interface Turn {
 }
 
 const shown = (measured: Measured[]): string =>
-  `${Math.round(measured.at(-1)?.rates.toSorted((a, b) => a - b)[0] ?? 0)} lines a second at least`;
+  `${Math.round(Math.min(...(measured.at(-1)?.rates ?? [])))} lines a second at least`;
 
 async function measure(
   server: RunningServer,
@@ -213,27 +210,17 @@ async function send(streams: Followers, tell: Tell): Promise<{ from: number; tim
 
 /** The rounds as one: all latencies and rates, the means of the rest. */
 function together(rounds: Measured[]): Measured {
-  const mean = (of: (round: Measured) => number): number =>
-    rounds.reduce((sum, round) => sum + of(round), 0) / rounds.length;
+  const mean = (of: "memoryOfFollower" | "processorOfLine"): number =>
+    rounds.reduce((sum, round) => sum + round[of], 0) / rounds.length;
   return {
     latencies: rounds.flatMap(({ latencies }) => latencies),
     rates: rounds.flatMap(({ rates }) => rates),
-    memoryOfFollower: mean(({ memoryOfFollower }) => memoryOfFollower),
-    processorOfLine: mean(({ processorOfLine }) => processorOfLine),
+    ...{ memoryOfFollower: mean("memoryOfFollower"), processorOfLine: mean("processorOfLine") },
   };
 }
 
-async function register(writer: Client): Promise<void> {
-  const [market] = MARKETS;
-  if (market === undefined) throw new Error("there is no market");
-  const { base, quote, baseGem, quoteGem } = market;
-  await writer.query("select ingest.register_token($1, $2, 18, null)", [baseGem, base]);
-  await writer.query("select ingest.register_token($1, $2, 18, null)", [quoteGem, quote]);
-  await writer.query("select ingest.register_pair($1, $2, true)", [baseGem, quoteGem]);
-}
-
 const isFollowed = ({ trades }: Block): boolean =>
-  trades.some(({ market }) => market.base === MARKETS[0]?.base);
+  trades.some(({ market }) => market.base === BUSIEST.base);
 
 /** The number of the next block that has a trade of the followed market. */
 function nextNumber(exchange: Exchange): number {

@@ -1,4 +1,5 @@
 // Measures several entries alternately, in rounds, so that other load on the machine affects all of them.
+import { log } from "../harness.ts";
 import type { Burst, Load } from "./client.ts";
 import { median, percentile } from "./statistics.ts";
 
@@ -9,7 +10,7 @@ export interface Entry {
   match?: string | undefined;
   ask: (load: Load) => Promise<Burst>;
   /** Microseconds of processor time that the server has used so far; undefined except on Linux. */
-  processorTime?: () => Promise<number | undefined>;
+  processorTime: () => Promise<number | undefined>;
 }
 
 export interface Measured {
@@ -24,7 +25,7 @@ export interface Measured {
   answers: number;
   /**
    * Microseconds of the server's processor time per answer, the median of the rounds. It hardly depends on
-   * other load on the machine. Undefined except on Linux, and for pgbench.
+   * other load on the machine. Undefined except on Linux.
    */
   cpu?: number | undefined;
 }
@@ -46,7 +47,6 @@ interface Rounds {
 export async function alternate(
   entries: Entry[],
   { rounds, warmUp, ...load }: Load & Rounds,
-  log: (line: string) => void,
 ): Promise<Measured[]> {
   const bursts = new Map<Entry, Round[]>();
   const warm = new Map<Entry, number>();
@@ -109,10 +109,7 @@ async function takeTurn(turn: Entry[], load: Load, slices: number): Promise<Map<
   const taken = new Map<Entry, Slice[]>(turn.map((entry) => [entry, []]));
   for (let slice = 0; slice < slices; slice += 1) {
     for (const entry of slice % 2 === 0 ? turn : turn.toReversed()) {
-      // pgbench, which has no processorTime, starts a new process each time and needs no lead-in.
-      if (slice === 0 && entry.processorTime) {
-        await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
-      }
+      if (slice === 0) await entry.ask({ ...load, seconds: LEAD_IN_SECONDS });
       taken.get(entry)?.push(await timed(entry, { ...load, seconds: load.seconds / slices }));
     }
   }
@@ -125,9 +122,9 @@ interface Slice extends Burst {
 }
 
 async function timed(entry: Entry, load: Load): Promise<Slice> {
-  const before = await entry.processorTime?.();
+  const before = await entry.processorTime();
   const burst = await entry.ask(load);
-  const after = await entry.processorTime?.();
+  const after = await entry.processorTime();
   return {
     ...burst,
     used: before === undefined || after === undefined ? undefined : after - before,

@@ -2,8 +2,9 @@
 //
 // Not a general HTTP client, because the load generator shares the processor with servers that answer tens of
 // thousands of requests a second: the client would dominate the measurement.
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { AnswerMeter, AnswerReader, wireBytes, type Answer, type BenchRequest } from "./request.ts";
+import { AnswerMeter, wireBytes, type BenchRequest } from "./request.ts";
 
 export interface Load {
   connections: number;
@@ -37,43 +38,14 @@ export async function askFor(url: string, request: BenchRequest, load: Load): Pr
 }
 
 /** Sends one request; resolves to the answer, whatever its status. */
-export async function askOnce(url: string, request: BenchRequest): Promise<Answer> {
-  const socket = await openSocket(url);
-  try {
-    return await new Promise<Answer>((resolve, reject) => {
-      const reader = new AnswerReader();
-      socket.on("data", (piece: Buffer) => {
-        try {
-          const answer = reader.add(piece);
-          if (answer !== undefined) resolve(answer);
-        } catch (error) {
-          reject(asError(error));
-        }
-      });
-      socket.once("error", reject);
-      socket.once("close", () =>
-        reject(new Error(`${url} closed the connection without an answer`)),
-      );
-      socket.write(wireBytes(request));
-    });
-  } finally {
-    socket.destroy();
-  }
-}
-
-function openSocket(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  return connected(connect({ host: hostname, port: Number(port), noDelay: true }));
-}
-
-function connected(socket: Socket): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    socket.once("connect", () => {
-      socket.off("error", reject);
-      resolve(socket);
-    });
-    socket.once("error", reject);
-  });
+export async function askOnce(
+  url: string,
+  { method, path, body }: BenchRequest,
+): Promise<{ status: number; body: string }> {
+  const headers = { Accept: "application/json", "Content-Type": "application/json" };
+  const sent = body === undefined ? {} : { body };
+  const response = await fetch(url + path, { method, headers, ...sent });
+  return { status: response.status, body: await response.text() };
 }
 
 /** One connection. It measures answers in its read buffer and allocates no memory for them. */
@@ -100,9 +72,8 @@ class Asker {
         return true;
       },
     };
-    this.#socket = await connected(
-      connect({ host: hostname, port: Number(port), noDelay: true, onread }),
-    );
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
+    await once(this.#socket, "connect");
   }
 
   askUntil(until: number): Promise<void> {

@@ -1,25 +1,14 @@
 // Writes a few blocks a second, each with one trade in the busiest market.
 import { createHash } from "node:crypto";
 import { connect, type Client } from "../../db/connect.ts";
-import { BUSIEST } from "../data/registry.ts";
+import { BUSIEST } from "../data/exchange.ts";
 
 const BLOCKS_A_SECOND = 5;
 /** Time between two blocks, the same as in the history. */
 const BLOCK_MS = 5000;
 
-export interface Writer {
-  /** Stops writing, takes the blocks back and vacuums. Resolves to the number of trades written. */
-  stop(): Promise<number>;
-}
-
-interface Start {
-  block: number;
-  time: Date;
-  trade: object;
-}
-
 /** Writes like an indexer, block by block as dex_writer. */
-export async function startWriter(url: string): Promise<Writer> {
+export async function startWriter(url: string) {
   const client = await connect(url, { role: "dex_writer", applicationName: "bench writer" });
   const { block, time, trade } = await findStart(client);
   let made = 0;
@@ -46,7 +35,8 @@ export async function startWriter(url: string): Promise<Writer> {
   }, 1000 / BLOCKS_A_SECOND);
 
   return {
-    async stop() {
+    /** Stops writing, takes the blocks back and vacuums. Resolves to the number of trades written. */
+    async stop(): Promise<number> {
       clearInterval(timer);
       await working;
       try {
@@ -62,8 +52,8 @@ export async function startWriter(url: string): Promise<Writer> {
 }
 
 /** The head, and a trade that serves as a template. */
-async function findStart(client: Client): Promise<Start> {
-  const { rows } = await client.query<Start>(
+async function findStart(client: Client) {
+  const { rows } = await client.query<{ block: number; time: Date; trade: object }>(
     `select
       head.block,
       head.time,
@@ -98,8 +88,7 @@ async function findStart(client: Client): Promise<Start> {
 async function vacuum(url: string): Promise<void> {
   const owner = await connect(url, { role: "dex_owner" });
   try {
-    await owner.query("vacuum (full, analyze) dex_private.market_figure");
-    await owner.query("vacuum (full, analyze) dex_private.write_state");
+    await owner.query("vacuum (full, analyze) dex_private.market_figure, dex_private.write_state");
   } finally {
     await owner.end();
   }

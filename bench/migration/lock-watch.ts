@@ -5,16 +5,10 @@ import { connect } from "../../db/connect.ts";
 /** The longest observed wait in milliseconds, by application name. */
 export type Waits = Record<string, number>;
 
-export interface LockWatch {
-  /** The waits since the last call. */
-  take(): Waits;
-  stop(): Promise<void>;
-}
-
 /** Polling interval in milliseconds; an observed wait is too short by at most this much. */
 export const LOOK_MS = 20;
 
-export async function watchLocks(url: string): Promise<LockWatch> {
+export async function watchLocks(url: string) {
   const client = await connect(url, { applicationName: "bench locks" });
   let waits: Waits = {};
   let isStopping = false;
@@ -40,12 +34,13 @@ export async function watchLocks(url: string): Promise<LockWatch> {
   // `stop` reports the error.
   watching.catch(() => undefined);
   return {
-    take() {
+    /** The waits since the last call. */
+    take(): Waits {
       const taken = waits;
       waits = {};
       return taken;
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopping = true;
       await watching.finally(() => client.end());
     },

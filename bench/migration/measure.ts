@@ -1,8 +1,9 @@
 // Runs the steps of a schema change under load, and measures readers and writer during each step.
 import { setTimeout } from "node:timers/promises";
-import { connect } from "../../db/connect.ts";
-import { BUSIEST } from "../data/registry.ts";
+import { post } from "../cases.ts";
+import { BUSIEST } from "../data/exchange.ts";
 import { startService } from "../contenders.ts";
+import { log } from "../harness.ts";
 import { askOnce } from "../load/client.ts";
 import type { BenchRequest } from "../load/request.ts";
 import { startWriter } from "../load/writer.ts";
@@ -21,8 +22,6 @@ export interface Phase extends Reading {
 
 export interface Course {
   phases: Phase[];
-  /** Number of rows of the backfill. */
-  trades: number;
   /** Number of trades that the writer wrote. */
   written: number;
   /** The answer of a service started after the change: the new column of a trade. */
@@ -31,11 +30,7 @@ export interface Course {
 
 const pair = `${BUSIEST.base}/${BUSIEST.quote}`.toLowerCase();
 
-const graphql = (query: string): BenchRequest => ({
-  method: "POST",
-  path: "/graphql",
-  body: JSON.stringify({ query }),
-});
+const graphql = (query: string): BenchRequest => post({ query });
 
 const FIELDS = "id offerId market act maker taker lotTkn lotAmt bidTkn bidAmt price block time tx";
 
@@ -54,12 +49,8 @@ const REQUESTS: BenchRequest[] = [
 ];
 
 /** Measures a schema change under load. The database keeps the change. */
-export async function migrateUnderLoad(
-  databaseUrl: string,
-  { seconds, log }: { seconds: number; log: (line: string) => void },
-): Promise<Course> {
+export async function migrateUnderLoad(databaseUrl: string, seconds: number): Promise<Course> {
   await using stack = new AsyncDisposableStack();
-  const trades = await countTrades(databaseUrl);
   const service = await startService(databaseUrl, "off");
   stack.defer(() => service.stop());
   // Warm up: the first answers include planning and compilation.
@@ -68,7 +59,7 @@ export async function migrateUnderLoad(
   const writer = await startWriter(databaseUrl);
   const readers = startReaders(service.url, REQUESTS);
   const locks = await watchLocks(databaseUrl);
-  const course: Course = { phases: [], trades, written: 0, served: "" };
+  const course: Course = { phases: [], written: 0, served: "" };
   const phase = async (name: string, act: () => Promise<number>): Promise<void> => {
     readers.take();
     locks.take();
@@ -95,24 +86,11 @@ export async function migrateUnderLoad(
   return course;
 }
 
-async function countTrades(databaseUrl: string): Promise<number> {
-  const client = await connect(databaseUrl);
-  try {
-    const { rows } = await client.query<{ trades: number }>(
-      "select count(*)::integer as trades from dex_trade",
-    );
-    return rows[0]?.trades ?? 0;
-  } finally {
-    await client.end();
-  }
-}
-
 async function dayServed(databaseUrl: string): Promise<string> {
   const service = await startService(databaseUrl, "off");
   try {
     const query = "{ allDexTrades(first: 1, orderBy: BLOCK_DESC) { nodes { day } } }";
-    const { body } = await askOnce(service.url, graphql(query));
-    return body.toString("utf8");
+    return (await askOnce(service.url, graphql(query))).body;
   } finally {
     await service.stop();
   }

@@ -1,5 +1,6 @@
 // Clients that read both interfaces continuously.
 import { setTimeout } from "node:timers/promises";
+import { askOnce } from "../load/client.ts";
 import type { BenchRequest } from "../load/request.ts";
 
 export interface Reading {
@@ -10,18 +11,12 @@ export interface Reading {
   errors: string[];
 }
 
-export interface Readers {
-  /** The results since the last call. */
-  take(): Reading;
-  stop(): Promise<void>;
-}
-
 /** Pause of a client after each answer, so that the clients do not saturate the machine. */
 const PAUSE_MS = 25;
 
 const nothing = (): Reading => ({ rest: [], graphql: [], errors: [] });
 
-export function startReaders(url: string, requests: BenchRequest[]): Readers {
+export function startReaders(url: string, requests: BenchRequest[]) {
   let reading = nothing();
   let isStopping = false;
   const read = async (request: BenchRequest): Promise<void> => {
@@ -36,12 +31,13 @@ export function startReaders(url: string, requests: BenchRequest[]): Readers {
   };
   const clients = requests.map(read);
   return {
-    take() {
+    /** The results since the last call. */
+    take(): Reading {
       const taken = reading;
       reading = nothing();
       return taken;
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopping = true;
       await Promise.all(clients);
     },
@@ -49,19 +45,11 @@ export function startReaders(url: string, requests: BenchRequest[]): Readers {
 }
 
 /** Sends a request; resolves to a description of the failure, or undefined. */
-async function complaintOf(
-  url: string,
-  { method, path, body }: BenchRequest,
-): Promise<string | undefined> {
+async function complaintOf(url: string, request: BenchRequest): Promise<string | undefined> {
   try {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: body === undefined ? {} : { "content-type": "application/json" },
-      ...(body === undefined ? {} : { body }),
-    });
-    const text = await response.text();
-    const isRight = response.status === 200 && !text.includes('"errors":');
-    return isRight ? undefined : `${response.status} ${text.slice(0, 300)}`;
+    const { status, body } = await askOnce(url, request);
+    const isRight = status === 200 && !body.includes('"errors":');
+    return isRight ? undefined : `${status} ${body.slice(0, 300)}`;
   } catch (error) {
     return (error as Error).message;
   }

@@ -1,42 +1,28 @@
 // Formats the results of a migration under load as Markdown.
+import { runLines, table, whole, type Run } from "../harness.ts";
 import { percentile } from "../load/statistics.ts";
-import type { Machine } from "../report/machine.ts";
-import { table } from "../report/table.ts";
 import { LOOK_MS, type Waits } from "./lock-watch.ts";
 import type { Course, Phase } from "./measure.ts";
 import { MIGRATION } from "./steps.ts";
 
-export interface Context {
-  at: string;
-  command: string;
-  machine: Machine;
-  seconds: number;
-}
-
 /** The writer's application name. All names except this and MIGRATION are readers. */
 const WRITER = "bench writer";
 
-export function migrationReport(
+export function migrationPage(
   course: Course,
-  { at, command, machine, seconds }: Context,
-): string {
-  const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });
+  run: Run,
+  { trades, seconds }: { trades: number; seconds: number },
+): string[] {
   const { phases } = course;
   const errors = phases.flatMap((phase) => phase.errors);
   const answers = phases.reduce((sum, { rest, graphql }) => sum + rest.length + graphql.length, 0);
   return [
     "# A migration under load",
-    [
-      `- ${at}, by \`${command}\``,
-      `- ${whole(course.trades)} trades; the service with \`CACHE=off\`, read by four clients of REST and ` +
-        "three of GraphQL that pause 25 ms after each answer; a writer of five blocks a second, each " +
-        "with a trade",
-      `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
-        "service, database and clients share them",
-      `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
-        (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
-      `- Node ${machine.node}, PostgreSQL ${machine.postgresql}`,
-    ].join("\n"),
+    runLines(
+      run,
+      `${whole(trades)} trades; the service with \`CACHE_BYTES=0\`, read by four clients of REST and three of ` +
+        "GraphQL that pause 25 ms after each answer; a writer of five blocks a second, each with a trade",
+    ),
     `**${whole(errors.length)} errors** in ${whole(answers)} answers; the writer wrote ` +
       `${whole(course.written)} trades. The longest wait for a lock: ` +
       `${milliseconds(longest(phases, isReader))} of a reader, ` +
@@ -52,17 +38,11 @@ export function migrationReport(
     ),
     `Milliseconds. \`before\` and \`after\` are ${seconds} s each without a change of the schema. The steps ` +
       "are those of [db/examples/day](../../../db/examples/day/README.md).",
-    ...(errors.length === 0
-      ? []
-      : [
-          errors
-            .slice(0, 20)
-            .map((error) => `- ${error}`)
-            .join("\n"),
-        ]),
-  ]
-    .join("\n\n")
-    .concat("\n");
+    errors
+      .slice(0, 20)
+      .map((error) => `- ${error}`)
+      .join("\n"),
+  ].filter(Boolean);
 }
 
 const row = (phase: Phase): string[] => [

@@ -1,9 +1,7 @@
 // Describes the machine and the versions of a benchmark run.
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
-import { dirname, join } from "node:path";
-import { connect } from "../../db/connect.ts";
+import { withAdmin } from "../data/server.ts";
 
 export interface Machine {
   processor: string;
@@ -34,24 +32,15 @@ export async function describeMachine(databaseUrl: string): Promise<Machine> {
   };
 }
 
-async function serverVersion(url: string): Promise<string> {
-  const client = await connect(url);
-  try {
+const serverVersion = (url: string): Promise<string> =>
+  withAdmin({ url }, async (client) => {
     const { rows } = await client.query<{ server_version: string }>("show server_version");
     return rows[0]?.server_version ?? "unknown";
-  } finally {
-    await client.end();
-  }
-}
+  });
 
-/** The installed version, from the package.json beside the package's entry point or above it. */
+/** The version in the lockfile. */
 async function versionOf(name: string): Promise<string> {
-  let folder = dirname(createRequire(import.meta.url).resolve(name));
-  while (folder !== dirname(folder)) {
-    const text = await readFile(join(folder, "package.json"), "utf8").catch(() => "{}");
-    const found = JSON.parse(text) as { name?: string; version?: string };
-    if (found.name === name && found.version !== undefined) return found.version;
-    folder = dirname(folder);
-  }
-  return "unknown";
+  const text = await readFile(new URL("../../package-lock.json", import.meta.url), "utf8");
+  const { packages } = JSON.parse(text) as { packages: Record<string, { version: string }> };
+  return packages[`node_modules/${name}`]?.version ?? "unknown";
 }

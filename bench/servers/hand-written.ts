@@ -1,18 +1,14 @@
-// A minimal hand-written server: Express 5 and `pg`, the same SQL, answers by res.json.
+// A minimal hand-written server: Express 5 and `pg`, the same SQL, answers by res.json; with DUTIES=on, as in production.
 import express, { type Response } from "express";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { makePool } from "../../db/connect.ts";
-import { findMarket, findMarkets } from "../../rest/queries/markets.ts";
-import { findPair, findPairs } from "../../rest/queries/pairs.ts";
-import { findPrice, findPrices } from "../../rest/queries/prices.ts";
-import type { Snapshot } from "../../rest/queries/snapshot.ts";
-import { findTrades } from "../../rest/queries/trades.ts";
-import { findVolume, findVolumes } from "../../rest/queries/volumes.ts";
+import { findMarkets } from "../../market/queries/markets.ts";
+import { findPrice } from "../../market/queries/prices.ts";
+import { findTrades } from "../../market/queries/trades.ts";
+import { findVolumes } from "../../market/queries/volumes.ts";
 import { listenAndTell } from "./listen.ts";
 import type { RecordedPage } from "./recorded-page.ts";
-
-type Keyed = { key: string } & object;
 
 // A count of millions of rows keeps all connections for seconds.
 const WAIT_MS = 60_000;
@@ -28,6 +24,7 @@ const pages = new Map(
 );
 
 const app = express();
+if (process.env["DUTIES"] === "on") (await import("./duties.ts")).addDuties(app);
 
 const asV1 = (res: Response, data: unknown, time: string): void => {
   res.json({ data, time: Math.floor(Date.parse(time) / 1000), message: "success" });
@@ -35,41 +32,22 @@ const asV1 = (res: Response, data: unknown, time: string): void => {
 const asV2 = (res: Response, data: unknown, time: string): void => {
   res.json({ data, time, message: "success" });
 };
-const byKey = (rows: Keyed[]): object =>
+const byKey = (rows: { key: string }[]): object =>
   Object.fromEntries(rows.map(({ key, ...record }) => [key, record]));
-const first = ([row]: Keyed[]): object => {
-  const { key: _key, ...record } = row ?? { key: "" };
-  return record;
-};
 
-function list(path: string, find: () => Promise<Snapshot<Keyed>>, send: typeof asV1): void {
-  app.get(path, async (_req, res) => {
-    const { rows, time } = await find();
-    send(res, byKey(rows), time);
-  });
-}
-function single(
-  path: string,
-  find: (pair: { base: string; quote: string }) => Promise<Snapshot<Keyed>>,
-  send: typeof asV1,
-): void {
-  app.get(`${path}/:base/:quote`, async (req, res) => {
-    const { rows, time } = await find(req.params);
-    send(res, first(rows), time);
-  });
-}
-
-list("/v1/markets", () => findMarkets(pool), asV1);
-single("/v1/markets", (pair) => findMarket(pool, pair), asV1);
-list("/v1/pairs", () => findPairs(pool), asV1);
-single("/v1/pairs", (pair) => findPair(pool, pair), asV1);
-list("/v1/prices", () => findPrices(pool), asV1);
-single("/v1/prices", (pair) => findPrice(pool, pair), asV1);
-list("/v1/volumes", () => findVolumes(pool), asV1);
-list("/v2/prices", () => findPrices(pool), asV2);
-list("/v2/volumes", () => findVolumes(pool), asV2);
-single("/v2/volumes", (pair) => findVolume(pool, pair), asV2);
-
+app.get("/v1/markets", async (_req, res) => {
+  const { rows, time } = await findMarkets(pool);
+  asV1(res, byKey(rows), time);
+});
+app.get("/v1/prices/:base/:quote", async (req, res) => {
+  const { rows, time } = await findPrice(pool, req.params);
+  const { key: _key, ...record } = rows[0] ?? { key: "" };
+  asV1(res, record, time);
+});
+app.get("/v2/volumes", async (_req, res) => {
+  const { rows, time } = await findVolumes(pool);
+  asV2(res, byKey(rows), time);
+});
 app.get("/v2/trades/:base/:quote", async (req, res) => {
   const { base, quote } = req.params;
   const limit = Number(req.query["limit"] ?? 100);

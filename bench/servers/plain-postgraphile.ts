@@ -1,5 +1,6 @@
-// PostGraphile 5 as in its documentation, with the same two plugins and the same schema.
-import "../../server/graphql/production.ts";
+// PostGraphile 5 as in its documentation, with the same two plugins and the same schema; as a process, with SUBSCRIPTIONS=on
+// with its subscriptions.
+import "../../graphql/production.ts";
 import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
 import express from "express";
 import { createServer, type Server } from "node:http";
@@ -8,7 +9,9 @@ import { makePgService } from "postgraphile/adaptors/pg";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeV4Preset } from "postgraphile/presets/v4";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
-import type { Pool } from "../../db/connect.ts";
+import { makePool, type Pool } from "../../db/connect.ts";
+import { listenAndTell } from "./listen.ts";
+import { listenNotifyPreset } from "./listen-notify.ts";
 
 /** Makes the server without listening. The caller closes the pool after `release`. */
 export async function makePlainPostgraphile(
@@ -37,4 +40,12 @@ export async function makePlainPostgraphile(
       await service.release?.();
     },
   };
+}
+
+if (import.meta.main) {
+  // A count of millions of rows keeps all connections for seconds.
+  const bounds = { role: "dex_reader", poolSize: 10, waitMs: 60_000 } as const;
+  const pool = makePool(process.env["DATABASE_URL"] ?? "", bounds);
+  const preset = process.env["SUBSCRIPTIONS"] === "on" ? listenNotifyPreset : {};
+  void makePlainPostgraphile(pool, preset).then(({ server }) => listenAndTell(server));
 }

@@ -1,9 +1,13 @@
 // Records the SQL that the plain PostGraphile sends for pages of trades.
 import { makePool, type Pool } from "../../db/connect.ts";
 import { askOnce } from "../load/client.ts";
-import type { BoundStatement } from "../load/pgbench.ts";
 import type { BenchRequest } from "../load/request.ts";
 import { makePlainPostgraphile } from "./plain-postgraphile.ts";
+
+export interface BoundStatement {
+  text: string;
+  values: (string | number | null)[];
+}
 
 export interface RecordedPage {
   /** The name of the operation. */
@@ -33,7 +37,7 @@ export async function recordPages(url: string, requests: NamedRequest[]): Promis
     for (const { name, request } of requests) {
       sent.length = 0;
       const { status, body } = await askOnce(`http://127.0.0.1:${port}`, request);
-      if (status !== 200 || body.includes('"errors"')) throw new Error(`${name}: ${String(body)}`);
+      if (status !== 200 || body.includes('"errors"')) throw new Error(`${name}: ${body}`);
       pages.push(asPage(name, sent));
     }
     return pages;

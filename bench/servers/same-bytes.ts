@@ -1,20 +1,15 @@
-// A bare Express 5 server that sends fixed bytes; ANSWERS is a JSON file of answers by path.
+// Sends fixed bytes by Express 5; ANSWERS is a JSON file of answers by path.
 import express from "express";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import type { KnownAnswer } from "../contenders.ts";
 import { listenAndTell } from "./listen.ts";
 
-const answers = JSON.parse(await readFile(process.env["ANSWERS"] ?? "", "utf8")) as {
-  method: "GET" | "POST";
-  path: string;
-  body: string;
-}[];
+const answers = JSON.parse(await readFile(process.env["ANSWERS"] ?? "", "utf8")) as KnownAnswer[];
 
 const app = express();
 for (const { method, path, body } of answers) {
   const bytes = Buffer.from(body);
-  app[method === "GET" ? "get" : "post"](path, (_req, res) => {
-    res.type("json").send(bytes);
-  });
+  app[method === "GET" ? "get" : "post"](path, (_req, res) => void res.type("json").send(bytes));
 }
 listenAndTell(createServer(app));

@@ -17,13 +17,11 @@ const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta
 
 export const PROGRAMS = {
   service: pathOf("../../server/main.ts"),
-  plainPostgraphile: pathOf("plain-postgraphile-process.ts"),
+  plainPostgraphile: pathOf("plain-postgraphile.ts"),
   handWritten: pathOf("hand-written.ts"),
   sameBytes: pathOf("same-bytes.ts"),
-  bareNode: pathOf("bare-node.ts"),
   bareStream: pathOf("bare-stream.ts"),
-  bareLive: pathOf("bare-live.ts"),
-  recordedNode: pathOf("recorded-node-process.ts"),
+  recordedNode: pathOf("../../test/chain/recorded/process.ts"),
 };
 
 /** Starts one of the programs; resolves when it prints its URL. */
@@ -78,7 +76,7 @@ export async function memoryOf(pid: number): Promise<{ now: number; peak: number
     : undefined;
 }
 
-async function processorTimeOf(pid: number): Promise<number | undefined> {
+export async function processorTimeOf(pid: number): Promise<number | undefined> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const nanoseconds = await Promise.all(
     threads.map(async (thread) => {

@@ -1,38 +1,12 @@
 // Writes blocks by plain inserts of complete rows as the tables' owner, to compare with ingest.write_block.
 import type { Client } from "../../db/connect.ts";
-import type { Call } from "./door.ts";
-import type { Block, Labels } from "./exchange.ts";
+import type { Call } from "../data/fill.ts";
+import type { Block, Labels } from "../data/exchange.ts";
 
-const OFFER_COLUMNS = [
-  ...[
-    "id",
-    "block",
-    "market_id",
-    "market",
-    "act",
-    "pair",
-    "maker",
-    "lot_gem",
-    "lot_tkn",
-    "lot_amt",
-  ],
-  ...["bid_gem", "bid_tkn", "bid_amt", "price", "time", "tx"],
-];
-const TRADE_COLUMNS = [
-  ...[
-    "id",
-    "offer_id",
-    "market_id",
-    "market",
-    "act",
-    "pair",
-    "maker",
-    "taker",
-    "lot_gem",
-    "lot_tkn",
-  ],
-  ...["lot_amt", "bid_gem", "bid_tkn", "bid_amt", "price", "block", "time", "tx", "idx"],
-];
+const SHARED = "id market_id market act pair maker lot_gem lot_tkn lot_amt";
+const PRICED = "bid_gem bid_tkn bid_amt price block time tx";
+const OFFER_COLUMNS = `${SHARED} ${PRICED}`.split(" ");
+const TRADE_COLUMNS = `${SHARED} offer_id taker ${PRICED} idx`.split(" ");
 
 export class Bare {
   #client: Client;

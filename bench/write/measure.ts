@@ -1,22 +1,30 @@
 // Measures writes on one PostgreSQL: through ingest and by plain inserts, after a long and a short history.
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { addressOf } from "../../db/simulate/identity.ts";
-import { openDatabase, type BenchServer } from "../data/server.ts";
+import {
+  BUSIEST,
+  EMPTY,
+  Exchange,
+  FULL,
+  MARKETS,
+  type Block,
+  type Shape,
+} from "../data/exchange.ts";
+import { callFor, fill, register, type Call } from "../data/fill.ts";
+import { loadHistory } from "../data/make.ts";
+import { copyDatabase, makeDatabase, withAdmin, type BenchServer } from "../data/server.ts";
+import { log, whole } from "../harness.ts";
+import { median } from "../load/statistics.ts";
 import { Bare } from "./bare.ts";
-import { callFor, fill, register, type Call } from "./door.ts";
-import { EMPTY, Exchange, FULL, MARKETS, type Block, type Shape } from "./exchange.ts";
 import type { Growth, Pages, Server, TakenBack, Times, Wal } from "./results.ts";
-import { copyDatabase } from "./server.ts";
 import { bareName, fewName, TURNS } from "./turns.ts";
 
 export interface Sizes {
   trades: number;
-  fewTrades: number;
+  few: number;
   rounds: number;
   quietPairs: number;
 }
-
-type Log = (line: string) => void;
 
 const TRADES_ALONE: Shape = { trades: 20, offers: 0, cancellations: 0, seconds: 60 };
 
@@ -28,34 +36,34 @@ interface Side {
   close: () => Promise<void>;
 }
 
-export async function measureWriting(server: BenchServer, sizes: Sizes, log: Log): Promise<Server> {
-  log(`Writing ${sizes.fewTrades.toLocaleString("en")} trades block by block`);
+export async function measureWriting(server: BenchServer, sizes: Sizes): Promise<Server> {
+  log(`Writing ${whole(sizes.few)} trades block by block`);
   await using stack = new AsyncDisposableStack();
-  const open = async (name: string): Promise<Side> => {
-    const side = await openSide(server, name);
+  const open = async (name: string, exchange = new Exchange(1)): Promise<Side> => {
+    const side = await openSide(urlForDatabase(server.url, name), exchange);
     stack.defer(() => side.close());
     return side;
   };
+  for (const name of ["few", "many"]) await makeDatabase(server, name);
   const few = await open("few");
   await register(few.writer);
-  await writeLive(few, FULL, sizes.fewTrades / FULL.trades);
-  const writtenLive = await sizePer(few.owner, sizes.fewTrades);
+  await write(few, FULL, sizes.few / FULL.trades);
+  const writtenLive = await sizePer(few.owner, sizes.few);
 
-  log(`Loading ${sizes.trades.toLocaleString("en")} trades`);
+  log(`Loading ${whole(sizes.trades)} trades`);
   const filled = await open("many");
-  await register(filled.writer);
   const began = performance.now();
-  await fill(filled.writer, filled.exchange, sizes.trades);
+  const exchange = await loadHistory(filled.writer, sizes.trades);
   log(`  ${((performance.now() - began) / 1000).toFixed(0)} s`);
   for (const side of [few, filled]) await side.owner.query("vacuum (analyze)");
   await filled.close();
   await copyDatabase(server, "many", "bare");
-  const many = { ...(await open("many")), exchange: filled.exchange };
+  const many = await open("many", exchange);
   const bareSide = await open("bare");
   const bare = await Bare.on(bareSide.owner);
 
   log("In turns");
-  const times = await takeTurns({ many, few, bare }, sizes.rounds, log);
+  const times = await takeTurns({ many, few, bare }, sizes.rounds);
   const pages = await pagesOf({ many, few });
   log("Growth and write-ahead log");
   const growth = await measureGrowth(many);
@@ -66,7 +74,7 @@ export async function measureWriting(server: BenchServer, sizes: Sizes, log: Log
   log("Registering");
   const renamed = await rename(many);
   const registered = await registerQuietPairs(many, sizes.quietPairs);
-  const timesBesideQuiet = await takeTurns({ many, few, bare }, sizes.rounds, log);
+  const timesBesideQuiet = await takeTurns({ many, few, bare }, sizes.rounds);
   const pagesBesideQuiet = await pagesOf({ many, few });
 
   const version = await many.owner.query<{ server_version: string }>("show server_version");
@@ -76,24 +84,18 @@ export async function measureWriting(server: BenchServer, sizes: Sizes, log: Log
   };
 }
 
-async function openSide(server: BenchServer, name: string): Promise<Side> {
-  await openDatabase(server, name);
-  const url = urlForDatabase(server.url, name);
+async function openSide(url: string, exchange: Exchange): Promise<Side> {
   const writer = await connect(url, { role: "dex_writer" });
   const owner = await connect(url, { role: "dex_owner" });
   const close = async (): Promise<void> => {
     await writer.end();
     await owner.end();
   };
-  return { exchange: new Exchange(1), writer, owner, close };
+  return { exchange, writer, owner, close };
 }
 
-/** Writes blocks that are not timed, so commits do not wait for the disk. */
-async function writeLive({ exchange, writer }: Side, shape: Shape, blocks: number): Promise<void> {
-  await writer.query("set synchronous_commit = off");
-  for (let made = 0; made < blocks; made += 1) await writer.query(callFor(exchange.next(shape)));
-  await writer.query("set synchronous_commit = on");
-}
+const write = ({ exchange, writer }: Side, shape: Shape, blocks: number): Promise<void> =>
+  fill(writer, exchange, shape, blocks);
 
 const blocksOf = ({ exchange }: Side, shape: Shape, count: number): Block[] =>
   Array.from({ length: count }, () => exchange.next(shape));
@@ -102,7 +104,6 @@ const blocksOf = ({ exchange }: Side, shape: Shape, count: number): Block[] =>
 async function takeTurns(
   { many, few, bare }: { many: Side; few: Side; bare: Bare },
   rounds: number,
-  log: Log,
 ): Promise<Times> {
   const times: Times = {};
   const timed = async (
@@ -131,7 +132,7 @@ async function takeTurns(
     }
   }
   for (const [name, all] of Object.entries(times)) {
-    log(`  ${name}: ${all.toSorted((one, other) => one - other)[all.length >> 1]?.toFixed(2)} ms`);
+    log(`  ${name}: ${median(all).toFixed(2)} ms`);
   }
   return times;
 }
@@ -196,26 +197,25 @@ const GROWN_BLOCKS = 1000;
 
 async function measureGrowth(side: Side): Promise<Growth> {
   const before = await bytesOf(side.owner);
-  await writeLive(side, FULL, GROWN_BLOCKS);
+  await write(side, FULL, GROWN_BLOCKS);
   return grown(before, await bytesOf(side.owner), GROWN_BLOCKS * FULL.trades);
 }
 
 const WAL_BLOCKS = 250;
 
 /** Bytes of write-ahead log per trade: right after a checkpoint with full page images, and without them. */
-async function measureWal(server: BenchServer, side: Side): Promise<Wal> {
-  const admin = await connect(server.url);
-  try {
+const measureWal = (server: BenchServer, side: Side): Promise<Wal> =>
+  withAdmin(server, async (admin) => {
+    const lsn = async (): Promise<number> => {
+      const { rows } = await admin.query<{ at: string }>(
+        "select pg_current_wal_insert_lsn() - '0/0' as at",
+      );
+      return Number(rows[0]?.at);
+    };
     const logged = async (shape: Shape): Promise<number> => {
-      const lsn = async (): Promise<string> => {
-        const { rows } = await admin.query<{ at: string }>(
-          "select pg_current_wal_insert_lsn() - '0/0' as at",
-        );
-        return rows[0]?.at ?? "0";
-      };
       const before = await lsn();
-      await writeLive(side, shape, WAL_BLOCKS);
-      return (Number(await lsn()) - Number(before)) / (WAL_BLOCKS * shape.trades);
+      await write(side, shape, WAL_BLOCKS);
+      return ((await lsn()) - before) / (WAL_BLOCKS * shape.trades);
     };
     await admin.query("checkpoint");
     const behindCheckpoint = await logged(FULL);
@@ -227,10 +227,7 @@ async function measureWal(server: BenchServer, side: Side): Promise<Wal> {
     await admin.query("alter system reset full_page_writes");
     await admin.query("select pg_reload_conf()");
     return { trades: WAL_BLOCKS * FULL.trades, behindCheckpoint, block, tradesAlone };
-  } finally {
-    await admin.end();
-  }
-}
+  });
 
 /** Writes trades in blocks of 20 and takes them back, once for the time and once for the page accesses. */
 async function takeBack(side: Side, trades: number): Promise<TakenBack> {
@@ -240,12 +237,12 @@ async function takeBack(side: Side, trades: number): Promise<TakenBack> {
     values: [rows[0]?.block],
   });
   const goBack = side.exchange.save();
-  await writeLive(side, FULL, trades / FULL.trades);
+  await write(side, FULL, trades / FULL.trades);
   const began = performance.now();
   await side.writer.query(call());
   const milliseconds = performance.now() - began;
   goBack();
-  await writeLive(side, FULL, trades / FULL.trades);
+  await write(side, FULL, trades / FULL.trades);
   const pages = await pagesOfCall(side.writer, call());
   goBack();
   return { trades, milliseconds: milliseconds / trades, pages: pages / trades };
@@ -275,7 +272,7 @@ const EVERY = 100;
 /** Registers pairs that are never traded. Returns milliseconds and pages per pair, of the last ones. */
 async function registerQuietPairs({ writer }: Side, pairs: number): Promise<Server["registered"]> {
   const one = async (n: number): Promise<void> => {
-    await writer.query(PAIR_CALL, [addressOf(`quiet ${n}`), addressOf("QUOTE")]);
+    await writer.query(PAIR_CALL, [addressOf(`quiet ${n}`), addressOf(BUSIEST.quote)]);
   };
   let milliseconds = 0;
   let pages = 0;
@@ -288,7 +285,7 @@ async function registerQuietPairs({ writer }: Side, pairs: number): Promise<Serv
       `QUIET${n}`,
     ]);
     if (n >= pairs - EVERY) {
-      const call = { text: PAIR_CALL, values: [addressOf(`quiet ${n}`), addressOf("QUOTE")] };
+      const call = { text: PAIR_CALL, values: [addressOf(`quiet ${n}`), addressOf(BUSIEST.quote)] };
       pages += await pagesOfCall(writer, call);
     } else {
       const began = performance.now();

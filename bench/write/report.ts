@@ -1,28 +1,20 @@
-// Formats the results of `npm run bench:write` as Markdown.
+// Formats the results of `npm run bench -- write` as Markdown.
+import { goal, runLines, table, whole, type Goal, type Run } from "../harness.ts";
 import { median } from "../load/statistics.ts";
-import { table } from "../report/table.ts";
-import type { Server, Times, WriteResults } from "./results.ts";
+import type { Server, Times } from "./results.ts";
 import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE, TURNS } from "./turns.ts";
 
-export interface Bound {
-  name: string;
-  value: string;
-  bound: string;
-  isReached: boolean;
-}
+const bytes = (name: string, value: number, atMost: number): Goal =>
+  goal(name, value, { atMost }, (shown) => `${whole(shown)} B`);
+const ratio = (value: number): string => `${value.toFixed(2)} ×`;
+const most = (name: string, value: number, atMost: number): Goal =>
+  goal(name, value, { atMost }, ratio);
+const least = (name: string, value: number, atLeast: number): Goal =>
+  goal(name, value, { atLeast }, ratio);
 
-/** The bounds, with the measured values. */
-export function boundsOf(server: Server): Bound[] {
+/** The goals, with the measured values. */
+export function goalsOf(server: Server): Goal[] {
   const { growth, writtenLive, wal, takenBack, renamed } = server;
-  const bytes = (name: string, value: number, most: number): Bound => ({
-    ...{ name, value: `${whole(value)} B`, bound: `≤ ${whole(most)} B`, isReached: value <= most },
-  });
-  const most = (name: string, value: number, bound: number): Bound => ({
-    ...{ name, value: `${value.toFixed(2)} ×`, bound: `≤ ${bound} ×`, isReached: value <= bound },
-  });
-  const least = (name: string, value: number, bound: number): Bound => ({
-    ...{ name, value: `${value.toFixed(2)} ×`, bound: `≥ ${bound} ×`, isReached: value >= bound },
-  });
   const bounds = [
     bytes("indexes a trade, behind the long history", growth.indexes, 900),
     bytes("heap and indexes a trade, behind the long history", growth.all, 1400),
@@ -62,31 +54,26 @@ export function boundsOf(server: Server): Bound[] {
   return bounds;
 }
 
-export function writeReport(results: WriteResults): string {
-  const { machine, servers } = results;
-  const parts = [
-    "# Cost of writes",
-    [
-      `- ${results.at}, by \`${results.command}\``,
-      `- ${whole(results.trades)} trades of history, and ${whole(results.fewTrades)}, at the same pace: ` +
-        "a block each minute, of 20 trades, 15 offers and 8 cancellations, in 50 markets",
-      `- medians of ${results.rounds} alternating turns, each of 20 full or 40 other blocks`,
-      `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.system}; ` +
-        "client and database share them",
-      `- the machine's load average of the 15 minutes before was ${machine.loadBefore}` +
-        (machine.loadBefore > machine.cores / 4 ? ": others were using it too" : ""),
-      `- Node ${machine.node}, PostgreSQL ${servers.map((server) => server.postgresql).join(" and ")}`,
-    ].join("\n"),
-    "## Goals",
-    boundsTable(servers),
-  ];
-  for (const server of servers) parts.push(`## PostgreSQL ${server.postgresql}`, details(server));
-  return `${parts.join("\n\n")}\n`;
-}
+export const writePage = (
+  run: Run,
+  { trades, few, rounds }: { trades: number; few: number; rounds: number },
+  servers: Server[],
+): string[] => [
+  "# Cost of writes",
+  runLines(
+    run,
+    `${whole(trades)} trades of history, and ${whole(few)}, at the same pace: a block each minute, of 20 trades, ` +
+      "15 offers and 8 cancellations, in 50 markets",
+    `medians of ${rounds} alternating turns, each of 20 full or 40 other blocks`,
+  ),
+  "## Goals",
+  boundsTable(servers),
+  ...servers.flatMap((server) => [`## PostgreSQL ${server.postgresql}`, details(server)]),
+];
 
 function boundsTable(servers: Server[]): string {
-  const columns = servers.map(boundsOf);
-  const shown = ({ value, isReached }: Bound): string => (isReached ? value : `**${value}**`);
+  const columns = servers.map(goalsOf);
+  const shown = ({ value, isReached }: Goal): string => (isReached ? value : `**${value}**`);
   return table(
     ["goal", "bound", ...servers.map(({ postgresql }) => postgresql)],
     (columns[0] ?? []).map(({ name, bound }, row) => [
@@ -141,5 +128,3 @@ function details(server: Server): string {
     ].join("\n"),
   ].join("\n\n");
 }
-
-const whole = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 0 });

@@ -1,6 +1,4 @@
-// The results of `npm run bench:write`.
-import type { Machine } from "../report/machine.ts";
-
+// The results of `npm run bench -- write`.
 /** Milliseconds per block of each turn, by the names of turns.ts. */
 export type Times = Record<string, number[]>;
 
@@ -49,15 +47,4 @@ export interface Server {
   /** Times and pages with these pairs registered. */
   timesBesideQuiet: Times;
   pagesBesideQuiet: Pages;
-}
-
-export interface WriteResults {
-  /** End of the run, ISO 8601. */
-  at: string;
-  command: string;
-  machine: Machine;
-  trades: number;
-  fewTrades: number;
-  rounds: number;
-  servers: Server[];
 }

@@ -4,15 +4,18 @@ import { errorText, missingSchema } from "../../db/error-text.ts";
 import { LoadError } from "../../db/load/load-error.ts";
 import { ownerUrl } from "../../db/locate.ts";
 import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
-import { listen } from "../../server/http/listen.ts";
-import { matchingMarket } from "../exchanges/matching-market.ts";
+import { similarityWarnings } from "../../db/similar-settings.ts";
+import { listen } from "../../http/listen.ts";
+import { kindNames } from "../exchanges/kinds.ts";
 import { readGivenMarkets } from "../given-markets.ts";
 import { EXIT, Halt } from "../halt.ts";
-import { runIndexer, type IndexerOptions } from "../indexer.ts";
+import type { IndexerOptions } from "../indexer-options.ts";
+import { runIndexer } from "../indexer.ts";
 import { indexProgress } from "../progress.ts";
 import { indexVariables, optionOf, readIndexSettings, type IndexSettings } from "../settings.ts";
 import { IndexerStatus } from "../status.ts";
 import { statusServer } from "../status-server.ts";
+import { readTokenList } from "../token-list.ts";
 import { verifyRange } from "../verify.ts";
 
 const USAGE = `Usage: npm run index -- --rpc URL[,URL…] --exchange 0x… --from-block N [options]
@@ -21,11 +24,15 @@ Fills the database with the offers, trades and cancellations of an exchange, fro
 follows the chain. Started again, it goes on from the last block that it has written.
 
   --rpc URL          RPC_URL         ${indexVariables.RPC_URL.description ?? ""}
-  --exchange 0x…     EXCHANGE        the address of the exchange's contract
+  --exchange 0x…     EXCHANGE        the address of the exchange's contract, or KIND:0x…@BLOCK; several with commas;
+                                     kinds: ${kindNames()}
   --from-block N     FROM_BLOCK      the block to begin with: the one in which the contract was made
   --finality N       FINALITY        blocks that the chain may take back; else what it calls finalized, or 64
-  --taker WHO        TAKER           \`event\`, or \`sender\`: the sender of the transaction
+  --taker WHO        TAKER           \`event\`, or \`sender\`: the sender of the transaction, by default that of pools
   --pairs FILE       PAIRS           markets beside those that the exchange lists, a CSV file as pairs.csv
+  --token-list FILE  TOKEN_LIST      the tokens whose pairs are the markets: a JSON file by the Token Lists standard, or a
+                                     CSV file as tokens.csv
+  --quotes A,B       QUOTES          those of them that are quotes, the first one before all others
   --rpc-rate N       RPC_RATE        the most requests a second to the nodes (50)
   --rpc-timeout-ms N RPC_TIMEOUT_MS  how long one request may take (20000)
   --metrics-port N   INDEX_METRICS_PORT  serve /metrics and /ready on this port of HOST (127.0.0.1)
@@ -37,6 +44,15 @@ Exit codes: 0 stopped by a signal, or verified; 1 failed, or verified with diffe
 has reorganised below what is final; 4 the node's answers contradict one another or the database.`;
 
 const names = Object.keys(indexVariables);
+/** With those of the database, and of the address of its metrics. */
+const ownNames = [
+  ...names,
+  "INDEX_METRICS_PORT",
+  "HOST",
+  "DATABASE_OWNER_URL",
+  "DATABASE_URL",
+  "DATA_DIR",
+];
 const METRICS_PORT = ["INDEX_METRICS_PORT", "metrics-port"];
 const { values, positionals } = readCommandLine({
   usage: USAGE,
@@ -45,12 +61,13 @@ const { values, positionals } = readCommandLine({
     "metrics-port": { type: "string" },
     verify: { type: "boolean", default: false },
   },
-  most: 2,
+  max: 2,
 });
 
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  for (const line of similarityWarnings(process.env, ownNames)) console.error(line);
   const request = readRequest();
   if ("problems" in request) {
     const advice = "`npm run index -- --help` shows what is accepted.";
@@ -104,10 +121,10 @@ function isPort(text: string): boolean {
 
 async function run({ settings, metricsPort, range }: Request, line: ProgressLine): Promise<number> {
   const stopping = new AbortController();
-  // A second signal ends the process as usual: a block is written whole or not at all.
+  // A second signal ends the process at once: a block is written whole or not at all.
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(name, () => stopping.abort());
   const status = new IndexerStatus();
-  const tell = indexProgress({
+  const report = indexProgress({
     line,
     isTerminal: process.stderr.isTTY,
     info: console.log,
@@ -116,12 +133,12 @@ async function run({ settings, metricsPort, range }: Request, line: ProgressLine
   const indexer: IndexerOptions = {
     ...settings,
     databaseUrl: await ownerUrl(process.env),
-    decoder: matchingMarket,
-    markets: settings.pairsFile === undefined ? [] : await readGivenMarkets(settings.pairsFile),
+    markets: await readGivenMarkets(settings.pairsFile),
+    tokenList: await readTokenList(settings.tokenListFile, settings.quotes),
     signal: stopping.signal,
     onEvent: (event) => {
-      status.hear(event);
-      tell(event);
+      status.report(event);
+      report(event);
     },
   };
   if (range !== undefined) return verify(indexer, range);

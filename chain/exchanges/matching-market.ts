@@ -1,6 +1,5 @@
 // Reads the events of MatchingMarket (OasisDEX): logs in, facts out.
 import {
-  decodeEventLog,
   concatHex,
   numberToHex,
   parseAbi,
@@ -11,7 +10,14 @@ import {
 import { pairHash } from "../../db/load/checksum.ts";
 import { LATEST_TIME } from "../answers.ts";
 import { Halt } from "../halt.ts";
-import { IncompleteLogs, type ChainLog, type Decoder, type Fact, type Place } from "../facts.ts";
+import { readEvent } from "./read-event.ts";
+import {
+  IncompleteLogs,
+  type ChainLog,
+  type Decoder,
+  type Place,
+  type ReadFact,
+} from "../facts.ts";
 
 const OFFER_EVENT =
   "bytes32 indexed id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, uint128 pay_amt, uint128 buy_amt, uint64 timestamp";
@@ -23,6 +29,9 @@ const EVENTS = [
   "event LogTake(bytes32 id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, address indexed taker, uint128 take_amt, uint128 give_amt, uint64 timestamp)",
   "event LogTrade(uint256 pay_amt, address indexed pay_gem, uint256 buy_amt, address indexed buy_gem)",
   "event LogItemUpdate(uint256 id)",
+  // Of Rubicon v1 alone.
+  "event FeeTake(bytes32 indexed id, bytes32 indexed pair, address asset, address indexed taker, address feeTo, uint256 feeAmt, uint64 timestamp)",
+  "event OfferDeleted(bytes32 indexed id)",
   "event LogAddTokenPairWhitelist(address baseToken, address quoteToken)",
   "event LogRemTokenPairWhitelist(address baseToken, address quoteToken)",
 ] as const;
@@ -31,22 +40,25 @@ const abi = parseAbi(EVENTS);
 const topics = EVENTS.map((event) => toEventSelector(event));
 
 /** The largest id of an offer that the schema has room for. */
-const MOST = 2n ** 31n - 1n;
+const MAX_OFFER_ID = 2n ** 31n - 1n;
 
 export const matchingMarket: Decoder = {
+  kind: "matching-market",
   topics,
   marketTopics: topics.slice(-2),
   idsAreConsecutive: true,
 
   state: {
     lastOffer: {
+      name: "last_offer_id()",
       data: toFunctionSelector("function last_offer_id()"),
       read(result) {
         const [id] = wordsOf(result, 1);
-        return id === undefined || id > MOST ? undefined : Number(id);
+        return id === undefined || id > MAX_OFFER_ID ? undefined : Number(id);
       },
     },
     offer: (id) => ({
+      name: `getOffer(${id})`,
       data: concatHex([GET_OFFER, numberToHex(id, { size: 32 })]),
       read(result) {
         // pay_amt, pay_gem, buy_amt, buy_gem
@@ -57,11 +69,12 @@ export const matchingMarket: Decoder = {
   },
 
   decode(logs) {
-    const facts: Fact[] = [];
+    const facts: ReadFact[] = [];
     const balances = new Balances();
     let made: { id: number; block: number } | undefined;
+    let taken: { id: number; tx: string } | undefined;
     for (const log of logs) {
-      const { eventName, args } = readEvent(log);
+      const { eventName, args } = readEvent(log, abi, "MatchingMarket");
       switch (eventName) {
         case "LogMake":
         case "LogTake":
@@ -75,6 +88,7 @@ export const matchingMarket: Decoder = {
           if (eventName === "LogTake") {
             const { taker, take_amt: lotAmt, give_amt: bidAmt } = args;
             balances.add(log, tradeKey(lotAmt, lotGem, bidAmt, bidGem), 1);
+            taken = { id, tx: log.tx };
             facts.push({ ...fact, kind: "trade", offerId: id, maker, taker, lotAmt, bidAmt });
             break;
           }
@@ -99,6 +113,15 @@ export const matchingMarket: Decoder = {
         case "LogTrade":
           balances.add(log, tradeKey(args.pay_amt, args.pay_gem, args.buy_amt, args.buy_gem), -1);
           break;
+        case "FeeTake":
+        case "OfferDeleted": {
+          // Both follow the take of their offer.
+          const id = offerId(args.id, log);
+          if (taken?.id === id && taken.tx === log.tx) break;
+          throw new IncompleteLogs(
+            `block ${log.block}, transaction ${log.tx}: the take of offer ${id} before its ${eventName} is missing`,
+          );
+        }
         case "LogItemUpdate":
           balances.add(log, `update of ${args.id}`, 1);
           break;
@@ -128,16 +151,6 @@ function wordsOf(result: string, count: number): bigint[] {
   );
 }
 
-function readEvent(log: ChainLog) {
-  try {
-    return decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data });
-  } catch (error) {
-    throw new Halt(
-      `The log ${log.idx} of block ${log.block} is no event of MatchingMarket: ${(error as Error).message.split("\n")[0]}`,
-    );
-  }
-}
-
 const placeOf = ({ block, hash, tx, idx }: ChainLog): Place => ({ block, hash, tx, idx });
 
 /** The contract's events carry the time of their block, except LogBump, which is not read. */
@@ -154,19 +167,19 @@ function timeOf(log: ChainLog, timestamp: bigint): number {
   );
 }
 
-function offerId(id: bigint | Hex, log: ChainLog): number {
+export function offerId(id: bigint | Hex, log: ChainLog): number {
   const given = BigInt(id);
-  if (given <= MOST) return Number(given);
+  if (given <= MAX_OFFER_ID) return Number(given);
   throw new Halt(
-    `The log ${log.idx} of block ${log.block} is of offer ${given}: the schema takes ids up to ${MOST}`,
+    `The log ${log.idx} of block ${log.block} is of offer ${given}: the schema takes ids up to ${MAX_OFFER_ID}`,
   );
 }
 
 /** Refuses an event whose pair is not the hash of its two tokens. */
-function checkPair(log: ChainLog, pair: Hex, lot: Hex, bid: Hex): void {
+export function checkPair(log: ChainLog, pair: Hex, lot: Hex, bid: Hex): void {
   if (pair === pairHash(lot, bid)) return;
   throw new Halt(
-    `The log ${log.idx} of block ${log.block} has the pair ${pair}, which is not the hash of ${lot} and ${bid}: the exchange is not a MatchingMarket`,
+    `The log ${log.idx} of block ${log.block} has the pair ${pair}, which is not the hash of ${lot} and ${bid}: the exchange is of another kind`,
   );
 }
 

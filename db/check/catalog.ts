@@ -8,6 +8,8 @@ export interface CatalogObject {
   kind: string;
   /** For example `public.dex_market`. */
   name: string;
+  /** Stays the same when the object is renamed, and not when it is dropped and created again. */
+  id: string;
   /** The name of the containing object, such as a column's table; null if there is none. */
   partOf: string | null;
   /** Comment, owner, grants, definition and so on; null for a missing one. */
@@ -16,7 +18,7 @@ export interface CatalogObject {
 
 const FOLDER = fileURLToPath(new URL("./catalog", import.meta.url));
 
-/** One file for each kind of object; containing objects come first. */
+/** One file for each kind of object, without the columns that its kind lacks; containing objects come first. */
 const FILES = [
   ...["schemas", "relations", "types", "functions", "columns", "sequences", "constraints"],
   ...["indexes", "statistics", "triggers", "event-triggers", "rules", "policies", "rights"],
@@ -33,6 +35,7 @@ export async function readCatalog(db: Database, schemas: string[]): Promise<Cata
       `select
         found.kind,
         found.name,
+        format('%s %s %s', found.class::oid, found.object, coalesce(found.part, 0)) as id,
         found.part_of as "partOf",
         found.facts || jsonb_build_object(
           'owner', pg_get_userbyid(found.owner),
@@ -41,7 +44,7 @@ export async function readCatalog(db: Database, schemas: string[]): Promise<Cata
             from pg_description
             where pg_description.classoid = found.class
               and pg_description.objoid = found.object
-              and pg_description.objsubid = found.part
+              and pg_description.objsubid = coalesce(found.part, 0)
               and found.name <> 'public'
           ),
           'grants', (
@@ -58,7 +61,19 @@ export async function readCatalog(db: Database, schemas: string[]): Promise<Cata
               or grantee.rolname in ('dex_owner', 'dex_writer', 'dex_reader')
           )
         ) as facts
-      from (${await readFile(`${FOLDER}/${file}.sql`, "utf8")}) as found
+      from (${await readFile(`${FOLDER}/${file}.sql`, "utf8")}) as of_kind
+      cross join lateral jsonb_to_record(to_jsonb(of_kind)) as found (
+        kind text,
+        name text,
+        part_of text,
+        class regclass,
+        object oid,
+        part integer,
+        within oid,
+        owner oid,
+        acl aclitem[],
+        facts jsonb
+      )
       where not exists (
         select
         from pg_depend as dependency

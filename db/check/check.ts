@@ -2,20 +2,16 @@
 import { committedMigrations } from "../committed.ts";
 import { connect, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
+import { recordedMigrations, type RecordedMigration } from "../recorded.ts";
 import { readCatalog, type CatalogObject } from "./catalog.ts";
 import { findUndescribed } from "./comments.ts";
 import { findDrift, type Drift } from "./drift.ts";
 import type { Finding } from "./finding.ts";
 import { findExcessiveRights, readLogins } from "./grants.ts";
-import {
-  countReached,
-  findChangedFiles,
-  findForeignRecords,
-  findPending,
-  recordedMigrations,
-} from "./history.ts";
+import { countReached, findChangedFiles, findForeignRecords, findPending } from "./history.ts";
 import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
+import { readSettings } from "./settings.ts";
 import { applyOnly, makeShadow, type Shadow } from "./shadow.ts";
 
 /** The schemas of our migrations; these are compared. */
@@ -43,7 +39,7 @@ export interface CheckResult {
   findings: Finding[];
   /** Objects that a site has added and tagged as @addition; they are not compared. */
   additions: string[];
-  /** Information that is not a fault: publications, and the logins of the roles. */
+  /** Information that is not a fault: publications, the logins of the roles, and their time limits. */
   notes: string[];
   /** Checks that were skipped, with the reason. */
   skipped: string[];
@@ -51,7 +47,7 @@ export interface CheckResult {
 
 /** The state of the checked database, read in one snapshot. */
 interface Live {
-  recorded: { filename: string; hash: string }[];
+  recorded: RecordedMigration[];
   catalog: CatalogObject[];
   version: string;
   findings: Finding[];
@@ -118,17 +114,24 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
 async function readLive(url: string, exposed: string[]): Promise<Live> {
   return atOneMoment(url, async (db) => {
     const publications = await readPublications(db, OUR_SCHEMAS);
+    const settings = await readSettings(db);
+    const catalog = await readCatalog(db, OUR_SCHEMAS);
+    const ofSites = await readCatalog(
+      db,
+      exposed.filter((schema) => !OUR_SCHEMAS.includes(schema)),
+    );
     return {
       version: await majorVersion(db),
       recorded: await recordedMigrations(db),
-      catalog: await readCatalog(db, OUR_SCHEMAS),
+      catalog,
       findings: [
-        ...(await findUndescribed(db, exposed)),
+        ...findUndescribed([...catalog, ...ofSites], exposed),
         ...(await findUnindexed(db, OUR_SCHEMAS)),
         ...(await findExcessiveRights(db, OUR_SCHEMAS)),
         ...publications.findings,
+        ...settings.findings,
       ],
-      notes: [...publications.notes, ...(await readLogins(db))],
+      notes: [...publications.notes, ...(await readLogins(db)), ...settings.notes],
     };
   });
 }

@@ -1,6 +1,7 @@
 // Compares the schema of a database with the schema that its migrations make, object by object.
 import type { CommittedMigration } from "../committed.ts";
 import type { CatalogObject } from "./catalog.ts";
+import { isEqual } from "./facts.ts";
 import type { Finding } from "./finding.ts";
 
 export interface Drift {
@@ -50,7 +51,7 @@ export function findDrift(
       remedy: isHalfMade(object)
         ? "Its creation was interrupted and it is invalid: `npm run db:migrate` drops it if a pending " +
           "migration creates it; otherwise drop it with `drop index concurrently`."
-        : "Drop it, or create it in a migration. Put a site's own objects into a schema of their own, or " +
+        : "Drop it, or create it in a migration. Put a site's own objects into a separate schema, or " +
           "begin their comments with @addition.",
     });
   }
@@ -85,10 +86,6 @@ function isHalfMade({ kind, facts }: CatalogObject): boolean {
 function withoutParts(objects: CatalogObject[]): CatalogObject[] {
   const names = new Set(objects.map((object) => object.name));
   return objects.filter((object) => object.partOf === null || !names.has(object.partOf));
-}
-
-function isEqual(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
 
 function difference(fact: string, live: unknown, wanted: unknown): string {

@@ -21,14 +21,11 @@ readers as (
     pg_roles.rolname
   from pg_roles
   join member_of on member_of.member = pg_roles.oid
+  join pg_database as database on database.datname = current_database()
   where pg_roles.rolcanlogin
     and member_of.roleid = 'dex_reader'::regrole
     and pg_roles.rolname <> session_user
-    and pg_roles.oid <> (
-      select database.datdba
-      from pg_database as database
-      where database.datname = current_database()
-    )
+    and pg_roles.oid <> database.datdba
 ),
 ours as (
   select
@@ -37,6 +34,13 @@ ours as (
   from pg_roles
   where pg_roles.rolname in ('dex_reader', 'dex_writer')
     and not pg_roles.rolsuper
+),
+of_extensions as (
+  select
+    dependency.classid,
+    dependency.objid
+  from pg_depend as dependency
+  where dependency.deptype = 'e'
 ),
 relations as (
   select
@@ -51,13 +55,7 @@ relations as (
   where relation.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
     and schema.nspname <> 'information_schema'
     and schema.nspname !~ '^pg_'
-    and not exists (
-      select
-      from pg_depend as dependency
-      where dependency.classid = 'pg_class'::regclass
-        and dependency.objid = relation.oid
-        and dependency.deptype = 'e'
-    )
+    and ('pg_class'::regclass, relation.oid) not in (table of_extensions)
 ),
 functions as (
   select
@@ -74,13 +72,7 @@ functions as (
   join pg_namespace as schema on schema.oid = function.pronamespace
   where schema.nspname <> 'information_schema'
     and schema.nspname !~ '^pg_'
-    and not exists (
-      select
-      from pg_depend as dependency
-      where dependency.classid = 'pg_proc'::regclass
-        and dependency.objid = function.oid
-        and dependency.deptype = 'e'
-    )
+    and ('pg_proc'::regclass, function.oid) not in (table of_extensions)
 ),
 found as (
   -- On tables and views, whole or by column.

@@ -2,7 +2,15 @@
 
 /** A fault of the database, or of a file that is tracked for it. */
 export interface Finding {
-  check: "migrations" | "drift" | "sdl" | "comments" | "relations" | "grants" | "publications";
+  check:
+    | "migrations"
+    | "drift"
+    | "sdl"
+    | "comments"
+    | "relations"
+    | "grants"
+    | "publications"
+    | "settings";
   /** Kind and name, for example `column public.dex_trade.price`. */
   object: string;
   problem: string;

@@ -1,27 +1,9 @@
 // Checks that the committed migrations are unchanged, and that the database has them all.
 import type { CommittedMigration } from "../committed.ts";
-import type { Database } from "../connect.ts";
+import type { RecordedMigration } from "../recorded.ts";
 import type { Finding } from "./finding.ts";
 
-/** A migration in the database's record. */
-export interface RecordedMigration {
-  filename: string;
-  hash: string;
-}
-
 const FOLDER = "db/migrations/committed";
-
-/** The recorded migrations, oldest first; empty if the database was never migrated. */
-export async function recordedMigrations(db: Database): Promise<RecordedMigration[]> {
-  const { rows } = await db.query<{ known: boolean }>(
-    "select to_regclass('graphile_migrate.migrations') is not null as known",
-  );
-  if (rows[0]?.known !== true) return [];
-  const recorded = await db.query<RecordedMigration>(
-    "select filename, hash from graphile_migrate.migrations order by filename",
-  );
-  return recorded.rows;
-}
 
 /** Finds files whose content or order does not match their headers. */
 export function findChangedFiles(committed: CommittedMigration[]): Finding[] {

@@ -4,7 +4,6 @@ import type { Client } from "../connect.ts";
 import type { Finding } from "./finding.ts";
 
 const DECLARED = new URL("./declared-relations.sql", import.meta.url);
-const INDEX_COLUMNS = new URL("./index-columns.sql", import.meta.url);
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
@@ -60,9 +59,10 @@ async function findMissingIndex(db: Client, relation: Declared): Promise<Finding
   const known = sources.filter((source) => source !== undefined);
   const [first] = known;
   const isOfOneTable = known.every((source) => source.table === first?.table);
-  if (first !== undefined && isOfOneTable && (await isIndexed(db, first.table, known))) return;
+  const names = known.map(({ column }) => column);
+  if (first !== undefined && isOfOneTable && (await isIndexed(db, first.table, names))) return;
   const table = first === undefined ? name : await tableName(db, first.table);
-  const list = known.map((source) => source.column).join(", ");
+  const list = names.join(", ");
   return {
     check: "relations",
     object,
@@ -76,15 +76,31 @@ async function findMissingIndex(db: Client, relation: Declared): Promise<Finding
 }
 
 /** Whether an index begins with these columns, in any order. */
-async function isIndexed(db: Client, table: number, wanted: Source[]): Promise<boolean> {
-  const { rows } = await db.query<{ columns: string[] }>(await readFile(INDEX_COLUMNS, "utf8"), [
-    table,
-  ]);
-  const names = wanted.map((source) => source.column);
-  return rows.some(({ columns }) => {
-    const leading = columns.slice(0, names.length);
-    return names.every((name) => leading.includes(name));
-  });
+async function isIndexed(db: Client, table: number, columns: string[]): Promise<boolean> {
+  // indkey is 0-based, and has 0 for an expression. After the keys it has the included columns. A look-up by a value
+  // implies that the column is not null.
+  const { rowCount } = await db.query(
+    `select
+    from pg_index as index
+    where index.indrelid = $1
+      and index.indisvalid
+      and (
+        index.indpred is null
+        or pg_get_expr(index.indpred, index.indrelid) in (
+          select format('(%I IS NOT NULL)', wanted.name)
+          from unnest($2::text[]) as wanted (name)
+        )
+      )
+      and index.indnkeyatts >= cardinality($2::text[])
+      and array(
+        select attribute.attname::text
+        from pg_attribute as attribute
+        where attribute.attrelid = index.indrelid
+          and attribute.attnum = any ((index.indkey::int2[])[0:cardinality($2::text[]) - 1])
+      ) @> $2::text[]`,
+    [table, columns],
+  );
+  return rowCount !== 0;
 }
 
 /**

@@ -7,7 +7,7 @@ import { ownerUrl } from "../locate.ts";
 
 const USAGE = `Usage: npm run db:backfill -- FILE [options]
 
-Runs the update in FILE for each batch of ids, above $1 and up to $2, each in a transaction of its own.
+Runs the update in FILE for each batch of ids, above $1 and up to $2, each in a separate transaction.
 After an interruption, run it again: it skips the rows that are filled, if the update does.
 
   --table NAME  the table, whose key \`id\` is an integer: dex_trade (default), dex_offer, …
@@ -24,7 +24,7 @@ const { values, positionals } = readCommandLine({
     batch: { type: "string", default: "1000" },
     pause: { type: "string", default: "20" },
   },
-  most: 1,
+  max: 1,
 });
 const [file = refuse("FILE is missing")] = positionals;
 const batch = integer("batch", values.batch, 1);
@@ -59,8 +59,8 @@ async function main(): Promise<void> {
   }
 }
 
-function integer(name: string, text: string, least: number): number {
+function integer(name: string, text: string, min: number): number {
   const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  return refuse(`--${name} is an integer from ${least}, not ${JSON.stringify(text)}`);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  return refuse(`--${name} is an integer from ${min}, not ${JSON.stringify(text)}`);
 }

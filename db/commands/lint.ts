@@ -1,10 +1,15 @@
 // npm run db:lint: refuses migrations that would lock out the readers, take something away from them,
 // or show them something undescribed. Exits 0 where none does, 1 where one does, 2 where it cannot look.
 import { readdir, readFile } from "node:fs/promises";
-import { readCommandLine } from "../command-line.ts";
+import { cleanOnSignals, readCommandLine } from "../command-line.ts";
 import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
-import { lintMigration, standAfter, type LintResult, type MigrationText } from "../lint/lint.ts";
-import { readReaders } from "../lint/published.ts";
+import { startTemporary } from "../embedded/temporary.ts";
+import { errorText } from "../error-text.ts";
+import { lintMigration, type LintResult, type MigrationText } from "../lint/lint.ts";
+import { readReaders } from "../lint/readers.ts";
+import { reportLines } from "../lint/report.ts";
+import { LintShadow } from "../lint/shadow.ts";
+import { shadowUrls } from "../locate.ts";
 
 /** The last of the migrations that were there before the linter's last rule, and are history. */
 const BASELINE = "000001";
@@ -12,67 +17,105 @@ const BASELINE = "000001";
 const USAGE = `Usage: npm run db:lint [-- options] [FILE …]
 
 Refuses migrations that lock out readers, take something from them, or show them something undescribed:
-FILE …, or what is committed after the baseline and the current one. db/lint/README.md has the rules.
+FILE …, each alone, or what is committed after the baseline and the current one. db/lint/README.md has the
+rules. A migration is tried in a temporary database, on the server of SHADOW_DATABASE_URL and
+ROOT_DATABASE_URL, else on an embedded one that is started for it.
 
-  --after N  lint what is committed after migration N, such as 000001
-  --json     print one object
-  --help     show this`;
+  --in-order  lint each FILE after the one before it
+  --after N   lint what is committed after migration N, such as 000001
+  --json      print one object
+  --help      show this`;
+
+/** A migration, and the committed ones before it. */
+interface Task {
+  before: string[];
+  files: MigrationText[];
+}
 
 const { values, positionals } = readCommandLine({
   usage: USAGE,
-  options: { json: { type: "boolean", default: false }, after: { type: "string" } },
-  most: Infinity,
+  options: {
+    json: { type: "boolean", default: false },
+    after: { type: "string" },
+    "in-order": { type: "boolean", default: false },
+  },
+  max: Infinity,
 });
 
+let close: (() => Promise<void>) | undefined;
+cleanOnSignals(2, () => close?.());
+
 try {
-  const { standing, linted } = await choose(values.after, positionals);
-  const readers = await readReaders();
-  const stands = await standAfter(standing);
-  const results: LintResult[] = [];
-  for (const files of linted) results.push(await lintMigration(files, stands, readers));
+  const tasks = await choose(values.after, positionals);
+  const results = await lintAll(tasks, values["in-order"]);
   const result = {
-    linted: linted.flat().map(({ file }) => file),
+    linted: tasks.flatMap(({ files }) => files).map(({ file }) => file),
     findings: results.flatMap(({ findings }) => findings),
     overruled: results.reduce((sum, { overruled }) => sum + overruled, 0),
   };
-  console.log(values.json ? JSON.stringify(result, null, 2) : lines(result).join("\n"));
+  console.log(values.json ? JSON.stringify(result, null, 2) : reportLines(result).join("\n"));
   process.exitCode = result.findings.length === 0 ? 0 : 1;
 } catch (error) {
-  console.error(`The migrations cannot be linted: ${(error as Error).message}`);
+  console.error(`The migrations cannot be linted: ${errorText(error)}`);
   process.exitCode = 2;
 }
 
-/** What is linted, and the migrations before it. */
-async function choose(
-  after: string | undefined,
-  named: string[],
-): Promise<{ standing: MigrationText[]; linted: MigrationText[][] }> {
-  const committed = (await committedFiles()).map((name) => `committed/${name}`);
-  const current = await currentFiles();
+async function lintAll(tasks: Task[], inOrder: boolean): Promise<LintResult[]> {
+  // A migration without a statement needs no database.
+  const isNeeded = tasks.some(({ files }) => files.some(({ text }) => /^\s*[^\s-]/m.test(text)));
+  if (!isNeeded) return [];
+  const readers = await readReaders();
+  const given = process.env["SHADOW_DATABASE_URL"] ?? "";
+  const server = given === "" ? await startTemporary() : undefined;
+  const shadow = new LintShadow(
+    server === undefined
+      ? shadowUrls(given, process.env)
+      : { shadow: server.url, root: server.url },
+  );
+  close = async () => {
+    await shadow.drop();
+    await server?.stop();
+  };
+  try {
+    const results: LintResult[] = [];
+    for (const [index, { before, files }] of tasks.entries()) {
+      if (!inOrder || index === 0) await shadow.reach(before);
+      results.push(await lintMigration(files, { shadow, readers, keep: inOrder }));
+    }
+    return results;
+  } finally {
+    await close();
+  }
+}
+
+async function choose(after: string | undefined, named: string[]): Promise<Task[]> {
+  const committed = await committedFiles();
   if (named.length > 0) {
-    // Of a committed file, those before it stand; of any other, all.
-    const first = committed.findIndex((file) => named.some((name) => name.endsWith(file)));
-    const before = first === -1 ? committed : committed.slice(0, first);
-    return {
-      standing: await ours(before),
-      linted: (await Promise.all(named.map(read))).map((one) => [one]),
-    };
+    return Promise.all(
+      named.map(async (name) => {
+        // Before a committed file are those before it; before any other, all.
+        const index = committed.findIndex((file) => name.endsWith(`committed/${file}`));
+        return {
+          before: index === -1 ? committed : committed.slice(0, index),
+          files: [{ file: name, text: await readFile(name, "utf8") }],
+        };
+      }),
+    );
   }
   const last = after ?? BASELINE;
-  const index = committed.findIndex((file) => file.startsWith(`committed/${last}`));
-  if (!/^\d{6}$/.test(last) || index === -1) {
+  const first = committed.findIndex((file) => file.startsWith(last)) + 1;
+  if (!/^\d{6}$/.test(last) || first === 0) {
     throw new Error(
       `--after ${last} names no committed migration; it takes a number such as ${BASELINE}`,
     );
   }
-  return {
-    standing: await ours(committed.slice(0, index + 1)),
-    linted: [
-      ...(await ours(committed.slice(index + 1))).map((one) => [one]),
-      // Its files become one migration.
-      await ours(current),
-    ],
-  };
+  const later = committed.slice(first).map(async (file, index) => ({
+    before: committed.slice(0, first + index),
+    files: await ours([`committed/${file}`]),
+  }));
+  // The files of current/ become one migration.
+  const current = { before: committed, files: await ours(await currentFiles()) };
+  return [...(await Promise.all(later)), current];
 }
 
 /** Those of current/, or current.sql where that is in its place: a migration without a transaction. */
@@ -85,10 +128,6 @@ async function currentFiles(): Promise<string[]> {
     .map((name) => `current/${name}`);
 }
 
-async function read(path: string): Promise<MigrationText> {
-  return { file: path, text: await readFile(path, "utf8") };
-}
-
 function ours(files: string[]): Promise<MigrationText[]> {
   return Promise.all(
     files.map(async (file) => ({
@@ -96,19 +135,4 @@ function ours(files: string[]): Promise<MigrationText[]> {
       text: await readFile(`${MIGRATIONS_FOLDER}/${file}`, "utf8"),
     })),
   );
-}
-
-function lines({ linted, findings, overruled }: LintResult & { linted: string[] }): string[] {
-  const count = findings.length;
-  return [
-    `Linted ${linted.join(", ")}.`,
-    ...findings.flatMap(({ file, line, rule, what, instead }) => [
-      "",
-      `${file}:${line} ${rule}`,
-      `  ${what}.`,
-      `  → ${instead.charAt(0).toUpperCase()}${instead.slice(1)}`,
-    ]),
-    "",
-    `${count === 0 ? "Nothing" : count} refused${overruled === 0 ? "" : `, ${overruled} overruled`}.`,
-  ];
 }

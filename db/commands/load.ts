@@ -1,6 +1,6 @@
 // `npm run load -- DIR`: loads a folder of CSV files into the database.
-import { parseArgs } from "node:util";
-import { connect, type Client } from "../connect.ts";
+import { readCommandLine, refuse } from "../command-line.ts";
+import { connect } from "../connect.ts";
 import { errorText, missingSchema } from "../error-text.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
@@ -17,66 +17,29 @@ all of it or, where anything is wrong, nothing. db/load/README.md describes the 
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
 
-const SEE_HELP = "`npm run load -- --help` shows how it is used.";
+const { positionals } = readCommandLine({ usage: USAGE, options: {}, max: 1 });
+const [folder = refuse("DIR is missing")] = positionals;
 
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
-
-async function main(): Promise<number> {
-  const request = readArguments();
-  if ("exit" in request) return request.exit;
-  try {
-    console.log(summaryText(await load(request.folder)));
-    return 0;
-  } catch (error) {
-    console.error(`Nothing was loaded: ${explain(error)}`);
-    return EXIT_FAILED;
-  }
-}
-
-function readArguments(): { folder: string } | { exit: number } {
-  try {
-    const { values, positionals } = parseArgs({
-      options: { "no-head": { type: "boolean" }, help: { type: "boolean", short: "h" } },
-      allowPositionals: true,
-    });
-    if (values.help) {
-      console.log(USAGE);
-      return { exit: 0 };
-    }
-    const [folder] = positionals;
-    if (values["no-head"]) {
-      console.error("There is no --no-head any more: the head is the last block that is written.");
-    } else if (folder !== undefined && positionals.length === 1) {
-      return { folder };
-    } else {
-      console.error(
-        `One folder is loaded at a time, and ${positionals.length} are given. ${SEE_HELP}`,
-      );
-    }
-  } catch (error) {
-    console.error(`${(error as Error).message} ${SEE_HELP}`);
-  }
-  return { exit: EXIT_USAGE };
+try {
+  console.log(summaryText(await load(folder)));
+} catch (error) {
+  console.error(`Nothing was loaded: ${explain(error)}`);
+  process.exitCode = 1;
 }
 
 async function load(folder: string): Promise<LoadSummary> {
   const source = await readFolder(folder);
-  const client = await connectAsWriter();
+  const client = await connect(await ownerUrl(process.env), {
+    role: "dex_writer",
+    applicationName: "dex-market-data load",
+  });
   const progress = loadProgressLine(process.stderr);
   try {
-    return await loadRows(client, source, { onProgress: progress.hear });
+    return await loadRows(client, source, { onProgress: progress.report });
   } finally {
     progress.clear();
     await client.end();
   }
-}
-
-async function connectAsWriter(): Promise<Client> {
-  return connect(await ownerUrl(process.env), {
-    role: "dex_writer",
-    applicationName: "dex-market-data load",
-  });
 }
 
 function summaryText(summary: LoadSummary): string {
@@ -94,7 +57,6 @@ function summaryText(summary: LoadSummary): string {
 }
 
 /** One line; for what is likely, with what to do. */
-const explain = (error: unknown): string =>
-  error instanceof LoadError ? error.message : (missingSchema(error) ?? errorText(error));
-
-process.exitCode = await main();
+function explain(error: unknown): string {
+  return error instanceof LoadError ? error.message : (missingSchema(error) ?? errorText(error));
+}

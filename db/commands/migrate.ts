@@ -24,7 +24,7 @@ The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embed
 const { values, positionals } = readCommandLine({
   usage: USAGE,
   options: { message: { type: "string", short: "m" } },
-  most: 1,
+  max: 1,
 });
 const [command = ""] = positionals;
 if (!["migrate", "commit", "uncommit"].includes(command)) {

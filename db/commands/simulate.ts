@@ -1,10 +1,17 @@
 // `npm run simulate`: trades a simulated exchange into the database, or into the loader's files.
+import { readCommandLine, refuse } from "../command-line.ts";
 import { progressBar, progressLine } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { writeHistoryCsv } from "../simulate/csv.ts";
 import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/history.ts";
 import { startLive } from "../simulate/live.ts";
-import { OptionError, readOptions, USAGE, type SimulateOptions } from "../simulate/options.ts";
+import {
+  OptionError,
+  OPTIONS,
+  readOptions,
+  USAGE,
+  type SimulateOptions,
+} from "../simulate/options.ts";
 
 type Of<Mode> = Extract<SimulateOptions, { mode: Mode }>;
 
@@ -15,17 +22,19 @@ const SAID_EVERY_MS = 60_000;
 const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
 
+const { values } = readCommandLine({ usage: USAGE, options: OPTIONS });
+
 try {
-  await simulate(readOptions(process.argv.slice(2), new Date()));
+  await simulate(readOptions(values, new Date()));
 } catch (error) {
   const { name, message } = error as Error;
+  if (error instanceof OptionError) refuse(message);
   console.error(`simulate: ${message === "" ? name : message}`);
-  process.exitCode = error instanceof OptionError ? 2 : 1;
+  process.exitCode = 1;
 }
 
 async function simulate(options: SimulateOptions): Promise<void> {
-  if (options.mode === "help") console.log(USAGE);
-  else if (options.mode === "live") await tradeLive(options);
+  if (options.mode === "live") await tradeLive(options);
   else if (options.csv === undefined) await writeHistory(options);
   else await writeFiles(options.csv, options);
 }
@@ -71,7 +80,7 @@ async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
       trades += made.trades;
       const state = `block ${made.block}, ${made.time}: ${trades} trades in ${blocks} blocks`;
       line.show(state);
-      // Where nobody sees the line, the log has one a minute.
+      // Without a terminal to show the line, the log has one a minute.
       if (process.stderr.isTTY || performance.now() - said < SAID_EVERY_MS) return;
       said = performance.now();
       console.log(state);

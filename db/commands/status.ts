@@ -20,7 +20,7 @@ committed, 3 for both, and 4 where it could not look.
   --help  show this
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`,
-  // 2 has a meaning of its own.
+  // 2 has another meaning.
   exitCode: EXIT_UNKNOWN,
 });
 
@@ -40,6 +40,6 @@ try {
   if (waiting.length === 0 && !hasCurrentMigration) console.log("Up to date.");
   process.exitCode = (waiting.length > 0 ? 1 : 0) + (hasCurrentMigration ? 2 : 0);
 } catch (error) {
-  console.error(`The status cannot be told: ${errorText(error)}`);
+  console.error(`The status cannot be read: ${errorText(error)}`);
   process.exitCode = EXIT_UNKNOWN;
 }

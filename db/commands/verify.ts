@@ -1,17 +1,20 @@
-// npm run db:verify: tells where what the database keeps is not what its history says. Exits 0 where
+// npm run db:verify: reports where what the database keeps is not what its history says. Exits 0 where
 // nothing differs, 1 where something does, 2 where it could not look.
 import { readCommandLine } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { shownUrl } from "../shown-url.ts";
-import { verify, type Difference } from "../verify/verify.ts";
+import type { Difference } from "../verify/difference.ts";
+import { verify } from "../verify/verify.ts";
 
 const USAGE = `Usage: npm run db:verify [-- --json]
 
-Compares everything that is kept (labels, sums, what is left of offers, the book, the figures) with the
-tokens, pairs, blocks, offers and trades that it follows from, in one snapshot. It reads the whole history,
-writes nothing, and keeps nobody from reading or writing. ingest.rebuild() mends what differs.
+Verifies the history first: blocks in the order of number, time and first trade; ids in the order of block
+and idx; no row outside a block or later than the head; offers and their trades agree; pair hashes. Then
+compares everything that is kept (labels, sums, what is left of offers, the book, the figures) with it, in
+one snapshot. It reads the whole history, writes nothing, and keeps no session from reading or writing.
+ingest.rebuild() mends what is kept; wrong trades and offers are taken back and written again.
 
   --json  print one object: database, differences (each with row, kept, right)
   --help  show this
@@ -58,5 +61,5 @@ function lineOf({ row, kept, right }: Difference): string {
 function lastLine({ length }: Difference[]): string {
   if (length === 0) return "Nothing differs.";
   const rows = length === 1 ? "row differs" : "rows differ";
-  return `\n${length} ${rows}, of each table at most 100 told. As dex_owner, \`select ingest.rebuild()\` makes what is kept anew.`;
+  return `\n${length} ${rows}, at most 100 of each table and rule shown. As dex_owner, \`select ingest.rebuild()\` makes what is kept anew; trades and offers that are wrong themselves must be taken back and written again.`;
 }

@@ -89,7 +89,7 @@ async function removeDrafts(cluster: Cluster): Promise<void> {
 /**
  * Starts the server on this port of 127.0.0.1, or without one on a free port, and resolves to the port once it answers. Throws
  * with the end of the server's log when it does not start. pg_ctl makes the server the leader of a
- * session of its own: Ctrl-C in a terminal reaches this process alone, and the server outlives it.
+ * separate session: Ctrl-C in a terminal reaches this process alone, and the server outlives it.
  */
 export async function startServer(
   cluster: Cluster,
@@ -147,7 +147,7 @@ async function endOfLog(cluster: Cluster): Promise<string> {
 
 /**
  * The process number of the server that runs on this cluster, or undefined. A file that a dead
- * server left is removed where its number is still, or again, in use, which PostgreSQL could not tell
+ * server left is removed where its number is still, or again, in use, which PostgreSQL could not distinguish
  * from a server.
  */
 export async function runningServer(cluster: Cluster): Promise<number | undefined> {

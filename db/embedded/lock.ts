@@ -56,7 +56,7 @@ export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
     return takeLock(dataDir);
   }
   await removeBelow(dataDir, own);
-  // An empty file is nobody's; it stays, so that numbers only grow.
+  // An empty file has no owner; it stays, so that numbers only grow.
   return async () => {
     await truncate(fileOf(dataDir, own)).catch(unlessGone);
   };

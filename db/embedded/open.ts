@@ -258,7 +258,7 @@ const READER_LOGIN = "dex_service";
 
 /**
  * A login for who only reads. A superuser who has become dex_reader is one `set role none` away from
- * being superuser again; this one is nobody.
+ * being superuser again; this one is none.
  */
 async function makeReaderLogin(connection: EmbeddedConnection): Promise<string> {
   const password = randomBytes(24).toString("base64url");

@@ -8,7 +8,7 @@ export async function writePrivate(
   content: string,
   account?: Account,
 ): Promise<void> {
-  // A new file: nobody can have put a link there that root would follow.
+  // A new file: no link can be there that root would follow.
   const file = await open(path, "wx", 0o600);
   try {
     if (account !== undefined) await file.chown(account.uid, account.gid);
@@ -18,7 +18,7 @@ export async function writePrivate(
   }
 }
 
-/** Whose the files in this folder are to be: its owner's, so that root shuts nobody out. */
+/** Whose the files in this folder are to be: its owner's, so that root shuts no other account out. */
 export async function ownerOf(folder: string): Promise<Account | undefined> {
   if (!isRoot()) return undefined;
   const { uid, gid } = await stat(folder);

@@ -1,4 +1,4 @@
-// Tells a process that lives from one that only has its number.
+// Distinguishes a process that lives from one that only has its number.
 import { readFile } from "node:fs/promises";
 
 /** Whether a process of this number lives. One that has ended and was not waited for does not. */
@@ -24,7 +24,7 @@ async function fieldsOf(pid: number): Promise<string[]> {
 }
 
 /**
- * What tells a process from a later one of the same number: the boot it belongs to, and when in it
+ * What distinguishes a process from a later one of the same number: the boot it belongs to, and when in it
  * the process started. Empty where the system does not say (anything but Linux), or it is gone.
  */
 export async function birthOf(pid: number): Promise<string> {

@@ -5,7 +5,7 @@ import type { Account } from "./account.ts";
 
 /**
  * Runs the program and resolves to what it printed. Throws with what it said when it fails. It is
- * in a process group of its own: Ctrl-C in a terminal does not reach it.
+ * in a separate process group: Ctrl-C in a terminal does not reach it.
  */
 export function run(
   account: Account | undefined,

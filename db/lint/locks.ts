@@ -1,102 +1,105 @@
-// Finds locks and table rewrites that squawk does not know, or that depend on the existing schema.
-import type { AlterTableStmt, Node, RangeVar } from "libpg-query";
+// Finds statements that hold up readers and writers, by the locks, scans and rewrites that the shadow shows.
+import type { Node, RangeVar } from "libpg-query";
+import { entriesOf, rangeName } from "./functions.ts";
 import type { Violation } from "./rules.ts";
-import { rangeName, type Standing } from "./standing.ts";
+import { BLOCKING, type Catalog, type Effects } from "./shadow.ts";
 
-const REWRITING: Partial<Record<string, string>> = {
-  AT_SetTableSpace: "it moves the table to another tablespace",
-  AT_SetLogged: "it writes the whole table to the log",
-  AT_SetUnLogged: "it rewrites the whole table",
-  AT_SetAccessMethod: "it rewrites the whole table",
-};
+/** Later readers and writers wait up to this long. */
+const LONGEST_WAIT_MS = 5000;
 
-/** Finds statements that lock or write existing tables longer than necessary. */
-export function findLocks(node: Node, before: Standing): Violation[] {
-  const stands = (name: string): boolean => before.relations.has(name);
-  if ("AlterTableStmt" in node) return findInAlter(node.AlterTableStmt, before);
-  if ("LockStmt" in node) {
-    return [{ rule: "lock-table", what: "it locks a table until the migration commits" }];
+/** Statements that read and write rows: how they read a table depends on its size. */
+const OF_DATA = [
+  "SelectStmt",
+  "InsertStmt",
+  "UpdateStmt",
+  "DeleteStmt",
+  "MergeStmt",
+  "CreateTableAsStmt",
+];
+
+/** What one statement does to tables that stood before; `kept` are the tables of the functions of ingest. */
+export function findLocks(node: Node, effects: Effects, kept: ReadonlySet<string>): Violation[] {
+  const { locked, waitMs, scanned, rewritten } = effects;
+  const [kind = ""] = Object.keys(node);
+  const namesOf = (modes: string[]): string[] => [
+    ...new Set(locked.filter(({ mode }) => modes.includes(mode)).map(({ name }) => name)),
+  ];
+  const found: Violation[] = [];
+
+  const waitedFor = namesOf(BLOCKING);
+  if (waitedFor.length > 0 && (waitMs === 0 || waitMs > LONGEST_WAIT_MS)) {
+    const long = waitMs === 0 ? "without limit" : `for up to ${waitMs / 1000} s`;
+    found.push({
+      rule: "lock-timeout",
+      what: `it waits for its lock on ${waitedFor.join(" and ")} ${long}, and later readers and writers wait behind it`,
+    });
   }
-  if ("VacuumStmt" in node && isFull(node.VacuumStmt.options)) {
-    return [{ rule: "rewrites-table", what: "it rewrites whole tables" }];
-  }
-  if ("ClusterStmt" in node) {
-    return [{ rule: "rewrites-table", what: "it rewrites a whole table" }];
-  }
-  if ("RefreshMatViewStmt" in node && node.RefreshMatViewStmt.concurrent !== true) {
-    return [{ rule: "rewrites-table", what: "it blocks readers of the view during the refresh" }];
-  }
-  if ("TruncateStmt" in node) {
-    const names = (node.TruncateStmt.relations ?? []).map((relation) =>
-      "RangeVar" in relation ? rangeName(relation.RangeVar) : "",
+  if (kind === "TruncateStmt") {
+    found.push(
+      ...waitedFor.map((name): Violation => ({
+        rule: "whole-table-write",
+        what: `it deletes all rows of ${name} and locks it until the migration commits`,
+      })),
     );
-    return names.filter(stands).map((name) => ({
-      rule: "whole-table-write",
-      what: `it deletes all rows of ${name} and locks it until the migration commits`,
-    }));
+    return found;
   }
-  return [...new Set(writtenBy(node))].filter(stands).map((name) => ({
-    rule: "whole-table-write",
-    what: `it writes rows of ${name} in one transaction`,
+  // The statements in a function do not run yet.
+  const written = kind === "CreateFunctionStmt" ? [] : namesOf(["RowExclusiveLock"]);
+  const target = "InsertStmt" in node ? node.InsertStmt.relation : undefined;
+  const isInsert =
+    target !== undefined && written.every((name) => name.endsWith(`.${target.relname}`));
+  const ofIngest = written.filter((name) => kept.has(name));
+  if (written.length > 0 && !isInsert) {
+    found.push({
+      rule: "whole-table-write",
+      what: `it writes rows of ${written.join(" and ")} in one transaction`,
+    });
+  } else if (ofIngest.length > 0) {
+    found.push({
+      rule: "ingest",
+      what: `it adds rows to ${ofIngest.join(" and ")}, which only the functions of ingest write`,
+    });
+  }
+  for (const name of rewritten) {
+    found.push({ rule: "rewrites-table", what: `it rewrites all of ${name}` });
+  }
+  const isBlocked = namesOf([...BLOCKING, "ShareLock"]).length > 0 || effects.holds;
+  if (OF_DATA.includes(kind) || !isBlocked) return found;
+  for (const name of scanned.filter((one) => !rewritten.includes(one))) {
+    found.push(
+      setsNotNull(node)
+        ? {
+            rule: "set-not-null",
+            what: `it blocks readers of ${name} during a scan of all rows, because no validated check ensures that the column is not null`,
+          }
+        : { rule: "scans-table", what: `it reads all rows of ${name} while others wait` },
+    );
+  }
+  return found;
+}
+
+/** Trigger functions that run when a statement writes rows of the migration's own tables. */
+export function findTriggersRun(node: Node, before: Catalog, now: Catalog): Violation[] {
+  const targets = entriesOf(node).flatMap(([key, value]: [string, { relation?: RangeVar }]) =>
+    /^(Insert|Update|Delete|Merge)Stmt$/.test(key) ? rangeName(value.relation) : [],
+  );
+  if (targets.length === 0 || "CreateFunctionStmt" in node) return [];
+  const run = [...now].filter(([key, { kind, partOf }]) => {
+    // A partition's trigger runs also when its table is written.
+    const isPartition = now.get(`table ${partOf}`)?.facts["partition bound"] != null;
+    return (
+      kind === "trigger" && (!before.has(key) || isPartition || targets.includes(partOf ?? ""))
+    );
+  });
+  return run.map(([, { name }]) => ({
+    rule: "function",
+    what: `it may run the trigger ${name}, which the linter does not follow: write the rows before the trigger is created`,
   }));
 }
 
-/** The tables whose rows it updates or deletes, including in common table expressions. */
-function writtenBy(node: Node): string[] {
-  // The statements in a function or rule do not run yet.
-  if ("CreateFunctionStmt" in node || "RuleStmt" in node) return [];
-  const names: string[] = [];
-  // The replacer of JSON.stringify visits every node.
-  JSON.stringify(node, (key, value: { relation?: RangeVar }) => {
-    if (["UpdateStmt", "DeleteStmt", "MergeStmt"].includes(key))
-      names.push(rangeName(value.relation));
-    return value;
-  });
-  return names;
-}
-
-function findInAlter({ relation, cmds = [] }: AlterTableStmt, before: Standing): Violation[] {
-  const name = rangeName(relation);
-  const standing = before.relations.get(name);
-  if (standing === undefined) return [];
-  return cmds.flatMap((command): Violation[] => {
-    if (!("AlterTableCmd" in command)) return [];
-    const { subtype = "", name: column = "" } = command.AlterTableCmd;
-    const rewriting = REWRITING[subtype];
-    if (rewriting !== undefined) return [{ rule: "rewrites-table", what: rewriting }];
-    if (subtype !== "AT_SetNotNull") return [];
-    const isChecked = [...standing.constraints.values()].some(
-      (constraint) => constraint.validated && constraint.notNull === column,
-    );
-    if (isChecked) return [];
-    return [
-      {
-        rule: "set-not-null",
-        what: `it blocks readers of ${name} during a scan of all rows, because no validated check ensures that ${column} is not null`,
-      },
-    ];
-  });
-}
-
-function isFull(options: Node[] = []): boolean {
-  return options.some((option) => "DefElem" in option && option.DefElem.defname === "full");
-}
-
-/** CONCURRENTLY in a migration that is one transaction. */
-export function findConcurrently(node: Node): Violation[] {
-  const isConcurrent =
-    ("IndexStmt" in node && node.IndexStmt.concurrent === true) ||
-    ("DropStmt" in node && node.DropStmt.concurrent === true) ||
-    ("ReindexStmt" in node &&
-      (node.ReindexStmt.params ?? []).some(
-        (param) => "DefElem" in param && param.DefElem.defname === "concurrently",
-      ));
-  return isConcurrent
-    ? [
-        {
-          rule: "concurrently-in-transaction",
-          what: "CONCURRENTLY cannot run in a transaction, but this migration is one",
-        },
-      ]
-    : [];
+function setsNotNull(node: Node): boolean {
+  const commands = "AlterTableStmt" in node ? (node.AlterTableStmt.cmds ?? []) : [];
+  return commands.some(
+    (command) => "AlterTableCmd" in command && command.AlterTableCmd.subtype === "AT_SetNotNull",
+  );
 }

@@ -30,11 +30,18 @@ const OF_SQUAWK = {
 const OF_OURS = {
   "set-not-null":
     "add constraint … check (<column> is not null) not valid, validate it in a later migration, and set not null in another one: PostgreSQL then trusts the check and does not scan the table.",
+  "scans-table":
+    "add the column or constraint without the check, then the check with not valid, and validate it in a later migration, which blocks neither readers nor writers.",
   "lock-timeout":
     "put set local lock_timeout = '200ms' above it in the same migration: if the lock is not granted in time, nothing is changed and the migration is retried. More than 5 s is too long for the readers and writers that wait behind it. Outside a transaction the setting has no effect.",
   "lock-table": "remove it: each statement takes the lock that it needs, as long as it needs it.",
   "rewrites-table":
     "leave the table as it is: this rewrites all of it while its readers are blocked. If it is necessary, do it outside migrations, during maintenance.",
+  "data-loss":
+    "keep it for now: a later migration cannot bring its rows back. If nothing reads them any more, overrule this rule and say so.",
+  ingest:
+    "write through the functions of ingest, outside the migration: they keep the figures in step with the rows.",
+  kept: "create a function or view under another name for new readers; or overrule this rule and say why the rows that stand are still right, or that ingest.rebuild() follows.",
   "whole-table-write":
     "write in batches of some thousand rows outside the migration, each in its own transaction: here all rows stay locked and other writers wait until the migration commits.",
   "concurrently-in-transaction": `put the statement ${ALONE}.`,
@@ -59,13 +66,21 @@ const OF_OURS = {
   "search-path":
     "add set search_path = '' to the function, and write the schema before each name in it.",
   trigger:
-    "keep the triggers enabled: they keep the data correct. Change a trigger with create or replace trigger; to remove one, overrule this rule and say what replaces it.",
+    "keep the triggers as they are: they keep the data correct, and each costs every write. Overrule this rule for one that is needed, and say what it does.",
   transaction:
     "remove it: graphile-migrate runs the migration and records it in one transaction, so a failed migration leaves nothing behind.",
   "server-file": "remove it: load data with npm run load or with statements.",
   "column-type":
     "use numeric for amounts, which is exact, and timestamptz for times, which is independent of time zones.",
-  unseen: "write plain statements: the linter cannot know what a `do` block does.",
+  unseen:
+    "write plain statements, in SQL or in PL/pgSQL without execute: the linter cannot know what a text does that is put together when it runs.",
+  statement:
+    "write it with other statements (db/lint/allowed.ts lists them); what belongs to the server is the DBA's, outside migrations.",
+  function:
+    "use functions without an effect beyond their result (db/lint/functions.ts lists them), or this project's functions that are immutable or stable.",
+  setting:
+    "remove it: a migration may set local lock_timeout and statement_timeout. Names are found in public, or write their schema.",
+  apply: "correct it; `npm run db:watch -- --once` tries it on a database.",
   syntax: "correct it; `npm run db:watch -- --once` tries it on a database.",
   overrule: "write above the statement: -- db:lint allow <rule>: <why it is safe here>.",
 } as const;

@@ -25,7 +25,7 @@ function squawkPath(): string {
   try {
     squawk = require("squawk-cli/js/index.js") as { getBinaryPath: () => string };
   } catch (error) {
-    throw new Error("squawk is not installed: `npm run tools:squawk` installs it", {
+    throw new Error("squawk is not installed: `npm run db:lint` installs it", {
       cause: error,
     });
   }
@@ -58,7 +58,7 @@ export async function askSquawk(text: string, inTransaction: boolean): Promise<S
 }
 
 /** Removes general warnings of a statement for which there is a more exact one. */
-export function mostExact(warnings: SquawkWarning[]): SquawkWarning[] {
+export function exactest(warnings: SquawkWarning[]): SquawkWarning[] {
   if (!warnings.some(({ rule }) => MORE_EXACT.includes(rule))) return warnings;
   return warnings.filter(({ rule }) => rule !== "constraint-missing-not-valid");
 }

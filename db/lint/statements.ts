@@ -3,6 +3,8 @@ import { loadModule, parseSync, scanSync, type Node } from "libpg-query";
 
 export interface Statement {
   node: Node;
+  /** With graphile-migrate's placeholders, and without the semicolon. */
+  text: string;
   /** Byte offsets. */
   start: number;
   end: number;
@@ -23,14 +25,15 @@ export class SqlSyntaxError extends Error {
   }
 }
 
-/** graphile-migrate's placeholders. Replacing the colon by a space makes them identifiers of the same length. */
-const PLACEHOLDER = /:(DATABASE_(?:NAME|OWNER))\b/g;
+/** graphile-migrate's placeholders. */
+export const PLACEHOLDER = /:(DATABASE_(?:NAME|OWNER))\b/g;
 
 /** The statements in text order. Throws a SqlSyntaxError. */
 export async function readStatements(text: string): Promise<Statement[]> {
   await loadModule();
+  // Without the colon a placeholder is an identifier, and with a space it has the same length.
   const sql = text.replace(PLACEHOLDER, " $1");
-  const bytes = Buffer.from(sql);
+  const bytes = Buffer.from(text);
   const lineOf = (offset: number): number =>
     bytes.subarray(0, offset).toString().split("\n").length;
   try {
@@ -43,9 +46,9 @@ export async function readStatements(text: string): Promise<Statement[]> {
       const end = stmt_len === undefined ? bytes.length : start + stmt_len;
       const above = comments.filter((comment) => comment.start >= before && comment.start < end);
       before = end;
-      return stmt === undefined
-        ? []
-        : [{ node: stmt, start, end, line: lineOf(start), comments: above }];
+      if (stmt === undefined) return [];
+      const own = bytes.subarray(start, end).toString();
+      return [{ node: stmt, text: own, start, end, line: lineOf(start), comments: above }];
     });
   } catch (error) {
     const details = (error as { sqlDetails?: { cursorPosition: number } }).sqlDetails;

@@ -33,10 +33,10 @@ export async function refuseTimes(client: Client, places: Places): Promise<void>
   const { rows } = await client.query<{ here: BlockTime; there: BlockTime }>(
     `with staged as (
       select 'offers' as file, line, block, time
-      from ingest.staged_offer
+      from ingest.own_offer
       union all
       select 'trades', line, block, time
-      from ingest.staged_trade
+      from ingest.own_trade
     ),
     block_time as (
       select *
@@ -103,7 +103,7 @@ export async function refuseIds(client: Client, { trades: place }: Places): Prom
           lag(id) over in_order,
           (select last_trade from dex_private.write_state)
         ) as id_before
-      from ingest.staged_trade
+      from ingest.own_trade
       window in_order as (order by block, idx, line)
     ) as trade
     where id <= id_before

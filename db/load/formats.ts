@@ -86,6 +86,7 @@ const offers: Format<OfferRow> = {
     block: required(wholeNumber),
     time: required(time),
     tx: required(hash),
+    venue: optional(address),
   },
   derived: ["lot_tkn", "bid_tkn", "market", "act", "price"],
   check: (row, refuse) => {
@@ -99,7 +100,7 @@ const offers: Format<OfferRow> = {
 const trades: Format<TradeRow> = {
   columns: {
     id: optional(tradeId),
-    offer_id: required(wholeNumber),
+    offer_id: optional(wholeNumber),
     pair: optional(hash),
     maker: required(address),
     taker: required(address),
@@ -110,6 +111,7 @@ const trades: Format<TradeRow> = {
     block: required(wholeNumber),
     time: required(time),
     tx: required(hash),
+    venue: optional(address),
     idx: optional(wholeNumber),
   },
   derived: ["lot_tkn", "bid_tkn", "market", "act", "price"],

@@ -16,7 +16,7 @@ interface Kind {
 
 const OFFER: Kind = {
   file: "offers",
-  staged: "ingest.staged_offer",
+  staged: "ingest.own_offer",
   kept: "dex_offer",
   key: ["id"],
   facts: OFFER_FACTS,
@@ -25,7 +25,7 @@ const OFFER: Kind = {
 
 const TRADE: Kind = {
   file: "trades",
-  staged: "ingest.staged_trade",
+  staged: "ingest.own_trade",
   kept: "dex_trade",
   key: ["tx", "idx"],
   facts: TRADE_FACTS,
@@ -72,11 +72,11 @@ export async function keepFreshRows(
 
 async function countWithinBlocks(client: Client): Promise<void> {
   await client.query(
-    `update ingest.staged_trade as staged
+    `update ingest.own_trade as staged
     set idx = counted.idx
     from (
       select line, row_number() over (partition by block order by line) - 1 as idx
-      from ingest.staged_trade
+      from ingest.own_trade
     ) as counted
     where staged.line = counted.line`,
   );
@@ -105,13 +105,13 @@ async function unite(client: Client, kind: Kind, places: Places): Promise<number
   await refuseOtherwise(client, kind, places, first, NO_HEAD);
   if (kind === OFFER) {
     await client.query(
-      `update ingest.staged_offer as staged
+      `update ingest.own_offer as staged
       set
         killed = united.killed,
         filled = united.filled
       from (
         select id, max(killed) as killed, bool_or(filled) as filled
-        from ingest.staged_offer
+        from ingest.own_offer
         group by id
         having count(*) > 1
       ) as united
@@ -202,12 +202,12 @@ end`;
 async function refuseOpenOffers(client: Client, { offers: place }: Places): Promise<void> {
   const { rows } = await client.query<{ line: number; id: number; lot_amt: string }>(
     `select staged.line, staged.id, trim_scale(rest.lot_amt - coalesce(taken.lot_amt, 0)) as lot_amt
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
     join dex_offer as kept on kept.id = staged.id
     join dex_private.offer_left as rest on rest.offer_id = staged.id
     left join (
       select offer_id, sum(lot_amt) as lot_amt
-      from ingest.staged_trade
+      from ingest.own_trade
       group by offer_id
     ) as taken on taken.offer_id = staged.id
     where staged.filled
@@ -228,7 +228,7 @@ async function cancelKnownOffers(client: Client): Promise<number> {
   const { rowCount } = await client.query(
     `insert into ingest.staged_cancellation (block, offer_id)
     select staged.killed, staged.id
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
     join dex_offer as kept on kept.id = staged.id
     where staged.killed > 0
       and kept.killed = 0`,

@@ -3,13 +3,13 @@ import { grouped, progressLine, type Terminal } from "../progress-line.ts";
 import type { LoadProgress } from "./write.ts";
 
 export interface LoadProgressLine {
-  hear: (progress: LoadProgress) => void;
+  report: (progress: LoadProgress) => void;
   /** Takes the line off the terminal again. */
   clear: () => void;
 }
 
 /** A rate over less time than this says nothing: the first rows of a file come from a buffer. */
-const LEAST_SECONDS = 1;
+const MIN_SECONDS = 1;
 
 /**
  * One line that counts the rows of a file as they are read, with their rate, and then the seconds that
@@ -23,7 +23,7 @@ export function loadProgressLine(
   let step = "";
   let began = now();
   return {
-    hear: (progress) => {
+    report: (progress) => {
       const isReading = progress.step === "reading";
       const current = isReading ? `reading ${progress.table}` : "writing";
       const isNew = current !== step;
@@ -34,7 +34,7 @@ export function loadProgressLine(
       const since = isReading
         ? `, ${grouped(progress.rows / seconds)} a second`
         : `, for ${grouped(seconds)} s`;
-      const shown = seconds < LEAST_SECONDS ? "" : since;
+      const shown = seconds < MIN_SECONDS ? "" : since;
       line.show(`${step}: ${grouped(progress.rows)} rows${shown}`, isNew);
     },
     clear: line.clear,

@@ -39,13 +39,16 @@ export interface OfferRow {
   block: number;
   time: string;
   tx: string;
+  /** Address of the contract or pool. */
+  venue?: string | undefined;
 }
 
 export interface TradeRow {
   line?: number;
   /** Given for all trades of a load or for none; if missing, the database continues its ids. */
   id?: number | undefined;
-  offer_id: number;
+  /** Missing where the trade matched no offer, as in a pool. */
+  offer_id?: number | undefined;
   /** Computed from the two addresses if it is missing. */
   pair?: string | undefined;
   maker: string;
@@ -57,6 +60,8 @@ export interface TradeRow {
   block: number;
   time: string;
   tx: string;
+  /** Address of the contract or pool. */
+  venue?: string | undefined;
   /** Given for all trades of a load or for none; if missing, the row's ordinal in its block, from 0. */
   idx?: number | undefined;
 }

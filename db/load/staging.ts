@@ -23,7 +23,17 @@ export interface Staged {
 
 const OPTIONAL = ["id", "idx"] as const;
 
-const MATCH = ["maker", "lot_gem", "lot_amt", "bid_gem", "bid_amt", "block", "time", "tx"] as const;
+const MATCH = [
+  "maker",
+  "lot_gem",
+  "lot_amt",
+  "bid_gem",
+  "bid_amt",
+  "block",
+  "time",
+  "tx",
+  "venue",
+] as const;
 
 /** Columns outside the key. They must be equal in every row of the same offer or trade. */
 export const OFFER_FACTS = [...MATCH, "killed"] as const;
@@ -36,13 +46,6 @@ const TABLES = {
 
 /** Values of missing columns. */
 const DEFAULTS: Record<string, string> = { killed: "0", filled: "false" };
-
-/** Deletes staged rows that were never written. */
-export async function emptyStaging(client: Client): Promise<void> {
-  for (const table of ["block", "offer", "cancellation", "trade"]) {
-    await client.query(`delete from ingest.staged_${table}`);
-  }
-}
 
 /**
  * Copies rows into a staging table, with backpressure. Checked values contain no characters that COPY

@@ -10,18 +10,18 @@ export class NotAccepted extends Error {
 const LARGEST_INTEGER = 2_147_483_647;
 
 /** An integer between two inclusive bounds, in digits. */
-export function integer(least: number, most: number): (text: string) => number {
+export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    throw new NotAccepted(`an integer from ${least} to ${most}, in digits`);
+    if (value >= min && value <= max) return value;
+    throw new NotAccepted(`an integer from ${min} to ${max}, in digits`);
   };
 }
 
 export const wholeNumber = integer(0, LARGEST_INTEGER);
 
-/** A trade's id; JSON numbers are exact up to this bound. */
-export const tradeId = integer(1, Number.MAX_SAFE_INTEGER);
+/** A trade's id. JSON numbers are exact up to 2^53: half of them are left for the trades after it. */
+export const tradeId = integer(1, 2 ** 52 - 1);
 
 /** A token amount, kept as text because a float would round it. */
 export function amount(text: string): string {
@@ -89,9 +89,9 @@ export function flag(text: string): boolean {
 }
 
 /** A token's symbol or name. PostgreSQL text cannot contain the zero character. */
-export function label(most: number): (text: string) => string {
+export function label(max: number): (text: string) => string {
   return (text) => {
-    if (text.length <= most && !text.includes("\0")) return text;
-    throw new NotAccepted(`text of at most ${most} characters without the zero character (U+0000)`);
+    if (text.length <= max && !text.includes("\0")) return text;
+    throw new NotAccepted(`text of at most ${max} characters without the zero character (U+0000)`);
   };
 }

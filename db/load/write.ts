@@ -5,7 +5,7 @@ import { keepFreshRows } from "./fresh-rows.ts";
 import { LoadError, refusedByDatabase } from "./load-error.ts";
 import { gather, registerPairs, registerTokens, type Registered } from "./registry.ts";
 import type { LoadSource, TableName } from "./rows.ts";
-import { emptyStaging, stage, type Places } from "./staging.ts";
+import { stage, type Places } from "./staging.ts";
 
 export type { LoadSource, OfferRow, PairRow, Rows, TokenRow, TradeRow } from "./rows.ts";
 
@@ -69,12 +69,12 @@ export async function loadInTransaction(
   source: LoadSource,
   { onProgress = () => undefined }: LoadOptions = {},
 ): Promise<LoadSummary> {
-  const hear = (table: TableName) => (rows: number) => onProgress({ step: "reading", table, rows });
-  await emptyStaging(client);
+  const report = (table: TableName) => (rows: number) =>
+    onProgress({ step: "reading", table, rows });
   const tokens = await gather("tokens", source.tokens ?? []);
   const pairs = await gather("pairs", source.pairs ?? []);
-  const offers = await stage(client, "offers", source.offers ?? [], hear("offers"));
-  const trades = await stage(client, "trades", source.trades ?? [], hear("trades"));
+  const offers = await stage(client, "offers", source.offers ?? [], report("offers"));
+  const trades = await stage(client, "trades", source.trades ?? [], report("trades"));
   const places = { offers: offers.place, trades: trades.place };
 
   // Locks out other writers, so that the rows compared below are those that the blocks follow.

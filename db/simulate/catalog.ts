@@ -12,7 +12,7 @@ export interface Token {
 
 /**
  * How a market fares: `traded` all the time; `quiet` for the last two days of a history, its
- * offers standing; `delisted` halfway through the first history, inactive since; `untouched` ever.
+ * open offers; `delisted` halfway through the first history, inactive since; `untouched` ever.
  */
 export type Course = "traded" | "quiet" | "delisted" | "untouched";
 

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import type { OfferRow, PairRow, TokenRow, TradeRow } from "../load/rows.ts";
 import { MARKETS, TOKENS } from "./catalog.ts";
-import { Exchange, offerRow } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
+import { offerRow } from "./offer.ts";
 import { firstStretch, schedule, type HistoryOptions } from "./schedule.ts";
 
 const TOKEN_COLUMNS = ["address", "symbol", "decimals", "name"] as const;
@@ -43,7 +44,7 @@ export async function writeHistoryCsv(
   folder: string,
   options: HistoryOptions & {
     until: Date;
-    /** Hears how many trades of how many are written. */
+    /** Receives how many trades of how many are written. */
     onProgress?: (done: number, total: number) => void;
     /** Throws what this is aborted with; the files are then not whole. */
     signal?: AbortSignal;

@@ -1,26 +1,12 @@
 // The simulated exchange: its books, and what happens to them in a block. Whoever asks for the
 // same blocks with the same seed gets the same events; nothing here reads a clock.
-import type { OfferRow, TradeRow } from "../load/rows.ts";
+import type { TradeRow } from "../load/rows.ts";
 import { divideUp, powerOfTen, toDecimal } from "./amount.ts";
+import { drift, isFar, middle, MILLION, takenSide, type Book, type Quoted } from "./book.ts";
 import { MAKERS, TAKERS, type Market } from "./catalog.ts";
 import { transactionHash } from "./identity.ts";
+import { priceOf, tokensOf, type OpenOffer } from "./offer.ts";
 import { makeRandom, type Random } from "./random.ts";
-
-/** An offer with something left; amounts in the smallest units of its tokens. */
-export interface OpenOffer {
-  id: number;
-  market: Market;
-  /** The maker's side of the base token. */
-  act: "sell" | "buy";
-  maker: string;
-  lot: bigint;
-  bid: bigint;
-  /** How much of the lot was taken. */
-  taken: bigint;
-  block: number;
-  time: string;
-  tx: string;
-}
 
 /** What is to happen in a block. */
 export interface BlockPlan {
@@ -53,20 +39,6 @@ export interface ExchangeState {
 
 /** How many offers stand on each side of a book. */
 const DEPTH = 6;
-const MILLION = 1_000_000n;
-
-interface Quoted {
-  offer: OpenOffer;
-  price: bigint;
-}
-
-/** One market's open offers, best first on each side, and the price that traders think fair. */
-interface Book {
-  market: Market;
-  fair: bigint;
-  sell: Quoted[];
-  buy: Quoted[];
-}
 
 /** A block while it is being made. */
 interface Draft extends BlockEvents {
@@ -74,38 +46,6 @@ interface Draft extends BlockEvents {
   random: Random;
   transactions: number;
   logs: number;
-}
-
-/** An offer's lot and bid token. */
-const tokensOf = ({ market, act }: OpenOffer): { lot: Market["base"]; bid: Market["base"] } =>
-  act === "sell"
-    ? { lot: market.base, bid: market.quote }
-    : { lot: market.quote, bid: market.base };
-
-/** Quote per base, times 10^18, rounded down. */
-function priceOf({ market, act, lot, bid }: OpenOffer): bigint {
-  const [base, quote] = act === "sell" ? [lot, bid] : [bid, lot];
-  return (
-    (quote * powerOfTen(18 + market.base.decimals)) / (base * powerOfTen(market.quote.decimals))
-  );
-}
-
-/** The row of an offer that was cancelled in block `killed`, or not at all: 0. */
-export function offerRow(offer: OpenOffer, killed = 0): OfferRow {
-  const tokens = tokensOf(offer);
-  return {
-    id: offer.id,
-    pair: offer.market.hashes[offer.act],
-    maker: offer.maker,
-    lot_gem: tokens.lot.address,
-    lot_amt: toDecimal(offer.lot, tokens.lot.decimals),
-    bid_gem: tokens.bid.address,
-    bid_amt: toDecimal(offer.bid, tokens.bid.decimals),
-    killed,
-    block: offer.block,
-    time: offer.time,
-    tx: offer.tx,
-  };
 }
 
 export class Exchange {
@@ -180,12 +120,12 @@ export class Exchange {
   }
 
   /** One taker's transaction: it matches the best offer, sometimes the next ones too. */
-  #take(draft: Draft, book: Book, most: number): void {
+  #take(draft: Draft, book: Book, max: number): void {
     const { random, plan } = draft;
     drift(random, book);
     const act = takenSide(random, book);
     const side = book[act];
-    const fills = Math.min(most, random.chance(18) ? 2 + random.below(3) : 1);
+    const fills = Math.min(max, random.chance(18) ? 2 + random.below(3) : 1);
     const tx = this.#transaction(draft);
     const taker = anotherThan(random, side[0]?.offer.maker);
 
@@ -194,7 +134,7 @@ export class Exchange {
       if (offer === undefined || offer.maker === taker) return;
       const left = offer.lot - offer.taken;
       const wanted = (offer.lot * BigInt(150 + random.below(500))) / 1000n;
-      // A sweep empties an offer before it goes to the next, and nobody leaves dust.
+      // A sweep empties an offer before it goes to the next, and no taker leaves dust.
       const whole = fill < fills || left - wanted < offer.lot / 10n;
       const lot = whole ? left : wanted;
       // Rounded up on what was taken so far: no part is off the offer's price by a whole unit, and
@@ -305,39 +245,6 @@ export class Exchange {
   }
 }
 
-/** The price moves by a step at most, is drawn to its centre, and keeps within its bounds. */
-function drift(random: Random, book: Book): void {
-  const { centre, step } = book.market;
-  const move = BigInt(random.below(2 * step + 1) - step);
-  const moved = book.fair + (book.fair * move) / MILLION + (centre - book.fair) / 1000n;
-  const lowest = (centre * 4n) / 5n;
-  const highest = (centre * 5n) / 4n;
-  book.fair = moved < lowest ? lowest : moved > highest ? highest : moved;
-}
-
-/** Takers take what is better than the fair price first. */
-function takenSide(random: Random, { fair, sell, buy }: Book): "sell" | "buy" {
-  const [ask, bid] = [sell[0], buy[0]];
-  if (bid === undefined) return "sell";
-  if (ask === undefined) return "buy";
-  if (ask.price < fair) return "sell";
-  if (bid.price > fair) return "buy";
-  return random.chance(50) ? "sell" : "buy";
-}
-
-/** Whether an offer is farther from the fair price than so many steps. */
-function isFar({ fair, market }: Book, { price }: Quoted, steps: number): boolean {
-  const distance = price > fair ? price - fair : fair - price;
-  return distance * MILLION > fair * BigInt(steps * market.step);
-}
-
-/** Halfway between the best bid and ask, or the better known of the two. */
-function middle({ sell, buy }: Book): bigint | undefined {
-  const [ask, bid] = [sell[0]?.price, buy[0]?.price];
-  if (ask === undefined || bid === undefined) return ask ?? bid;
-  return (ask + bid) / 2n;
-}
-
 function weighted(random: Random, markets: readonly Market[]): Market {
   const total = markets.reduce((sum, market) => sum + market.weight, 0);
   let place = random.below(total);
@@ -348,7 +255,7 @@ function weighted(random: Random, markets: readonly Market[]): Market {
   return random.pick(markets);
 }
 
-/** Nobody takes an offer of their own. */
+/** No account takes its own offer. */
 function anotherThan(random: Random, maker: string | undefined): string {
   const place = random.below(TAKERS.length);
   const taker = TAKERS[place];

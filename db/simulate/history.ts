@@ -35,7 +35,7 @@ export interface HistoryReport {
 export interface HistoryRun {
   /** When the history ends; the clock's time unless given. Never later than that. */
   until?: Date | undefined;
-  /** Hears how many trades of how many are written. */
+  /** Receives how many trades of how many are written. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   /** Stops between two batches; what was written stays. */
   signal?: AbortSignal | undefined;
@@ -88,10 +88,10 @@ export async function simulateHistory(
 
 export interface CatchUpOptions extends HistoryRun {
   seed: number;
-  /** Trades a second, where the history is too short to tell how dense it is. */
+  /** Trades a second, where the history is too short to show how dense it is. */
   rate?: number | undefined;
   /** How many trades it writes at most; 50,000 unless given. */
-  most?: number | undefined;
+  max?: number | undefined;
 }
 
 /**
@@ -101,7 +101,7 @@ export interface CatchUpOptions extends HistoryRun {
  */
 export async function catchUp(
   url: string,
-  { seed, rate = 0, most = CATCH_UP_TRADES, until = new Date(), ...run }: CatchUpOptions,
+  { seed, rate = 0, max = CATCH_UP_TRADES, until = new Date(), ...run }: CatchUpOptions,
 ): Promise<HistoryReport | null> {
   const gap = await findGap(url, secondsOf(until));
   if (gap === null) return null;
@@ -111,7 +111,7 @@ export async function catchUp(
     density.seconds < 3600
       ? Math.round(seconds * rate)
       : Math.round((seconds * density.trades) / density.seconds);
-  const trades = Math.max(1, Math.min(most, expected));
+  const trades = Math.max(1, Math.min(max, expected));
   return simulateHistory(url, {
     seed,
     trades,

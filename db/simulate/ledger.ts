@@ -5,7 +5,8 @@ import type { OfferRow } from "../load/rows.ts";
 import { loadInTransaction } from "../load/write.ts";
 import { TOKENS } from "./catalog.ts";
 import { pairRows } from "./csv.ts";
-import { Exchange, offerRow, type BlockEvents, type BlockPlan } from "./exchange.ts";
+import { Exchange, type BlockEvents, type BlockPlan } from "./exchange.ts";
+import { offerRow } from "./offer.ts";
 import { findHead, findHoldings, OtherDataError, restore, type Head } from "./restore.ts";
 
 /** A block that is to be written, with what happened in it. */
@@ -36,7 +37,7 @@ export class Ledger {
   }
 
   /**
-   * Takes one turn: `make` makes the next blocks, one or more, on the exchange as it stands. All of them
+   * Takes one turn: `make` makes the next blocks, one or more, on the exchange as it is now. All of them
    * are written, or none. Throws OtherDataError where the database holds anything but a simulated
    * exchange.
    */
@@ -56,7 +57,7 @@ export class Ledger {
       const written = last && { block: last.number, time: Date.parse(last.time) / 1000 };
       if (written !== undefined) this.#known = { exchange, head: written };
     } catch (error) {
-      // Where the connection is lost, so is the transaction; the first error is the one that tells.
+      // Where the connection is lost, so is the transaction; the first error is the cause.
       await this.#client.query("rollback").catch(() => undefined);
       throw error;
     }

@@ -11,9 +11,9 @@ export interface LiveOptions {
   seed: number;
   /** Trades a second, on the average; 0 makes blocks without trades. */
   rate: number;
-  /** Hears of each failure. The exchange then tries again, after a while that grows to 30 s. */
+  /** Is called for each failure. The exchange then tries again, after a while that grows to 30 s. */
   onError?: ((error: Error) => void) | undefined;
-  /** Hears of each block that is written. */
+  /** Is called for each block that is written. */
   onBlock?: ((block: LiveBlock) => void) | undefined;
   /** Milliseconds from block to block; 1000 unless given. */
   interval?: number | undefined;

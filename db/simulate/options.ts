@@ -1,5 +1,4 @@
 // The command line of `npm run simulate`, checked.
-import { parseArgs } from "node:util";
 
 export const USAGE = `Usage: npm run simulate -- [options]
 
@@ -20,8 +19,19 @@ Both:
   --seed N      0 to 4294967295; default 1. The same seed, days, trades and end give the same files
   --help        show this`;
 
+export const OPTIONS = {
+  days: { type: "string" },
+  trades: { type: "string" },
+  until: { type: "string" },
+  csv: { type: "string" },
+  rate: { type: "string" },
+  for: { type: "string" },
+  seed: { type: "string" },
+} as const;
+
+type Name = keyof typeof OPTIONS;
+
 export type SimulateOptions =
-  | { mode: "help" }
   | { mode: "live"; seed: number; rate: number; seconds: number | undefined }
   | {
       mode: "history";
@@ -40,10 +50,8 @@ export class OptionError extends Error {
 
 const HISTORY_ONLY = ["days", "trades", "until", "csv"] as const;
 
-/** Reads the command line. Throws an OptionError for anything that is not understood. */
-export function readOptions(args: readonly string[], now: Date): SimulateOptions {
-  const given = parse(args);
-  if (given.help) return { mode: "help" };
+/** Throws an OptionError for a value that is not accepted. */
+export function readOptions(given: Partial<Record<Name, string>>, now: Date): SimulateOptions {
   const seed = integer("seed", given.seed, { from: 0, to: 4_294_967_295 }) ?? 1;
 
   if (given.rate !== undefined) {
@@ -70,43 +78,6 @@ export function readOptions(args: readonly string[], now: Date): SimulateOptions
   };
 }
 
-function parse(args: readonly string[]): Partial<Record<Name, string>> & { help?: boolean } {
-  try {
-    const { values } = parseArgs({
-      args: joinNegatives(args),
-      allowPositionals: false,
-      options: {
-        days: { type: "string" },
-        trades: { type: "string" },
-        until: { type: "string" },
-        csv: { type: "string" },
-        rate: { type: "string" },
-        for: { type: "string" },
-        seed: { type: "string" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-    return values;
-  } catch (error) {
-    const [reason] = (error as Error).message.split(/\.(?:\s|$)|\n/);
-    throw new OptionError(`${reason ?? ""}; \`npm run simulate -- --help\` lists the options`);
-  }
-}
-
-/** `--days -1` is a bad value, and not an option `-1`. */
-function joinNegatives(args: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const arg of args) {
-    const previous = joined.at(-1);
-    if (/^-\d/.test(arg) && previous !== undefined && /^--[a-z]+$/.test(previous)) {
-      joined[joined.length - 1] = `${previous}=${arg}`;
-    } else joined.push(arg);
-  }
-  return joined;
-}
-
-type Name = "days" | "trades" | "until" | "csv" | "rate" | "for" | "seed";
-
 function integer(
   name: Name,
   text: string | undefined,
@@ -118,10 +89,10 @@ function integer(
   throw new OptionError(`--${name} must be a whole number from ${from} to ${to}, but is '${text}'`);
 }
 
-function positive(name: Name, text: string, most: number): number {
+function positive(name: Name, text: string, max: number): number {
   const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= most) return value;
-  throw new OptionError(`--${name} must be a number above 0, up to ${most}, but is '${text}'`);
+  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= max) return value;
+  throw new OptionError(`--${name} must be a number above 0, up to ${max}, but is '${text}'`);
 }
 
 function time(name: Name, text: string | undefined, now: Date): Date | undefined {

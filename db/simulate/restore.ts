@@ -2,7 +2,8 @@
 import type { Database } from "../connect.ts";
 import { fromDecimal } from "./amount.ts";
 import { MARKETS, type Market } from "./catalog.ts";
-import type { ExchangeState, OpenOffer } from "./exchange.ts";
+import type { ExchangeState } from "./exchange.ts";
+import type { OpenOffer } from "./offer.ts";
 import { isoTime } from "./schedule.ts";
 
 /** The last block of a database; its time in whole seconds since 1970. */

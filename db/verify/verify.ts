@@ -1,15 +1,8 @@
-// Compares the derived data with the history that it is derived from.
+// Verifies the history, and compares the derived data with it.
 import type { Client } from "../connect.ts";
-
-/** A derived row that differs from its correct value. */
-export interface Difference {
-  /** The table and the key of the row. */
-  row: string;
-  /** The row in the database, as JSON; null if it is missing. */
-  kept: string | null;
-  /** The correct row, as JSON; null if there should be none. */
-  right: string | null;
-}
+import { MAX_SHOWN, type Difference } from "./difference.ts";
+import { MARKET_FIGURES, PERIOD_FIGURES, RUNNING_SUMS } from "./figures.ts";
+import { verifyHistory } from "./history.ts";
 
 /** Two queries with the same columns: the kept rows and the correct rows. */
 interface Kept {
@@ -82,22 +75,72 @@ const KEPT: readonly Kept[] = [
     right: "select id, killed from dex_offer where killed > 0",
   },
   {
+    name: "dex_private.offer_ref",
+    key: ["offer_id"],
+    kept: "table dex_private.offer_ref",
+    right: `
+      select
+        coalesce(offer.venue, known.venue),
+        coalesce(offer.ref, known.ref),
+        seen.id,
+        seen.block
+      from (
+        select id, min(block) as block
+        from (
+          select id, block from dex_offer where ref is not null
+          union all
+          select offer_id, trade.block from dex_trade as trade join dex_private.offer_ref using (offer_id)
+          union all
+          select offer_id, ended.block from dex_private.cancellation as ended join dex_private.offer_ref using (offer_id)
+        ) as rows
+        group by id
+      ) as seen
+      left join dex_offer as offer on offer.id = seen.id
+      left join dex_private.offer_ref as known on known.offer_id = seen.id`,
+  },
+  {
     name: "dex_private.standing_offer",
     key: ["offer_id"],
-    kept: "select offer_id, market_id, act, price from dex_private.standing_offer",
-    right: "select offer_id, market_id, act, price from dex_private.derived_standing_offer",
+    kept: "select offer_id, market_id, act, price, made from dex_private.standing_offer",
+    right: "select offer_id, market_id, act, price, made from dex_private.derived_standing_offer",
+  },
+  {
+    name: "dex_offer",
+    key: ["id"],
+    kept: "select id, ended from dex_offer",
+    right: "table dex_private.derived_offer_end",
+  },
+  {
+    name: "dex_private.ended_offer",
+    key: ["offer_id"],
+    kept: "table dex_private.ended_offer",
+    right: "table dex_private.derived_ended_offer",
+  },
+  {
+    name: "dex_private.best_price",
+    key: ["market_id", "act", "block"],
+    kept: "table dex_private.best_price",
+    right: `
+      select *
+      from dex_private.derived_best_prices(array(select id from dex_pair), -1)`,
   },
   {
     name: "dex_private.period_figure",
     key: ["market_id", "minutes", "start"],
     kept: "table dex_private.period_figure",
-    right: "select * from dex_private.figures_from(1)",
+    right: PERIOD_FIGURES,
+  },
+  {
+    name: "dex_private.running_sum",
+    key: ["market_id", "block"],
+    kept: "table dex_private.running_sum",
+    right: RUNNING_SUMS,
   },
   {
     name: "dex_private.market_figure",
     key: ["market_id"],
     kept: "table dex_private.market_figure",
-    right: "select * from dex_private.derived_market_figures(array(select id from dex_pair))",
+    right: MARKET_FIGURES,
   },
   {
     name: "dex_block",
@@ -109,23 +152,20 @@ const KEPT: readonly Kept[] = [
   {
     name: "dex_private.write_state",
     key: ["one_row"],
-    kept: "select one_row, head, last_trade from dex_private.write_state",
+    kept: "select one_row, head, head_hash, last_trade from dex_private.write_state",
     right: "table dex_private.derived_write_state",
   },
 ];
 
-/** Maximum number of differences reported per table. */
-const MOST = 100;
-
 /**
- * Returns the differences, at most 100 per table. There are none if all rows were written by the functions
+ * Returns the differences, first those of the history, at most 100 per rule and table. There are none if all rows were written by the functions
  * of ingest. Reads the whole history, one statement per table; call it in a repeatable read transaction
  * for a consistent result. Blocks neither readers nor writers.
  */
 export async function verify(client: Client): Promise<Difference[]> {
-  const differences: Difference[] = [];
-  for (const kept of KEPT) {
-    const statement = { name: `verify ${kept.name}`, text: comparing(kept) };
+  const differences = await verifyHistory(client);
+  for (const [n, kept] of KEPT.entries()) {
+    const statement = { name: `verify ${n} ${kept.name}`, text: comparing(kept) };
     const { rows } = await client.query<Difference>(statement);
     differences.push(...rows);
   }
@@ -147,5 +187,5 @@ function comparing({ name, key, kept, right }: Kept): string {
     from excess
     full join missing using (row)
     order by row
-    limit ${MOST}`;
+    limit ${MAX_SHOWN}`;
 }

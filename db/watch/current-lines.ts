@@ -1,10 +1,12 @@
-// Maps the lines of the current migration to lines of its files.
-//
-// graphile-migrate runs the files of `current/` as one text, and gives the position of an error in that
-// text; the author needs the file and the line.
-import { readdir, readFile } from "node:fs/promises";
+// Maps the lines of the current migration to lines of its files: graphile-migrate runs those of `current/` as one text, and
+// gives the position of an error in that text.
+import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  getCurrentMigrationLocation,
+  readCurrentMigration,
+} from "graphile-migrate/dist/current.js";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,34 +18,27 @@ export interface CurrentLine {
   from?: { file: string; line: number };
 }
 
+/** graphile-migrate names the file of the lines that follow, without its headers and the blank lines at its ends. */
+const SPLIT = /^--! split: (.*)$/;
+const WITHIN = /^(?!--! [A-Z]).*\S/;
+
 /** All lines of the current migration, exactly as graphile-migrate runs them. */
-export async function currentLines(folder = MIGRATIONS_FOLDER): Promise<CurrentLine[]> {
-  const current = join(folder, "current");
-  const names = await readdir(current).catch(() => undefined);
-  if (names === undefined) return linesOf(join(folder, "current.sql"));
-  const files = names
-    .filter((name) => /^\d+.*\.sql$/.test(name))
-    .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
-  const headers: CurrentLine[] = [];
-  const body: CurrentLine[] = [];
-  for (const name of files) {
-    const lines = await linesOf(join(current, name));
-    const isHeader = ({ text }: CurrentLine): boolean => /^--! [A-Z]/.test(text);
-    const end = lines.findIndex((line) => !isHeader(line));
-    headers.push(...lines.slice(0, end));
-    if (body.length > 0) body.push({ text: "" });
-    body.push({ text: `--! split: ${name}` }, ...withoutBlankEnds(lines.slice(end)));
+export async function currentLines(): Promise<CurrentLine[]> {
+  const settings = { migrationsFolder: MIGRATIONS_FOLDER } as never;
+  const location = await getCurrentMigrationLocation(settings);
+  const lines: CurrentLine[] = [];
+  let path = location.isFile ? location.path : "";
+  let line = 0;
+  for (const text of (await readCurrentMigration(settings, location)).split("\n")) {
+    const name = location.isFile ? undefined : SPLIT.exec(text)?.[1];
+    line += 1;
+    if (name !== undefined) {
+      path = join(location.path, name);
+      const own = (await readFile(path, "utf8")).split("\n");
+      line = own.findIndex((one) => WITHIN.test(one));
+    }
+    const isOfFile = name === undefined && path !== "";
+    lines.push({ text, ...(isOfFile && { from: { file: relative(REPOSITORY, path), line } }) });
   }
-  return headers.length > 0 ? [...headers, { text: "" }, ...body] : body;
-}
-
-async function linesOf(path: string): Promise<CurrentLine[]> {
-  const file = relative(REPOSITORY, path);
-  const lines = (await readFile(path, "utf8")).split("\n");
-  return lines.map((text, n) => ({ text, from: { file, line: n + 1 } }));
-}
-
-function withoutBlankEnds(lines: CurrentLine[]): CurrentLine[] {
-  const isWritten = ({ text }: CurrentLine): boolean => text.trim() !== "";
-  return lines.slice(lines.findIndex(isWritten), lines.findLastIndex(isWritten) + 1);
+  return lines;
 }

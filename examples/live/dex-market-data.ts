@@ -80,22 +80,32 @@ interface Retraction {
 interface Watched<State> {
   state: State;
   waiting: ((state: State) => void)[];
-  source: EventSource;
+  close: () => void;
 }
+
+/** A new stream is opened after so long, and after up to `maxMs` while it is refused again. */
+export interface Retry {
+  minMs: number;
+  maxMs: number;
+}
+
+const RETRY: Retry = { minMs: 3000, maxMs: 60_000 };
 
 /** How many trades and candles are kept. */
 const KEPT = 1000;
 
 export class DexMarketData {
   readonly #url: string;
+  readonly #retry: Retry;
   readonly #watched = new Map<string, Watched<unknown>>();
 
-  constructor(url: string) {
+  constructor(url: string, retry = RETRY) {
     this.#url = url;
+    this.#retry = retry;
   }
 
   close(): void {
-    for (const { source } of this.#watched.values()) source.close();
+    for (const { close } of this.#watched.values()) close();
     this.#watched.clear();
   }
 
@@ -177,24 +187,65 @@ export class DexMarketData {
   }
 
   #watch(topic: string, { begin, apply, retract }: Kind<unknown, unknown>): Watched<unknown> {
-    // It reconnects by itself, and sends the id of the last event.
-    const source = new EventSource(`${this.#url}/v2/stream?topics=${encodeURIComponent(topic)}`);
-    const watched: Watched<unknown> = { state: begin, waiting: [], source };
+    const watched: Watched<unknown> = { state: begin, waiting: [], close: () => undefined };
     this.#watched.set(topic, watched);
-    source.addEventListener("update", ({ data }) => {
-      const { topics, time } = JSON.parse(data as string) as Update;
-      if (!(topic in topics)) return;
-      watched.state = apply(watched.state, topics[topic], time);
-      for (const resolve of watched.waiting.splice(0)) resolve(watched.state);
-    });
-    source.addEventListener("retract", ({ data }) => {
-      watched.state = retract(watched.state, JSON.parse(data as string) as Retraction);
-    });
-    source.addEventListener("reset", () => {
-      watched.state = begin;
-    });
+    const follower: Follower = {
+      update({ topics, time }) {
+        if (!(topic in topics)) return;
+        watched.state = apply(watched.state, topics[topic], time);
+        for (const resolve of watched.waiting.splice(0)) resolve(watched.state);
+      },
+      retract: (retraction) => (watched.state = retract(watched.state, retraction)),
+      reset: () => (watched.state = begin),
+    };
+    watched.close = follow(`${this.#url}/v2/stream`, topic, follower, this.#retry);
     return watched;
   }
+}
+
+interface Follower {
+  update: (update: Update) => void;
+  retract: (retraction: Retraction) => void;
+  reset: () => void;
+}
+
+/** Follows a topic for ever. Returns the function that ends it. */
+function follow(
+  url: string,
+  topic: string,
+  follower: Follower,
+  { minMs, maxMs }: Retry,
+): () => void {
+  const asked = new URLSearchParams({ topics: topic });
+  let retryMs = minMs;
+  let retry: NodeJS.Timeout | undefined;
+  let source: EventSource;
+
+  const open = (): void => {
+    source = new EventSource(`${url}?${asked.toString()}`);
+    const on = (kind: keyof Follower, apply: (data: never) => void): void => {
+      source.addEventListener(kind, ({ data, lastEventId }) => {
+        // For a new stream; this one sends the id by itself when its connection is lost.
+        if (lastEventId !== "") asked.set("from", lastEventId);
+        apply(JSON.parse(data as string) as never);
+      });
+    };
+    on("update", follower.update);
+    on("retract", follower.retract);
+    on("reset", follower.reset);
+    source.addEventListener("open", () => (retryMs = minMs));
+    source.addEventListener("error", () => {
+      // It reconnects when a connection is lost, but gives up for ever after another status than 200.
+      if (source.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(open, retryMs * (0.5 + Math.random() / 2));
+      retryMs = Math.min(2 * retryMs, maxMs);
+    });
+  };
+  open();
+  return () => {
+    clearTimeout(retry);
+    source.close();
+  };
 }
 
 interface Kept<Item> {

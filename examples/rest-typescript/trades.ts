@@ -1,10 +1,11 @@
 // Prints a market's prices, and its newest trades page by page. Paths, parameters and answers are
-// checked against what the service says of them: market-data.d.ts is made of its /openapi.json.
+// checked against what the service says of them: market-data.d.ts is made of its /openapi.json. In another project
+// it stands beside this file.
 //
 //   node trades.ts http://localhost:3000 weth dai 250
 import createClient from "openapi-fetch";
 import { neverBack } from "../never-back.ts";
-import type { components, paths } from "./market-data.d.ts";
+import type { components, paths } from "../../rest/openapi/market-data.d.ts";
 
 type Trade = components["schemas"]["Trade"];
 
@@ -26,7 +27,7 @@ for await (const { id, time, price, volume } of newestTrades()) {
   console.log(`${id} ${time} ${volume} at ${price}`);
 }
 
-/** Every trade, newest first; those that come meanwhile move no page. */
+/** Every trade, newest first; those that come in the meantime move no page. */
 async function* newestTrades(): AsyncGenerator<Trade> {
   let fromId = Number.MAX_SAFE_INTEGER;
   while (fromId > 0) {

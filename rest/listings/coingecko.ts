@@ -1,14 +1,19 @@
 // What CoinGecko asks a decentralized exchange for: tickers, pairs, order books and trades.
 import { z } from "zod";
-import { bareEnvelope } from "../../server/http/envelope.ts";
+import { bareEnvelope } from "../../http/envelope.ts";
 import { endpoint, type Version } from "../endpoint.ts";
 import { integerAccepted, integerIn, type Parameter } from "../params.ts";
-import { bookOf, findBook } from "../queries/book.ts";
-import { findListedMarkets, findValuedMarkets } from "../queries/listed-markets.ts";
-import type { ListedMarket } from "../queries/listed-markets.ts";
-import { findListedTrades, listedTrades, MOST_TRADES, side } from "../queries/listed-trades.ts";
-import type { Side } from "../queries/listed-trades.ts";
-import { decimal } from "../records.ts";
+import { bookOf, findBook } from "../../market/queries/book.ts";
+import { everyListedMarket, findValuedMarkets } from "../../market/queries/listed-markets.ts";
+import type { ListedMarket } from "../../market/queries/listed-markets.ts";
+import {
+  findListedTrades,
+  listedTrades,
+  MAX_TRADES,
+  side,
+} from "../../market/queries/listed-trades.ts";
+import type { Side } from "../../market/queries/listed-trades.ts";
+import { decimal } from "../../market/records.ts";
 import {
   addressesOf,
   byAddresses,
@@ -92,12 +97,12 @@ const tickerOf = (market: ListedMarket, last: string): z.infer<typeof ticker> =>
 });
 
 /** The last second of the year 9999. */
-const MOST_SECONDS = 253_402_300_799;
+const MAX_SECONDS = 253_402_300_799;
 
 const unixSeconds = (description: string, example: string): Parameter<number | undefined> => ({
   description,
-  accepted: `${integerAccepted(0, MOST_SECONDS)}: seconds since the Unix epoch`,
-  schema: integerIn(0, MOST_SECONDS).optional(),
+  accepted: `${integerAccepted(0, MAX_SECONDS)}: seconds since the Unix epoch`,
+  schema: integerIn(0, MAX_SECONDS).optional(),
   example,
 });
 
@@ -115,6 +120,8 @@ export const coingecko = (usdTokens: readonly string[]): Version => ({
         "In the order of the markets' `BASE/QUOTE` by code point. A market that was never traded has no " +
         "price: it is in `/coingecko/pairs` alone.",
       find: (db) => findValuedMarkets(db, usdTokens),
+      // Without tokens of a dollar it would read no liquidity.
+      probe: (db) => findValuedMarkets(db, [""]),
       shape: (markets) =>
         markets.flatMap((market) =>
           market.active && market.last !== null ? [tickerOf(market, market.last)] : [],
@@ -126,7 +133,7 @@ export const coingecko = (usdTokens: readonly string[]): Version => ({
       path: "/pairs",
       summary: "Each active market",
       description: "In the order of the markets' `BASE/QUOTE` by code point.",
-      find: findListedMarkets,
+      ...everyListedMarket,
       shape: (markets) =>
         markets
           .filter(({ active }) => active)
@@ -175,7 +182,7 @@ export const coingecko = (usdTokens: readonly string[]): Version => ({
         findListedTrades(db, byAddresses(ticker_id), {
           window: { from, to },
           side: type,
-          limit: limit === 0 ? MOST_TRADES : limit,
+          limit: limit === 0 ? MAX_TRADES : limit,
         }),
       shape: (rows) => {
         const trades = listedTrades(rows).map((traded) => ({

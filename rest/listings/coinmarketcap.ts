@@ -1,12 +1,17 @@
 // What CoinMarketCap asks a spot exchange for: summary, assets, tickers, order books and trades.
 import { z } from "zod";
-import { bareEnvelope } from "../../server/http/envelope.ts";
+import { bareEnvelope } from "../../http/envelope.ts";
 import { endpoint, type Version } from "../endpoint.ts";
-import type { PairName } from "../params.ts";
-import { bookOf, findBook } from "../queries/book.ts";
-import { findListedMarkets, type ListedMarket } from "../queries/listed-markets.ts";
-import { findListedTrades, listedTrades, MOST_TRADES, side } from "../queries/listed-trades.ts";
-import { decimal, signedDecimal } from "../records.ts";
+import type { PairName } from "../../market/queries/snapshot.ts";
+import { bookOf, findBook } from "../../market/queries/book.ts";
+import { everyListedMarket, type ListedMarket } from "../../market/queries/listed-markets.ts";
+import {
+  findListedTrades,
+  listedTrades,
+  MAX_TRADES,
+  side,
+} from "../../market/queries/listed-trades.ts";
+import { decimal, signedDecimal } from "../../market/records.ts";
 import {
   depthOfBothSides,
   levels,
@@ -15,7 +20,7 @@ import {
   requiredText,
 } from "./listing-params.ts";
 
-/** A symbol may have an underscore of its own, which would make BASE_QUOTE ambiguous. */
+/** A symbol may contain an underscore, which would make BASE_QUOTE ambiguous. */
 const escaped = (symbol: string): string => symbol.replaceAll("%", "%25").replaceAll("_", "%5F");
 const unescaped = (text: string): string => text.replaceAll(/%5F/gi, "_").replaceAll("%25", "%");
 
@@ -140,7 +145,7 @@ export const coinmarketcap: Version = {
       path: "/summary",
       summary: "The last 24 hours of each registered market, with the best prices",
       description: "In the order of the markets' `BASE/QUOTE` by code point, active or not.",
-      find: findListedMarkets,
+      ...everyListedMarket,
       shape: (markets) => {
         const codeOf = codesOf(markets);
         return markets.map((market) => ({
@@ -164,7 +169,7 @@ export const coinmarketcap: Version = {
       path: "/assets",
       summary: "Each token of a registered market",
       description: "By its code, which is what `base_currency` and `quote_currency` have.",
-      find: findListedMarkets,
+      ...everyListedMarket,
       shape: (markets) => {
         const codeOf = codesOf(markets);
         return Object.fromEntries(
@@ -183,7 +188,7 @@ export const coinmarketcap: Version = {
       path: "/ticker",
       summary: "The price and the volumes of each registered market",
       description: "By `BASE_QUOTE`, active or not.",
-      find: findListedMarkets,
+      ...everyListedMarket,
       shape: (markets) =>
         Object.fromEntries(
           markets.map((market) => [
@@ -225,10 +230,10 @@ export const coinmarketcap: Version = {
       id: "coinmarketcapTrades",
       path: "/trades",
       summary: "The trades of a market in the last 24 hours, newest first",
-      description: `Those that have a price; the newest ${MOST_TRADES} where there are more.`,
+      description: `Those that have a price; the newest ${MAX_TRADES} where there are more.`,
       query: { market_pair: marketPairAsked },
       find: (db, _pair, { market_pair }) =>
-        findListedTrades(db, namedBy(market_pair), { window: "day", limit: MOST_TRADES }),
+        findListedTrades(db, namedBy(market_pair), { window: "day", limit: MAX_TRADES }),
       shape: (rows) =>
         listedTrades(rows).map((traded) => ({
           trade_id: traded.id,

@@ -1,13 +1,14 @@
 // What DEX Screener's adapter 1.1 asks for: the latest block, assets, pairs, and the swaps of ranges of blocks.
 import { z } from "zod";
-import { bareEnvelope } from "../../server/http/envelope.ts";
-import { BadParameter, UnknownAsset, UnknownPair } from "../../server/http/errors.ts";
+import { bareEnvelope } from "../../http/envelope.ts";
+import { BadParameter } from "../../http/errors.ts";
+import { UnknownAsset, UnknownPair } from "../../market/absent.ts";
 import { endpoint, type Version } from "../endpoint.ts";
 import { integerAccepted, integerIn, type Parameter } from "../params.ts";
-import { findHead, headOf } from "../queries/head.ts";
-import { findListedMarket } from "../queries/listed-markets.ts";
-import { findSwaps, type SwapRow } from "../queries/swaps.ts";
-import { findToken } from "../queries/tokens.ts";
+import { findHead, headOf } from "../../market/queries/head.ts";
+import { findListedMarket } from "../../market/queries/listed-markets.ts";
+import { findSwaps, type SwapRow } from "../../market/queries/swaps.ts";
+import { findToken } from "../../market/queries/tokens.ts";
 import { addressesOf, byAddresses, marketByAddresses, requiredText } from "./listing-params.ts";
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
@@ -81,7 +82,7 @@ function swapOf(row: SwapRow): z.infer<typeof swap> {
 }
 
 /** One answer is of no more blocks. */
-const MOST_BLOCKS = 1000;
+const MAX_BLOCKS = 1000;
 
 // One more than this is an integer of PostgreSQL too.
 const LAST_BLOCK = 2 ** 31 - 2;
@@ -167,17 +168,17 @@ export const dexscreener = (exchangeName: string): Version => ({
       summary: "The swaps of a range of blocks, oldest first",
       description:
         "Of registered markets. A trade of nothing on one side, or at a price that 50 digits do not hold, is " +
-        `left out. Both blocks are included; at most ${MOST_BLOCKS} blocks, none after the head.`,
+        `left out. Both blocks are included; at most ${MAX_BLOCKS} blocks, none after the head.`,
       query: {
         fromBlock: blockNumber("The first block.", "3600"),
         toBlock: blockNumber("The last block.", "3700"),
       },
       find: async (db, _pair, { fromBlock, toBlock }) => {
-        if (toBlock < fromBlock || toBlock - fromBlock >= MOST_BLOCKS) {
-          const most = fromBlock + MOST_BLOCKS - 1;
+        if (toBlock < fromBlock || toBlock - fromBlock >= MAX_BLOCKS) {
+          const max = fromBlock + MAX_BLOCKS - 1;
           throw new BadParameter(
             "toBlock",
-            `an integer from fromBlock, ${fromBlock}, to ${most}: at most ${MOST_BLOCKS} blocks`,
+            `an integer from fromBlock, ${fromBlock}, to ${max}: at most ${MAX_BLOCKS} blocks`,
           );
         }
         const swaps = await findSwaps(db, fromBlock, toBlock);

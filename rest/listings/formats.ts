@@ -1,4 +1,4 @@
-// The listing formats: each is a version of its own, below its name.
+// The listing formats: each is a separate version, below its name.
 import type { Version } from "../endpoint.ts";
 import { coingecko } from "./coingecko.ts";
 import { coinmarketcap } from "./coinmarketcap.ts";

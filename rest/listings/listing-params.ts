@@ -1,10 +1,11 @@
 // Parameters that several listing formats have, and the names of markets in them.
 import { z } from "zod";
-import { integerAccepted, integerIn, type PairName, type Parameter } from "../params.ts";
-import type { BookRecord } from "../queries/book.ts";
-import { MOST_TRADES, SIDES, side, type Side } from "../queries/listed-trades.ts";
+import type { PairName } from "../../market/queries/snapshot.ts";
+import { integerAccepted, integerIn, type Parameter } from "../params.ts";
+import type { BookRecord } from "../../market/queries/book.ts";
+import { MAX_TRADES, SIDES, side, type Side } from "../../market/queries/listed-trades.ts";
 
-/** A text that must be given. */
+/** A text that names a market or a token, and must be given. */
 export const requiredText = (
   pattern: RegExp,
   { description, accepted, example }: Omit<Parameter<string>, "schema" | "required">,
@@ -13,6 +14,7 @@ export const requiredText = (
   accepted: `${accepted}, given once`,
   schema: z.string().regex(pattern),
   example,
+  none: "",
   required: true,
 });
 
@@ -36,21 +38,21 @@ export const addressesOf = ({ baseGem, quoteGem }: { baseGem: string; quoteGem: 
   `${baseGem}_${quoteGem}`;
 
 /** The greatest depth that dex_book takes. */
-const MOST_LEVELS = 1000;
-const MOST_DEPTH = 2 * MOST_LEVELS;
+const MAX_LEVELS = 1000;
+const MAX_DEPTH = 2 * MAX_LEVELS;
 
 /** How many levels of both sides together; 0 for all that one answer can have. */
 export const depthOfBothSides: Parameter<number> = {
   description:
     "How many levels of both sides together, at most: half of them, rounded up, of each side. " +
-    `0 for ${MOST_LEVELS} of each side.`,
-  accepted: integerAccepted(0, MOST_DEPTH),
-  schema: integerIn(0, MOST_DEPTH).default(0),
+    `0 for ${MAX_LEVELS} of each side.`,
+  accepted: integerAccepted(0, MAX_DEPTH),
+  schema: integerIn(0, MAX_DEPTH).default(0),
   example: "20",
 };
 
 export const levelsOfASide = (depth: number): number =>
-  depth === 0 ? MOST_LEVELS : Math.ceil(depth / 2);
+  depth === 0 ? MAX_LEVELS : Math.ceil(depth / 2);
 
 /** Price and base amount. */
 export const levels = z.array(z.tuple([z.string(), z.string()]));
@@ -65,9 +67,9 @@ export const sideAsked: Parameter<Side | undefined> = {
   example: "buy",
 };
 
-export const tradesAsked = (usual: number): Parameter<number> => ({
-  description: `How many trades, at most: the newest of them. 0 for ${MOST_TRADES}.`,
-  accepted: integerAccepted(0, MOST_TRADES),
-  schema: integerIn(0, MOST_TRADES).default(usual),
+export const tradesAsked = (initial: number): Parameter<number> => ({
+  description: `How many trades, at most: the newest of them. 0 for ${MAX_TRADES}.`,
+  accepted: integerAccepted(0, MAX_TRADES),
+  schema: integerIn(0, MAX_TRADES).default(initial),
   example: "2",
 });

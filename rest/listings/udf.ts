@@ -3,16 +3,19 @@
 // UDF has prices and volumes as JSON numbers, so this is the one place where a decimal is rounded: `Number` gives
 // the double that is nearest to the exact decimal. /v2/candles has every digit.
 import { z } from "zod";
-import { BadParameter, UnknownPair } from "../../server/http/errors.ts";
-import { udfEnvelope } from "../../server/http/envelope.ts";
+import { BadParameter } from "../../http/errors.ts";
+import { UnknownPair } from "../../market/absent.ts";
+import { udfEnvelope } from "../../http/envelope.ts";
 import { endpoint, type Version } from "../endpoint.ts";
-import { integerAccepted, integerIn, limitUpTo, type PairName, type Parameter } from "../params.ts";
-import type { Interval } from "../../server/http/live/candle-intervals.ts";
-import { candleRecords, findCandles } from "../queries/candles.ts";
-import { findHead } from "../queries/head.ts";
-import { findListedMarket, findListedMarkets } from "../queries/listed-markets.ts";
-import type { ListedMarket } from "../queries/listed-markets.ts";
+import type { PairName } from "../../market/queries/snapshot.ts";
+import { integerAccepted, integerIn, limitUpTo, type Parameter } from "../params.ts";
+import type { Interval } from "../../market/candle-intervals.ts";
+import { candleRecords, findCandles } from "../../market/queries/candles.ts";
+import { findHead } from "../../market/queries/head.ts";
+import { everyListedMarket, findListedMarket } from "../../market/queries/listed-markets.ts";
+import type { ListedMarket } from "../../market/queries/listed-markets.ts";
 import { requiredText } from "./listing-params.ts";
+import { udfBars, udfConfig, udfFound, udfSymbol } from "./udf-records.ts";
 
 const RESOLUTIONS = {
   "1": { interval: "1m", seconds: 60 },
@@ -30,114 +33,45 @@ const NAMES: Resolution[] = ["1", "5", "15", "30", "60", "240", "1D"];
 const INTRADAY = NAMES.filter((name) => name !== "1D");
 
 /** The greatest number of candles that dex_candles gives. The library asks for more where it needs them. */
-const MOST_BARS = 1000;
-const MOST_COUNTBACK = 1_000_000;
+const MAX_BARS = 1000;
+const MAX_COUNTBACK = 1_000_000;
 
-const config = z
-  .object({
-    supported_resolutions: z.array(z.string()),
-    supports_search: z.literal(true),
-    supports_group_request: z.literal(false),
-    supports_marks: z.literal(false),
-    supports_timescale_marks: z.literal(false),
-    supports_time: z.literal(true),
-    exchanges: z.array(z.object({ value: z.string(), name: z.string(), desc: z.string() })),
-    symbols_types: z.array(z.object({ name: z.string(), value: z.string() })),
-  })
-  .meta({ id: "UdfConfig" });
-
-const symbolInfo = z
-  .object({
-    name: z.string().describe("`BASE/QUOTE`."),
-    ticker: z.string().describe("The same."),
-    description: z.string().describe("The names of both tokens, or their symbols."),
-    type: z.literal("crypto"),
-    session: z.literal("24x7"),
-    timezone: z.literal("Etc/UTC"),
-    "exchange-traded": z.string(),
-    "exchange-listed": z.string(),
-    minmov: z.literal(1),
-    pricescale: z
-      .number()
-      .describe("A power of ten, for 8 digits of the last price: how many of them an axis shows."),
-    volume_precision: z.int().min(0),
-    has_intraday: z.literal(true),
-    has_daily: z.literal(true),
-    intraday_multipliers: z.array(z.string()),
-    supported_resolutions: z.array(z.string()),
-  })
-  .meta({ id: "UdfSymbol" });
-
-const found = z
-  .object({
-    symbol: z.string(),
-    full_name: z.string(),
-    description: z.string(),
-    exchange: z.string(),
-    ticker: z.string(),
-    type: z.literal("crypto"),
-  })
-  .meta({ id: "UdfFound" });
-
-const numbers = z.array(z.number());
-const bars = z
-  .union([
-    z.object({
-      s: z.literal("ok"),
-      t: z.array(z.int()).describe("The starts of the bars, in seconds since the Unix epoch."),
-      o: numbers,
-      h: numbers,
-      l: numbers,
-      c: numbers,
-      v: numbers.describe("In base units."),
-    }),
-    z.object({
-      s: z.literal("no_data"),
-      nextTime: z.int().optional().describe("The start of the last bar before `from`, if any."),
-    }),
-  ])
-  .meta({
-    id: "UdfBars",
-    description:
-      "Prices and volumes are rounded to the nearest double; `/v2/candles` has every digit.",
-  });
-
-const MOST_DIGITS = 18;
+const MAX_DIGITS = 18;
 const SHOWN_DIGITS = 8;
-const LEAST_DIGITS = 2;
+const MIN_DIGITS = 2;
 
 /** How many fractional digits a price is shown with. */
 export function shownDigits(price: string | null): number {
   const [whole = "0", fraction = ""] = (price ?? "0").split(".");
-  if (whole !== "0") return Math.max(LEAST_DIGITS, SHOWN_DIGITS - whole.length);
+  if (whole !== "0") return Math.max(MIN_DIGITS, SHOWN_DIGITS - whole.length);
   const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
-  return Math.min(MOST_DIGITS, zeros + SHOWN_DIGITS);
+  return Math.min(MAX_DIGITS, zeros + SHOWN_DIGITS);
 }
 
 const descriptionOf = ({ base, quote, baseName, quoteName }: ListedMarket): string =>
   `${baseName ?? base} / ${quoteName ?? quote}`;
 
-/** A symbol may have a slash of its own; wherever it is split, the pair is the same. */
+/** A symbol may contain a slash; wherever it is split, the pair is the same. */
 function namedBy(symbol: string): PairName {
   const slash = symbol.indexOf("/");
   return { base: symbol.slice(0, slash), quote: symbol.slice(slash + 1), by: "key" };
 }
 
-const symbolAsked = requiredText(/^[^\0]*\/[^\0]*$/, {
+const symbolAsked = requiredText(/^[^\0]*[/][^\0]*$/, {
   description: "The market, as `ticker` of `/udf/search`, in any case.",
   accepted: "BASE/QUOTE",
   example: "WETH/DAI",
 });
 
 // From the year 1, since the library asks for times before 1970 where it needs many bars.
-const LEAST_SECONDS = -62_135_596_800;
-const MOST_SECONDS = 253_402_300_799;
+const MIN_SECONDS = -62_135_596_800;
+const MAX_SECONDS = 253_402_300_799;
 const secondsIn = z
   .string()
   .regex(/^-?\d{1,12}$/)
   .transform(Number)
-  .pipe(z.int().min(LEAST_SECONDS).max(MOST_SECONDS));
-const SECONDS_ACCEPTED = `an integer from ${LEAST_SECONDS} to ${MOST_SECONDS}: seconds since the Unix epoch, given once`;
+  .pipe(z.int().min(MIN_SECONDS).max(MAX_SECONDS));
+const SECONDS_ACCEPTED = `an integer from ${MIN_SECONDS} to ${MAX_SECONDS}: seconds since the Unix epoch, given once`;
 
 const anyText = (description: string, example: string): Parameter<string> => ({
   description,
@@ -151,7 +85,7 @@ const resolutionNamed = (name: string): Resolution =>
 
 /** How many bars there can be from `from` up to `to`. */
 const barsBetween = (from: number, to: number, seconds: number): number =>
-  Math.min(MOST_BARS, Math.ceil((to - from) / seconds) + 1);
+  Math.min(MAX_BARS, Math.ceil((to - from) / seconds) + 1);
 
 const secondsOf = (time: string): number => Date.parse(time) / 1000;
 
@@ -177,7 +111,7 @@ export const udf = (exchangeName: string): Version => ({
         exchanges: [{ value: exchangeName, name: exchangeName, desc: exchangeName }],
         symbols_types: [{ name: "Crypto", value: "crypto" }],
       }),
-      data: config,
+      data: udfConfig,
     }),
     endpoint({
       id: "udfSymbols",
@@ -206,7 +140,7 @@ export const udf = (exchangeName: string): Version => ({
           supported_resolutions: NAMES,
         };
       },
-      data: symbolInfo,
+      data: udfSymbol,
     }),
     endpoint({
       id: "udfSearch",
@@ -222,8 +156,9 @@ export const udf = (exchangeName: string): Version => ({
         exchange: anyText("The exchange's name, or nothing. There are no markets of another.", ""),
         limit: limitUpTo(1000, 30, "How many markets, at most."),
       },
+      probe: everyListedMarket.probe,
       find: async (db, _pair, { query, type, exchange, limit }) => {
-        const markets = await findListedMarkets(db);
+        const markets = await everyListedMarket.find(db);
         const isOurs = ["", "crypto"].includes(type) && ["", exchangeName].includes(exchange);
         // PostgreSQL leaves letters as they are that have no single capital, such as ß.
         const sought = query.toUpperCase();
@@ -239,7 +174,7 @@ export const udf = (exchangeName: string): Version => ({
           ticker: market.key,
           type: "crypto" as const,
         })),
-      data: z.array(found),
+      data: z.array(udfFound),
     }),
     endpoint({
       id: "udfHistory",
@@ -247,7 +182,7 @@ export const udf = (exchangeName: string): Version => ({
       summary: "The bars of a market, oldest first",
       description:
         "Those that start at `from` or later and before `to`; with `countback`, the last so many before " +
-        `\`to\`. At most ${MOST_BARS}, the last ones. An interval without trades has none.`,
+        `\`to\`. At most ${MAX_BARS}, the last ones. An interval without trades has none.`,
       query: {
         symbol: symbolAsked,
         resolution: {
@@ -272,8 +207,8 @@ export const udf = (exchangeName: string): Version => ({
         },
         countback: {
           description: "How many bars, whatever `from` is.",
-          accepted: integerAccepted(1, MOST_COUNTBACK),
-          schema: integerIn(1, MOST_COUNTBACK).optional(),
+          accepted: integerAccepted(1, MAX_COUNTBACK),
+          schema: integerIn(1, MAX_COUNTBACK).optional(),
           example: "2",
         },
       },
@@ -282,21 +217,21 @@ export const udf = (exchangeName: string): Version => ({
           throw new BadParameter("from", `at most to, ${to}`);
         }
         // `countback` has priority.
-        const least = countback === undefined ? (from ?? -Infinity) : -Infinity;
+        const min = countback === undefined ? (from ?? -Infinity) : -Infinity;
         const { interval, seconds } = RESOLUTIONS[resolutionNamed(resolution)];
         const { rows, ...moment } = await findCandles(db, namedBy(symbol), {
           interval,
           to: new Date(to * 1000).toISOString(),
           // Without `from`, dex_candles gives the last ones; where none of them is late enough, the last of
           // them is the one that the library must go back to.
-          limit: Math.min(MOST_BARS, countback ?? barsBetween(least, to, seconds)),
+          limit: Math.min(MAX_BARS, countback ?? barsBetween(min, to, seconds)),
           empty: "omit",
         });
-        return { ...moment, rows: [{ least, candles: candleRecords(rows) }] };
+        return { ...moment, rows: [{ min, candles: candleRecords(rows) }] };
       },
       shape: ([asked]) => {
-        const { least = 0, candles = [] } = asked ?? {};
-        const within = candles.filter(({ time }) => secondsOf(time) >= least);
+        const { min = 0, candles = [] } = asked ?? {};
+        const within = candles.filter(({ time }) => secondsOf(time) >= min);
         const last = candles.at(-1);
         if (within.length === 0) {
           return {
@@ -316,7 +251,7 @@ export const udf = (exchangeName: string): Version => ({
           v: each("vol"),
         };
       },
-      data: bars,
+      data: udfBars,
     }),
     endpoint({
       id: "udfTime",

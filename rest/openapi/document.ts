@@ -1,13 +1,13 @@
 // Makes the OpenAPI 3.1 document from the declarations of the endpoints.
 import type { z } from "zod";
-import { FROM_ACCEPTED } from "../stream/stream-endpoint.ts";
 import { streamEvents } from "../stream/events.ts";
-import { ACCEPTED_TOPICS } from "../stream/topics.ts";
-import { health, type HealthPath } from "../../server/http/health.ts";
-import type { Envelope } from "../../server/http/envelope.ts";
-import { release } from "../../server/http/release.ts";
+import { health, type HealthPath } from "../../http/health.ts";
+import type { Envelope } from "../../http/envelope.ts";
+import { release } from "../../http/release.ts";
 import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
-import { pairInPath, type Parameter } from "../params.ts";
+import { pairInPath } from "../../http/paths.ts";
+import { STREAM_PARAMETERS } from "./stream-parameters.ts";
+import { AS_OF, type Parameter } from "../params.ts";
 import { LISTING_SETTINGS, listingFormats } from "../listings/formats.ts";
 import { v1 } from "../v1/v1-endpoints.ts";
 import { v2 } from "../v2/v2-endpoints.ts";
@@ -26,12 +26,13 @@ The market data of a decentralized exchange, open and read-only: prices, volumes
 its markets, exact to the last of 18 digits.
 
 - Figures are **as of the exchange's head**: the last block written, or the database's clock where none
-  ever was. \`time\` is that moment.
+  ever was. \`time\` is that moment. With \`block\`, \`time\` or \`hash\` every answer is as of a past block, but for what
+  has no history: symbols, names, decimals, and which pairs are registered.
 - Decimals are strings, since a binary float does not hold them.
 - A pair is a base and a quote token, in one direction. Symbols match in any case; other letters than
   ASCII, and slashes, are percent-encoded. The rest of a path is lower-case.
 - Each path works with and without a slash at its end. HEAD gives the headers of GET, and OPTIONS
-  \`Allow\`. Parameters that a path does not know are ignored.
+  \`Allow\`. Parameters that a path does not know are ignored; one that it knows, in another letter case, is 400.
 - Nothing is negotiated but the compression: answers are JSON, and plain text at \`/udf/time\`, whatever
   \`Accept\` says.
 - Errors are in the envelope of the version that is asked; below \`/udf\`, in TradingView's; else in that
@@ -103,7 +104,15 @@ export function openapiDocument(examples: Examples): object {
         },
       },
       headers,
-      parameters: { MinBlock: MIN_BLOCK },
+      parameters: {
+        ...Object.fromEntries(
+          Object.entries(AS_OF).map(([name, declared]) => [
+            asOfName(name),
+            parts.queryParameter(name, declared as Parameter<unknown>),
+          ]),
+        ),
+        MinBlock: MIN_BLOCK,
+      },
       schemas: parts.schemas.named,
     },
   };
@@ -129,8 +138,9 @@ class Parts {
       parameters: [
         ...(namesPair(path) ? this.#pairParameters() : []),
         ...Object.entries(query).map(([parameter, declared]) =>
-          this.#queryParameter(parameter, declared),
+          this.queryParameter(parameter, declared),
         ),
+        ...Object.keys(AS_OF).map((parameter) => ref("parameters", asOfName(parameter))),
         ref("parameters", "MinBlock"),
       ],
       responses: {
@@ -179,34 +189,8 @@ class Parts {
         "One stream for all topics of a client. Each event has what one head has changed, with the " +
         "records of the other paths. A client that comes back with the `id` of its last event, in " +
         "`Last-Event-ID` or `from`, misses nothing and gets nothing twice. A comment each 15 seconds " +
-        "keeps the connection. HEAD tells the headers.",
-      parameters: [
-        {
-          name: "topics",
-          in: "query",
-          required: true,
-          description:
-            `Must be ${ACCEPTED_TOPICS}. Symbols match in any case, and percent-encode \`/\`, \`,\`, ` +
-            "`:` and `%` once more.",
-          schema: { type: "string" },
-          example: "head",
-        },
-        {
-          name: "from",
-          in: "query",
-          required: false,
-          description: `The place to go on from. Must be ${FROM_ACCEPTED}.`,
-          schema: { type: "string" },
-        },
-        {
-          name: "Last-Event-ID",
-          in: "header",
-          required: false,
-          description: "The same, as browsers send it; it comes before `from`.",
-          schema: { type: "string" },
-        },
-        ref("parameters", "MinBlock"),
-      ],
+        "keeps the connection. HEAD returns the headers.",
+      parameters: [...STREAM_PARAMETERS, ref("parameters", "MinBlock")],
       responses: {
         200: {
           description: "The stream. The schema is that of an event with its `data` parsed.",
@@ -241,7 +225,7 @@ class Parts {
     }));
   }
 
-  #queryParameter(
+  queryParameter(
     name: string,
     { description, accepted, schema, example, required }: Parameter<unknown>,
   ): object {
@@ -268,6 +252,8 @@ class Parts {
     };
   }
 }
+
+const asOfName = (parameter: string): string => `AsOf-${parameter}`;
 
 export const failureName = (version: string, name: string): string =>
   `${version.toUpperCase()}${name}`;

@@ -13,14 +13,14 @@ export interface Failure {
 /** What a failure has where the request was read. */
 const read: HeaderName[] = ["Cache-Control", ...OF_THE_REQUEST, ...OF_THE_LIMIT, ...OF_ANY_ORIGIN];
 
-/** Any of these may be told by any path. */
+/** Any path may return any of these. */
 export const failures: Failure[] = [
   {
     status: 400,
     name: "BadRequest",
     description:
       "The pair is not registered, or the other way round (`Unknown pair`, before a bad parameter); " +
-      "or a parameter is not what it must be; or the path's percent-encoding is broken; or the query " +
+      "or a parameter is not what it must be; or there is no such block as `block`, `time` or `hash` name; or the path's percent-encoding is broken; or the query " +
       "string has more than 50 parameters; or `X-Min-Block` is no block number; or the request has no `Host`, or two, or another version " +
       "of HTTP.",
     headers: read,

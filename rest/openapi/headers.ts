@@ -39,12 +39,13 @@ export const headers = {
     '"requests";r=5999;t=60',
   ),
   "Cache-Control": always(
-    "How long the answer may be kept: figures for a second, errors not at all.",
-    { enum: ["public, max-age=1", "no-store"] },
+    "How long the answer may be kept: figures for a second, those of a past block that the chain takes back no more for an " +
+      "hour, errors not at all.",
+    { enum: ["public, max-age=1", "public, max-age=3600", "no-store"] },
     "public, max-age=1",
   ),
   ETag: always(
-    "A strong tag of the answer's bytes, for `If-None-Match`; the compressed form has one of its own.",
+    "A strong tag of the answer's bytes, for `If-None-Match`; the compressed form has another.",
     { pattern: '^"[A-Za-z0-9_-]+"$' },
     '"2jmj7l5rSw0yVb_vlWAYkK_YBwk"',
   ),
@@ -54,7 +55,7 @@ export const headers = {
     "Accept-Encoding, X-Min-Block",
   ),
   "X-Head-Block": sometimes(
-    "The block that the data are of, the exchange's head; of a failure, the block that the service has. " +
+    "The block that the data are of, the exchange's head or the past block that was asked for; of a failure, the block that the service has. " +
       "Absent where no block was ever written.",
     { pattern: "^[0-9]+$" },
     "20014400",
@@ -64,7 +65,7 @@ export const headers = {
     { const: "gzip" },
     "gzip",
   ),
-  "X-Accel-Buffering": always("Tells a proxy not to collect the events.", { const: "no" }, "no"),
+  "X-Accel-Buffering": always("Asks a proxy not to collect the events.", { const: "no" }, "no"),
   "Retry-After": always(
     "After how many seconds the request may be sent again.",
     { pattern: "^[0-9]+$" },

@@ -1,15 +1,10 @@
 // Serves the OpenAPI document at /openapi.json, and a page at /docs to read and try it.
-import { Router, type Request } from "express";
-import { LRUCache } from "lru-cache";
+import { Router } from "express";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { policyOf } from "../../server/http/content-security-policy.ts";
-import { readOnlyRoute } from "../../server/http/read-only-route.ts";
-import { encodingFor, etagAnswer, sendAnswer, type Answer } from "../../server/http/answer.ts";
-import { standingHeadersWith } from "../../server/http/standing-headers.ts";
-
-// The files change with a release only.
-const CACHE_CONTROL = "public, max-age=300";
+import { policyOf } from "../../http/content-security-policy.ts";
+import { serveReleaseFile, type ReleaseFile } from "../../http/release-files.ts";
+import { fixedHeadersWith } from "../../http/fixed-headers.ts";
 
 // Nothing is loaded from another host.
 const PAGE = `<!doctype html>
@@ -26,13 +21,14 @@ const PAGE = `<!doctype html>
     <script src="/docs/swagger-ui-bundle.js"></script>
     <script>
       // The page fills a parameter in with its example, and no exchange but that of the examples has
-      // trades there. A parameter without a default is left out unless the reader gives it; a $ref has neither.
+      // trades there. A parameter without a default is left out unless the reader gives it.
       function withoutExamples() {
         const updateJsonSpec = (update) => (spec) => {
-          for (const { get } of Object.values(spec.paths ?? {})) {
-            for (const parameter of get.parameters ?? []) {
-              if (!parameter.required && !("default" in (parameter.schema ?? {}))) delete parameter.example;
-            }
+          const inPaths = Object.values(spec.paths ?? {}).flatMap(({ get }) => get.parameters ?? []);
+          const named = Object.values(spec.components?.parameters ?? {});
+          // A $ref has neither.
+          for (const parameter of [...inPaths, ...named]) {
+            if (!parameter.required && !("default" in (parameter.schema ?? {}))) delete parameter.example;
           }
           return update(spec);
         };
@@ -51,57 +47,36 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const FILES: Record<string, { type: string; read: (req: Request) => Promise<string | Buffer> }> = {
-  "/openapi.json": { type: "application/json", read: openapiFor },
-  "/docs": { type: "text/html", read: () => Promise.resolve(PAGE) },
-  "/docs/swagger-ui.css": { type: "text/css", read: () => ofSwaggerUi("swagger-ui.css") },
-  "/docs/swagger-ui-bundle.js": {
-    type: "text/javascript",
-    read: () => ofSwaggerUi("swagger-ui-bundle.js"),
-  },
-};
-
-const OF_THE_PAGE = standingHeadersWith(policyOf(PAGE));
-
-/** Each file has an answer for each encoding, and the document one for each origin. */
-const MOST_ANSWERS = 32;
-
-export function referenceRouter(): Router {
-  const router = Router({ caseSensitive: true });
-  const answers = new LRUCache<string, Answer, () => Promise<Answer>>({
-    max: MOST_ANSWERS,
-    fetchMethod: (_key, _stale, { context: make }) => make(),
-  });
-  for (const [path, { type, read }] of Object.entries(FILES)) {
-    readOnlyRoute(router, path, async (req, res) => {
-      const encoding = encodingFor(req, "gzip");
-      const key = [path, encoding, path === "/openapi.json" ? originOf(req) : ""].join("\n");
-      const make = async (): Promise<Answer> => {
-        const content = {
-          type: `${type}; charset=utf-8`,
-          cacheControl: CACHE_CONTROL,
-          plain: await read(req),
-          ...(path === "/docs" && { standing: OF_THE_PAGE }),
-        };
-        return etagAnswer(content, encoding);
-      };
-      sendAnswer(req, res, await answers.forceFetch(key, { context: make }));
-    });
-  }
-  return router;
-}
-
-const ofSwaggerUi = (name: string): Promise<Buffer> =>
+const ofSwaggerUi = (name: string) => (): Promise<Buffer> =>
   readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`));
 
-const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
-
-/** The address that was asked; relative where Host is no name. */
-const originOf = ({ host, protocol }: Request): string =>
-  HOST.test(host) ? `${protocol}://${host}` : "/";
-
-/** Generators of clients resolve a relative address against the file that they read. */
-async function openapiFor(req: Request): Promise<string> {
+/** With `publicUrl` in place of the relative server, which clients resolve against where the document is from. */
+async function openapiAt(publicUrl: string | undefined): Promise<string> {
   const text = await readFile(new URL("openapi.json", import.meta.url), "utf8");
-  return text.replace('"url": "/"', `"url": "${originOf(req)}"`);
+  return publicUrl === undefined
+    ? text
+    : text.replace('"url": "/"', () => `"url": ${JSON.stringify(publicUrl)}`);
+}
+
+const filesAt = (publicUrl: string | undefined): Record<string, ReleaseFile> => ({
+  "/openapi.json": { type: "application/json", read: () => openapiAt(publicUrl) },
+  "/docs": {
+    type: "text/html",
+    read: () => Promise.resolve(PAGE),
+    fixed: fixedHeadersWith(policyOf(PAGE)),
+  },
+  "/docs/swagger-ui.css": { type: "text/css", read: ofSwaggerUi("swagger-ui.css") },
+  "/docs/swagger-ui-bundle.js": {
+    type: "text/javascript",
+    read: ofSwaggerUi("swagger-ui-bundle.js"),
+  },
+});
+
+/** No header of a request goes into the document: shared caches keep it. */
+export function referenceRouter(publicUrl: string | undefined): Router {
+  const router = Router({ caseSensitive: true });
+  for (const [path, file] of Object.entries(filesAt(publicUrl))) {
+    serveReleaseFile(router, path, file);
+  }
+  return router;
 }

@@ -1,9 +1,9 @@
 // The answer to one client: events as they come, bounded by what the client takes.
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from "node:http";
 import { crc32 } from "node:zlib";
-import { encodingFor } from "../../server/http/answer.ts";
-import { STANDING_HEADERS } from "../../server/http/standing-headers.ts";
-import type { Follower } from "./feed.ts";
+import { encodingFor } from "../../http/answer.ts";
+import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
+import type { Follower } from "../../market/live/feed.ts";
 import { Frame } from "./frame.ts";
 
 export interface StreamBounds {
@@ -13,8 +13,12 @@ export interface StreamBounds {
   heartbeatMs: number;
 }
 
-/** Why the service ends a stream: the client reads too slowly, has too much to catch up with, or must go elsewhere. */
-export const END_REASONS = ["slow", "behind", "stopping"] as const;
+/** Why the service ends all streams: it stops, or cannot read its database. */
+const ENDS_OF_ALL = ["stopping", "unreachable"] as const;
+export type EndOfAll = (typeof ENDS_OF_ALL)[number];
+
+/** Why it ends one: the client reads too slowly, has too much to catch up with, or must go elsewhere. */
+export const END_REASONS = ["slow", "behind", ...ENDS_OF_ALL] as const;
 type EndReason = (typeof END_REASONS)[number];
 
 export const STREAM_BOUNDS: StreamBounds = { bufferBytes: 1024 * 1024, heartbeatMs: 15_000 };
@@ -22,7 +26,7 @@ export const STREAM_BOUNDS: StreamBounds = { bufferBytes: 1024 * 1024, heartbeat
 /** When a client comes back by itself. */
 const RETRY_MS = 3000;
 
-/** Clients of a service that stops come back spread over this time, to the next one. */
+/** Clients that must go elsewhere come back spread over this time. */
 const RETRY_SOON_MS = 1000;
 
 /** A client that takes nothing is disconnected after this time. */
@@ -35,7 +39,7 @@ const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const LAST_BLOCK = Buffer.from([3, 0]);
 
 const HEADERS = [
-  ...STANDING_HEADERS,
+  ...FIXED_HEADERS,
   ...["Content-Type", "text/event-stream", "Cache-Control", "no-store"],
   // A stream ends with its connection, which a service that stops would else wait for.
   ...["Connection", "close"],
@@ -43,7 +47,7 @@ const HEADERS = [
   ...["X-Accel-Buffering", "no", "Vary", "Accept-Encoding, X-Min-Block"],
 ];
 
-export class EventStream implements Follower {
+export class EventStream implements Follower<Frame> {
   readonly #res: ServerResponse;
   readonly #bounds: StreamBounds;
   readonly #isCompressed: boolean;
@@ -63,7 +67,7 @@ export class EventStream implements Follower {
     this.#bounds = bounds;
     this.#onEnd = onEnd;
     this.#isCompressed = encodingFor(req, "gzip") === "gzip";
-    this.#heartbeat = setTimeout(() => this.tell([HEARTBEAT]), bounds.heartbeatMs).unref();
+    this.#heartbeat = setTimeout(() => this.send([HEARTBEAT]), bounds.heartbeatMs).unref();
     res.once("close", () => clearTimeout(this.#heartbeat));
   }
 
@@ -71,7 +75,7 @@ export class EventStream implements Follower {
     return this.#res.destroyed || this.#res.writableEnded;
   }
 
-  tell(frames: readonly Frame[]): void {
+  send(frames: readonly Frame[]): void {
     if (this.isClosed()) return;
     this.#begin();
     if (this.#res.writableLength > this.#bounds.bufferBytes) {
@@ -105,9 +109,8 @@ export class EventStream implements Follower {
     this.end("behind", RETRY_MS);
   }
 
-  /** Of a service that stops. */
-  stop(): void {
-    this.end("stopping", Math.ceil(Math.random() * RETRY_SOON_MS));
+  goElsewhere(reason: EndOfAll): void {
+    this.end(reason, Math.ceil(Math.random() * RETRY_SOON_MS));
   }
 
   /** The last event names the reason, and has no id: the client resumes at the last id that it has got. */

@@ -1,43 +1,11 @@
 // The events of a stream as OpenAPI describes them, their `data` parsed.
 import { z } from "zod";
-import { isoMoment } from "../../server/http/envelope.ts";
-import { bookRecord } from "../queries/book.ts";
-import { candleRecord } from "../queries/candles.ts";
-import { marketRecord } from "../queries/markets.ts";
-import { summaryRecord } from "../queries/summaries.ts";
-import { tradeRecord } from "../queries/trades.ts";
+import { isoMoment } from "../../market/records.ts";
+import { TOPIC_KINDS } from "../../market/live/topics.ts";
+import { block, time } from "../../market/live/topics/head.ts";
 import { END_REASONS } from "./event-stream.ts";
 
-const block = z.int().min(0).describe("The height of the head; null before the first block.");
-const time = isoMoment.describe("The time of that block; null before the first block.");
-
-const headRecord = z.object({ block, time }).nullable().meta({ id: "Head" });
-
-const levelOfStream = z
-  .object({ ...bookRecord.shape.bids.element.shape, offers: z.int().min(0) })
-  .meta({ id: "ChangedLevel" });
-
-const changedBook = z
-  .object({
-    whole: z
-      .boolean()
-      .describe(
-        "Whether these are all levels up to the depth. Else they are those that have changed: an " +
-          "`offers` of 0 is a level that is gone.",
-      ),
-    bids: z.array(levelOfStream),
-    asks: z.array(levelOfStream),
-  })
-  .meta({ id: "ChangedBook" });
-
-const topicData = z.union([
-  headRecord,
-  z.array(tradeRecord).describe("`trades`: the new trades, oldest first."),
-  marketRecord.nullable().describe("`market`: null where the pair is registered no longer."),
-  summaryRecord.nullable(),
-  z.array(candleRecord).describe("`candles`: those that are new or have changed, oldest first."),
-  changedBook,
-]);
+const topicData = z.union(TOPIC_KINDS.map(({ schema }) => schema));
 
 const placeOfEvent = z
   .string()
@@ -73,21 +41,21 @@ export const streamEvents = [
         block: z.int().min(0).nullable().describe("The last block that stands; null for none."),
         time: isoMoment
           .nullable()
-          .describe("Its time. Candles that end later are void; those that stand are told again."),
+          .describe("Its time. Candles that end later are void; those that stand are sent again."),
         trade: z
           .int()
           .min(0)
           .describe("The last trade that stands; 0 for none. Trades with a greater `id` are void."),
       }),
     })
-    .describe("A reorganisation: what was told of later blocks is void.")
+    .describe("A reorganisation: what was sent of later blocks is void.")
     .meta({ id: "StreamRetract" }),
   z
     .object({
       event: z.literal("reset"),
       data: z.object({ reason: z.string() }),
     })
-    .describe("What was told before is void. The next event has the state of the topics.")
+    .describe("What was sent before is void. The next event has the state of the topics.")
     .meta({ id: "StreamReset" }),
   z
     .object({

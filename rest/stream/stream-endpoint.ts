@@ -1,30 +1,47 @@
 // GET /v2/stream: what changes in the topics that a client names, as server-sent events.
 import { Router, type Request, type RequestHandler, type Response } from "express";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, Gauge, Registry } from "prom-client";
 import type { Pool } from "../../db/connect.ts";
-import { BadParameter, ClientFacingError } from "../../server/http/errors.ts";
-import type { LastHead } from "../../server/http/last-head.ts";
-import type { DataWatch } from "../../server/http/live/data-watch.ts";
-import type { LoopShare } from "../../server/http/live/loop-share.ts";
-import type { OpenStreamLimits, OpenStreams } from "../../server/http/live/open-streams.ts";
-import { readPlaceText, type Place } from "../../server/http/live/place.ts";
-import type { RequestsWaiting } from "../../server/http/live/requests-waiting.ts";
-import { readOnlyRoute } from "../../server/http/read-only-route.ts";
-import { queryOf } from "../params.ts";
-import { findPairs } from "../queries/pairs.ts";
-import { END_REASONS, EventStream, STREAM_BOUNDS, type StreamBounds } from "./event-stream.ts";
-import { Feed } from "./feed.ts";
-import { readTopics, type AskedTopic } from "./topics.ts";
+import { ClientFacingError, DatabaseUnreachable } from "../../http/errors.ts";
+import type { LastHead } from "../../http/known-database.ts";
+import type { VersionPoll } from "../../market/version-poll.ts";
+import type { AskedTopic } from "../../market/live/asked-topics.ts";
+import { Feed } from "../../market/live/feed.ts";
+import type { LoopShare } from "../../http/streams/loop-share.ts";
+import type { QuotaLimits } from "../../http/quota.ts";
+import type { OpenStreams } from "../../http/streams/open-streams.ts";
+import { Absent } from "../../market/absent.ts";
+import type { Place } from "../../market/place.ts";
+import { readOnlyRoute } from "../../http/paths.ts";
+import { misspeltIn, queryOf } from "../question.ts";
+import { findPairs } from "../../market/queries/pairs.ts";
+import {
+  END_REASONS,
+  EventStream,
+  STREAM_BOUNDS,
+  type EndOfAll,
+  type StreamBounds,
+} from "./event-stream.ts";
+import { frameOf } from "./frame.ts";
+import { registeredTopics } from "./registered-topics.ts";
+import { NO_PLACE, placeBehind, readSince } from "./since.ts";
+import { readTopics } from "./topics.ts";
 
-export interface StreamLimits extends StreamBounds, OpenStreamLimits {
+export interface StreamLimits extends StreamBounds, QuotaLimits {
   /** Milliseconds between two looks at the data. */
   checkMs: number;
+  /** All streams end when nothing of the data was read for so long, in milliseconds. */
+  lostMs: number;
   /** How long a client waits whose id is later than the head, in milliseconds: a standby may lag. */
   lagMs: number;
   /** How many trades an event has that a client has missed, unless one block has more. */
   pageTrades: number;
+  /** How many candles of a topic an event has: a client that has missed as many begins anew. */
+  pageCandles: number;
+  /** How many trades a client may get at once without pages. */
+  maxTrades: number;
 }
 
 export const STREAM_LIMITS: StreamLimits = {
@@ -32,8 +49,11 @@ export const STREAM_LIMITS: StreamLimits = {
   all: 5000,
   perClient: 50,
   checkMs: 50,
+  lostMs: 3000,
   lagMs: 10_000,
   pageTrades: 1000,
+  pageCandles: 1000,
+  maxTrades: 10_000,
 };
 
 export interface StreamOptions {
@@ -41,9 +61,9 @@ export interface StreamOptions {
   pool: Pool;
   /** Reads what single clients have missed. */
   clientPool: Pool;
-  watch: DataWatch;
-  /** The requests that do not wait for a stream. */
-  requests: RequestsWaiting;
+  poll: VersionPoll;
+  /** A stream is no request in flight any more: other limits bound it. */
+  leaveRequests: (res: ServerResponse) => void;
   /** Gives the streams their turns to begin and to catch up. */
   share: LoopShare;
   /** Has a place for each stream. */
@@ -58,18 +78,20 @@ export interface Streams {
   router: Router;
   /** Their metrics. */
   registry: Registry;
-  /** Ends all streams. */
+  /** Ends all streams, whose clients go elsewhere. */
+  endAll: (reason: EndOfAll) => void;
+  /** Ends all streams, and those that begin still. */
   close: () => void;
 }
 
-/** Any id that the header has is accepted: a client of another history starts anew. */
-const NO_PLACE: Place = { origin: "", epoch: "", reorganisation: 0, block: -1, trade: 0 };
-
-export const FROM_ACCEPTED = "the id of an event, given once";
-
 export function makeStreams(options: StreamOptions): Streams {
-  const { pool, clientPool, watch, requests, share, open, limits, clientOf, head } = options;
-  const feed = new Feed({ pool, clientPool, watch, pageTrades: limits.pageTrades });
+  const { pool, clientPool, poll, leaveRequests, share, open, limits, clientOf, head } = options;
+  const feed = new Feed({
+    ...{ pool, clientPool, poll },
+    bounds: { trades: limits.pageTrades, candles: limits.pageCandles },
+    maxTrades: limits.maxTrades,
+    messageOf: (event) => frameOf(event, limits.pageCandles),
+  });
   const streams = new Set<EventStream>();
   const closing = new AbortController();
 
@@ -93,12 +115,19 @@ export function makeStreams(options: StreamOptions): Streams {
   async function readRequest(req: Request) {
     try {
       const given = queryOf(req);
+      for (const name of ["topics", "from", "fromBlock"]) {
+        const misspelt = misspeltIn(given, name);
+        if (misspelt !== undefined) throw misspelt;
+      }
       const asked = readTopics(given.getAll("topics"));
       const since = readSince(req, given);
-      return { topics: await feed.resolve(asked), since };
+      const topics = await registeredTopics(asked, feed, clientPool);
+      if (typeof since !== "number") return { topics, since };
+      return { topics, since: await placeBehind(clientPool, since, topics, limits.pageCandles) };
     } catch (error) {
-      // Streams tell REST of no head, and the last one that it has seen may be old.
-      if (error instanceof ClientFacingError) head.see(await findPairs(clientPool));
+      // Streams report no head to REST, and the last one that it has seen may be old.
+      if (error instanceof ClientFacingError || error instanceof Absent)
+        head.see(await findPairs(clientPool));
       throw error;
     }
   }
@@ -110,14 +139,15 @@ export function makeStreams(options: StreamOptions): Streams {
     // A client may leave before each of these steps: the end of its stream has been then, and would free nothing.
     const hasLeft = (): boolean => res.destroyed;
     if (hasLeft()) return;
+    if (poll.isLost) throw new DatabaseUnreachable();
     if (req.method === "HEAD") {
       await readRequest(req);
       streamOf(req, res).sendHeaders();
       return;
     }
-    requests.leaveOut(res);
     // Before its turn, so that no more wait than may be open.
     res.once("close", open.admit(clientOf(req)));
+    leaveRequests(res);
     const { topics, since } = await share.run(() => readRequest(req));
     if (hasLeft()) return;
     const stream = streamOf(req, res);
@@ -126,12 +156,12 @@ export function makeStreams(options: StreamOptions): Streams {
       streams.delete(stream);
       feed.leave(stream);
     });
-    if (closing.signal.aborted) stream.stop();
+    if (closing.signal.aborted) stream.goElsewhere("stopping");
     await follow(topics, since, stream);
     if (stream.isClosed()) feed.leave(stream);
   };
 
-  /** Tells the client what it has missed, until it follows. */
+  /** Sends the client what it has missed, until it follows. */
   async function follow(
     topics: readonly AskedTopic[],
     from: Place | undefined,
@@ -148,39 +178,32 @@ export function makeStreams(options: StreamOptions): Streams {
         continue;
       }
       const pages = feed.pages(topics, since, () => stream.isClosed());
-      const tellPage = async (): Promise<Place | undefined> => {
+      const sendPage = async (): Promise<Place | undefined> => {
         const next = await pages.next();
         if (next.done === true) return undefined;
-        stream.tell(next.value.frames);
+        stream.send(next.value.messages);
         return next.value.place;
       };
-      for (let told = since; told !== undefined; told = await share.run(tellPage)) {
-        since = told;
+      for (let sent = since; sent !== undefined; sent = await share.run(sendPage)) {
+        since = sent;
         await stream.drained();
       }
     }
   }
+
+  const endAll = (reason: EndOfAll): void => {
+    for (const stream of streams) stream.goElsewhere(reason);
+  };
 
   const router = Router({ caseSensitive: true });
   readOnlyRoute(router, "/stream", handler);
   return {
     router,
     registry,
+    endAll,
     close() {
       closing.abort();
-      for (const stream of streams) stream.stop();
+      endAll("stopping");
     },
   };
-}
-
-/** The place to go on from; undefined to begin. */
-function readSince(req: Request, given: URLSearchParams): Place | undefined {
-  const last = req.get("Last-Event-ID") ?? "";
-  // A browser keeps the URL when it comes back, and adds the header.
-  if (last !== "") return readPlaceText(last) ?? NO_PLACE;
-  const [from, ...more] = given.getAll("from");
-  if (from === undefined) return undefined;
-  const place = more.length === 0 ? readPlaceText(from) : undefined;
-  if (place === undefined) throw new BadParameter("from", FROM_ACCEPTED);
-  return place;
 }

@@ -1,48 +1,34 @@
 // The topics of a stream: reads their names, and says what is wrong with them.
-import { ClientFacingError } from "../../server/http/errors.ts";
-import { INTERVALS, type Interval } from "../../server/http/live/candle-intervals.ts";
-import type { PairName } from "../params.ts";
+import { ClientFacingError } from "../../http/errors.ts";
+import type { AskedTopic } from "../../market/live/asked-topics.ts";
+import { topicOf, type TopicKind } from "../../market/live/topic.ts";
+import { TOPIC_KINDS } from "../../market/live/topics.ts";
+import type { PairName } from "../../market/queries/snapshot.ts";
 
-export const KINDS = ["head", "trades", "market", "summary", "candles", "book"] as const;
-type Kind = (typeof KINDS)[number];
-
-/** A topic of one market, or the head. */
-export interface Topic {
-  kind: Kind;
-  /** Its canonical name; equal topics have equal names. */
-  name: string;
-  /** Undefined for the head. */
-  pair: PairName | undefined;
-  /** Of candles. */
-  interval?: Interval | undefined;
-  /** Of a book. */
-  depth?: number | undefined;
-}
-
-/** A topic as a client asks for it: of one market, or of all. */
-export type AskedTopic = Topic | AllMarkets;
-
-export interface AllMarkets {
-  kind: Kind;
-  name: string;
-  pair: "*";
-}
-
-const OF_ALL: readonly string[] = ["trades", "market", "summary"];
-const MAX_DEPTH = 1000;
 /** Of all books of a stream: its first event has twice as many levels, about STREAM_BUFFER_BYTES by default. */
 const MAX_DEPTHS = 5000;
-const DEPTH = /^([1-9]\d{0,2}|1000)$/;
 
-export const ACCEPTED_TOPICS =
-  "a list, separated by commas, of head, trades:BASE/QUOTE, market:BASE/QUOTE, summary:BASE/QUOTE, each of " +
-  `these three also with * for all markets, candles:BASE/QUOTE:INTERVAL (${INTERVALS.join(", ")}) and ` +
-  `book:BASE/QUOTE:DEPTH (1 to ${MAX_DEPTH})`;
+const COUNTS = ["none", "this one", "each of these two", "each of these three"];
+
+export const acceptedTopics = (): string => {
+  const ofAll = TOPIC_KINDS.filter(({ markets }) => markets === "one or all");
+  const names = [
+    ...TOPIC_KINDS.filter(({ markets }) => markets === "none").map(({ name }) => name),
+    ...ofAll.map(({ name }) => `${name}:BASE/QUOTE`),
+    `${COUNTS[ofAll.length] ?? "each of these"} also with * for all markets`,
+    ...TOPIC_KINDS.filter(({ markets }) => markets === "one").map(({ name, argument }) =>
+      argument === undefined
+        ? `${name}:BASE/QUOTE`
+        : `${name}:BASE/QUOTE:${argument.shown} (${argument.accepted})`,
+    ),
+  ];
+  return `a list, separated by commas, of ${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
+};
 
 /** Names every problem of the topics, and what is accepted. */
 export class BadTopics extends ClientFacingError {
   constructor(problems: readonly string[]) {
-    super(400, `topics must be ${ACCEPTED_TOPICS}; ${problems.join("; ")}`);
+    super(400, `topics must be ${acceptedTopics()}; ${problems.join("; ")}`);
   }
 }
 
@@ -66,52 +52,30 @@ export function readTopics(texts: readonly string[]): AskedTopic[] {
   return [...topics.values()];
 }
 
-const depthOf = (topic: AskedTopic): number => (topic.pair === "*" ? 0 : (topic.depth ?? 0));
+const depthOf = (topic: AskedTopic): number =>
+  topic.pair !== "*" && typeof topic.argument === "number" ? topic.argument : 0;
 
 /** The topic, or what is wrong with it. */
 function readTopic(text: string): AskedTopic | string {
-  const [kind = "", market, argument, ...more] = text.split(":");
-  if (!isKind(kind)) return "is no topic";
-  if (kind === "head") return market === undefined ? topicOf(kind) : "has a market";
+  const [name, market, argument, ...more] = text.split(":");
+  const kind = TOPIC_KINDS.find((each) => each.name === name);
+  if (kind === undefined) return "is no topic";
+  if (kind.markets === "none") return market === undefined ? topicOf(kind) : "has a market";
   if (more.length > 0) return "has too many parts";
-  if (market === "*" && OF_ALL.includes(kind) && argument === undefined) {
+  if (market === "*" && kind.markets === "one or all" && argument === undefined) {
     return { kind, name: text, pair: "*" };
   }
   const pair = readPairName(market ?? "");
-  if (pair === undefined) return "has no market as BASE/QUOTE";
-  if (kind === "candles") {
-    const interval = INTERVALS.find((each) => each === argument);
-    return interval === undefined
-      ? `has no interval: ${INTERVALS.join(", ")}`
-      : topicOf(kind, pair, { interval });
-  }
-  if (kind === "book") {
-    return DEPTH.test(argument ?? "")
-      ? topicOf(kind, pair, { depth: Number(argument) })
-      : `has no depth from 1 to ${MAX_DEPTH}`;
-  }
-  return argument === undefined ? topicOf(kind, pair) : "has too many parts";
+  return pair === undefined ? "has no market as BASE/QUOTE" : ofMarket(kind, pair, argument);
 }
 
-const isKind = (text: string): text is Kind => (KINDS as readonly string[]).includes(text);
-
-export function topicOf(
-  kind: Kind,
-  pair?: PairName,
-  { interval, depth }: Pick<Topic, "interval" | "depth"> = {},
-): Topic {
-  const market = pair && `${encoded(pair.base)}/${encoded(pair.quote)}`;
-  const name = [kind, market, interval ?? depth].filter(Boolean).join(":");
-  return { kind, name, pair, interval, depth };
+function ofMarket(kind: TopicKind, pair: PairName, text: string | undefined): AskedTopic | string {
+  if (kind.argument === undefined) {
+    return text === undefined ? topicOf(kind, pair) : "has too many parts";
+  }
+  const argument = kind.argument.read(text ?? "");
+  return argument === undefined ? kind.argument.problem : topicOf(kind, pair, argument);
 }
-
-/** The market of a topic as the keys of REST's lists have it. */
-export const keyOf = ({ pair }: Topic): string =>
-  pair === undefined ? "" : `${pair.base}/${pair.quote}`;
-
-// A symbol may be any text, so within a topic it is percent-encoded where it has one of these.
-const encoded = (symbol: string): string =>
-  symbol.replaceAll(/[%/,:]/g, (letter) => encodeURIComponent(letter));
 
 function readPairName(text: string): PairName | undefined {
   const parts = text.split("/");

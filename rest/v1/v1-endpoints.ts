@@ -1,9 +1,9 @@
 // Version 1 of the REST interface: markets, pairs, prices and volumes.
 import type { Version } from "../endpoint.ts";
-import { v1Envelope } from "../../server/http/envelope.ts";
+import { v1Envelope } from "../../http/envelope.ts";
 import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
-import { findMarket, findMarkets, marketRecord } from "../queries/markets.ts";
-import { findPair, findPairs, pairRecord } from "../queries/pairs.ts";
+import { findMarket, findMarkets, marketRecord } from "../../market/queries/markets.ts";
+import { findPair, findPairs, pairRecord } from "../../market/queries/pairs.ts";
 
 export const v1: Version = {
   name: "v1",

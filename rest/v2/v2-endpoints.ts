@@ -1,14 +1,14 @@
 // Version 2 of the REST interface: prices, volumes, trades, summaries, books and candles.
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
-import { v2Envelope } from "../../server/http/envelope.ts";
+import { v2Envelope } from "../../http/envelope.ts";
 import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
 import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
-import { bookOf, bookRecord, findBook } from "../queries/book.ts";
-import { INTERVALS } from "../../server/http/live/candle-intervals.ts";
-import { candleRecord, candleRecords, EMPTY, findCandles } from "../queries/candles.ts";
-import { findSummaries, findSummary, summaryRecord } from "../queries/summaries.ts";
-import { findTrades, tradeRecord, tradeRecords } from "../queries/trades.ts";
+import { bookOf, bookRecord, findBook } from "../../market/queries/book.ts";
+import { INTERVALS } from "../../market/candle-intervals.ts";
+import { candleRecord, candleRecords, EMPTY, findCandles } from "../../market/queries/candles.ts";
+import { findSummaries, findSummary, summaryRecord } from "../../market/queries/summaries.ts";
+import { findTrades, tradeRecord, tradeRecords } from "../../market/queries/trades.ts";
 
 export const v2: Version = {
   name: "v2",
@@ -23,7 +23,7 @@ export const v2: Version = {
       summary: "The trades of a market, newest first",
       description:
         "A page of them, up to the head. To page back, ask with a `fromId` one below the last `id` " +
-        "of the page before; trades that arrive meanwhile move nothing.",
+        "of the page before; trades that arrive in the meantime move nothing.",
       query: {
         limit: limitUpTo(1000, 100, "How many trades, at most."),
         fromId: tradeId(

@@ -23,14 +23,15 @@ function recorded(entries: Partial<Entry>[], msOfAnswer: number) {
   return { asked, entries: whole };
 }
 
-const quiet = (): void => undefined;
+beforeEach(() => jest.spyOn(console, "log").mockImplementation());
+afterEach(() => jest.restoreAllMocks());
 
 it("has those of a match change places within a turn, and back in the next round", async () => {
   const { asked, entries } = recorded(
     [{ contender: "a", match: "first" }, { contender: "b", match: "first" }, { contender: "c" }],
     1,
   );
-  const [a] = await alternate(entries, ASKED, quiet);
+  const [a] = await alternate(entries, ASKED);
 
   // Slices of 0.1 seconds, the first of each behind a lead-in of 0.2.
   const forth = [
@@ -60,7 +61,7 @@ it.each([
     ],
     ms,
   );
-  await alternate(entries, { ...ASKED, rounds: 1 }, quiet);
+  await alternate(entries, { ...ASKED, rounds: 1 });
   expect(asked.slice(2)).toEqual(taken);
 });
 
@@ -73,6 +74,6 @@ it("leaves apart what is of another match, or of another case", async () => {
     ],
     1,
   );
-  await alternate(entries, { ...ASKED, rounds: 1 }, quiet);
+  await alternate(entries, { ...ASKED, rounds: 1 });
   expect(asked.slice(3)).toEqual(["a 0.2", "a 0.4", "b 0.2", "b 0.4", "c 0.2", "c 0.4"]);
 });

@@ -1,13 +1,10 @@
-// What followers of the benchmark get by WebSocket, and the report of them.
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+// What followers of the benchmark get by WebSocket, and the page of them.
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { subscriptionTo } from "../../bench/live/measure.ts";
-import { publish, summaryOf, type Parts } from "../../bench/live/report.ts";
+import { livePage } from "../../bench/live/report.ts";
 import { listenNotifyPreset } from "../../bench/servers/listen-notify.ts";
-import { channelOf, NOTIFY } from "../../bench/servers/notify.ts";
+import { NOTIFY, channelOf } from "../../bench/servers/notify.ts";
 import { makePlainPostgraphile } from "../../bench/servers/plain-postgraphile.ts";
 import { makeTestApp } from "../app.ts";
 import { makeDatabase } from "../database.ts";
@@ -51,61 +48,39 @@ test("Plain PostGraphile's subscribers get the same rows as the service's", asyn
 });
 
 test("A block without trades of the market notifies no subscriber", async () => {
-  const database = await makeDatabase();
+  await using database = await makeDatabase();
   const { rowCount } = await database.writer.query({
     ...NOTIFY,
     values: [channelOf("WETH/DAI"), 1, "WETHDAI"],
   });
-  await database.drop();
   expect(rowCount).toBe(0);
 });
 
-describe("the report of followers", () => {
-  const aSummary = (p50: number, rate: number): Parts["followers"]["service"] =>
-    summaryOf({
-      ...{ latencies: [p50, p50], rates: [rate] },
-      ...{ memoryOfFollower: 2048, processorOfLine: 12.34 },
-    });
-
-  const results: Parts["followers"] = {
-    ...{ at: "2026-01-01T00:00:00.000Z", command: "npm run bench:live" },
+test("The page has a row for each contender, and says how many followed by WebSocket", () => {
+  const measured = (latency: number, rate: number) => ({
+    ...{ latencies: [latency, latency], rates: [rate] },
+    ...{ memoryOfFollower: 2048, processorOfLine: 12.34 },
+  });
+  const run = {
+    ...{ at: "2026-01-01T00:00:00.000Z", command: "npm run bench -- live" },
     machine: {
       ...{ processor: "A processor", cores: 2, memoryGigabytes: 16, system: "linux 6" },
       ...{ loadBefore: 0.1, node: "v24.0.0", postgresql: "18.4", packages: {} },
     },
-    ...{ followers: 10_000, blocks: 20, rounds: 3 },
-    ...{ service: aSummary(90, 70_000), bare: aSummary(80, 100_000) },
   };
+  const size = { followers: 10_000, webSocketFollowers: 1000, blocks: 20, rounds: 3 };
 
-  const pageOf = async (followers: Parts["followers"]): Promise<string> => {
-    const folder = await mkdtemp(join(tmpdir(), "dex-bench-live-"));
-    try {
-      await publish(folder, "followers", followers);
-      return await readFile(join(folder, "README.md"), "utf8");
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  };
+  const page = livePage(run, size, {
+    ...{ service: measured(90, 70_000), bare: measured(80, 100_000) },
+    ...{ serviceWebSocket: measured(400, 2_000), plainPostgraphile: measured(500, 1_000) },
+  }).join("\n");
 
-  it("has a row for each contender, and says how many followed by WebSocket", async () => {
-    const page = await pageOf({
-      ...{ ...results, webSocketFollowers: 1000 },
-      ...{ serviceWebSocket: aSummary(400, 2_000), plainPostgraphile: aSummary(500, 1_000) },
-    });
-    expect(page).toContain("1000 by `subscription { dexTrades }`");
-    expect(page.split("\n").filter((line) => line.includes("| 12.3 | 2.0 |"))).toEqual([
-      "| this service, event stream | 90 | 90 | 70,000 | 12.3 | 2.0 |",
-      "| bare node:http, event stream | 80 | 80 | 100,000 | 12.3 | 2.0 |",
-      "| this service, WebSocket | 400 | 400 | 2,000 | 12.3 | 2.0 |",
-      "| plain PostGraphile, WebSocket | 500 | 500 | 1,000 | 12.3 | 2.0 |",
-    ]);
-  });
-
-  it("is also made of results without WebSockets", async () => {
-    const page = await pageOf(results);
-    expect(page).toContain(
-      "| lines a second against bare node:http | 0.70 × | ≥ 0.7 × | reached |",
-    );
-    expect(page).not.toContain("WebSocket");
-  });
+  expect(page).toContain("1000 by `subscription { dexTrades }`");
+  expect(page).toContain("| lines a second against bare node:http | 0.70 × | ≥ 0.70 × | reached |");
+  expect(page.split("\n").filter((line) => line.includes("| 12.3 | 2.0 |"))).toEqual([
+    "| this service, event stream | 90 | 90 | 70,000 | 12.3 | 2.0 |",
+    "| bare node:http, event stream | 80 | 80 | 100,000 | 12.3 | 2.0 |",
+    "| this service, WebSocket | 400 | 400 | 2,000 | 12.3 | 2.0 |",
+    "| plain PostGraphile, WebSocket | 500 | 500 | 1,000 | 12.3 | 2.0 |",
+  ]);
 });

@@ -11,6 +11,7 @@ const TRADES = 3000;
 
 let database: TestDatabase;
 beforeEach(async () => {
+  jest.spyOn(console, "log").mockImplementation();
   database = await makeDatabase();
   await registerMarkets(database.writer);
   // An hour apart, sixty each, and all in one transaction.
@@ -26,13 +27,12 @@ afterEach(async () => {
 });
 
 it("changes the table step by step, while every answer is right", async () => {
-  const course = await migrateUnderLoad(database.url, { seconds: 0.2, log: () => undefined });
+  const course = await migrateUnderLoad(database.url, 0.2);
 
   expect(course.phases.map(({ name }) => name)).toEqual(["before", ...STEPS, "after"]);
   expect(course.phases.flatMap(({ errors }) => errors)).toEqual([]);
   const answers = course.phases.flatMap(({ rest, graphql }) => [...rest, ...graphql]);
   expect(answers.length).toBeGreaterThan(0);
-  expect(course.trades).toBe(TRADES);
   // Of the trade that is 50 hours after the first; the writer's are taken back.
   const { rows } = await database.reader.query<{ day: string }>(
     "select (max(time) at time zone 'UTC')::date::text as day from dex_trade",
@@ -88,7 +88,7 @@ it("fills batch by batch by the command, and begun again only what is left", asy
   expect((await run()).stdout).toMatch(/^0 rows were updated\.$/m);
 });
 
-it("is told step by step beside its files", async () => {
+it("is described step by step beside its files", async () => {
   const page = await readFile(new URL("../../db/examples/day/README.md", import.meta.url), "utf8");
   const blocks = [...page.matchAll(/^ {3}```sql\n([^]*?)^ {3}```/gm)].map(([, sql]) =>
     sql!.replaceAll(/^ {3}/gm, ""),

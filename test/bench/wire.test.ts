@@ -1,25 +1,8 @@
-// The load generator's wire: requests out, whole answers back in; and the SQL as pgbench takes it.
-import { AnswerMeter, AnswerReader, wireBytes } from "../../bench/load/request.ts";
-import { pgbenchScript } from "../../bench/load/pgbench.ts";
+// The load generator's wire: requests out, whole answers back in.
+import { AnswerMeter, wireBytes } from "../../bench/load/request.ts";
 import { fieldsOf } from "../../bench/servers/recorded-page.ts";
 
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "x"\r\n\r\nhello');
-
-test("An answer is read whole however it is cut", () => {
-  for (let cut = 1; cut < ANSWER.length; cut += 1) {
-    const reader = new AnswerReader();
-    expect(reader.add(ANSWER.subarray(0, cut))).toBeUndefined();
-    const answer = reader.add(ANSWER.subarray(cut));
-    expect([answer?.status, answer?.body.toString()]).toEqual([200, "hello"]);
-  }
-});
-
-test("A connection's answers are read one after another", () => {
-  const reader = new AnswerReader();
-  expect(reader.add(ANSWER)?.body.toString()).toBe("hello");
-  const failed = Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
-  expect(reader.add(failed)?.status).toBe(503);
-});
 
 test("The end of an answer is found however it is cut, and of the next as well", () => {
   for (let cut = 1; cut < ANSWER.length; cut += 1) {
@@ -34,7 +17,7 @@ test("The end of an answer is found however it is cut, and of the next as well",
   }
 });
 
-test("Each answer's own length counts, wherever its head tells it", () => {
+test("Each answer's own length counts, wherever its head names it", () => {
   const meter = new AnswerMeter();
   const heads = [
     "Content-Length: 5\r\nETag: x\r\n\r\nhello",
@@ -51,31 +34,23 @@ test("Each answer's own length counts, wherever its head tells it", () => {
   }
 });
 
-test("Only the bytes that were read count, and an answer that failed is told", () => {
+test("Only the bytes that were read count, and an answer that failed is reported", () => {
   const padded = Buffer.concat([ANSWER, Buffer.from("old bytes")]);
   expect(new AnswerMeter().add(padded, ANSWER.length)).toBe(true);
   expect(() => new AnswerMeter().add(padded, padded.length)).toThrow("longer");
   const failed = Buffer.from("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
-  expect(() => new AnswerMeter().add(failed, failed.length)).toThrow("status 503");
+  expect(() => new AnswerMeter().add(failed, failed.length)).toThrow("503");
 });
 
 test("An answer without a length is an error, not an endless wait", () => {
-  expect(() => new AnswerReader().add(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"))).toThrow(
-    "without Content-Length",
-  );
+  const bytes = Buffer.from("HTTP/1.1 200 OK\r\n\r\n");
+  expect(() => new AnswerMeter().add(bytes, bytes.length)).toThrow("without Content-Length");
 });
 
 test("A POST carries the length of its body in bytes", () => {
   const bytes = wireBytes({ method: "POST", path: "/graphql", body: '{"a":"é"}' }).toString();
   expect(bytes).toContain("\r\nContent-Length: 10\r\n");
   expect(bytes.endsWith('\r\n\r\n{"a":"é"}')).toBe(true);
-});
-
-test("pgbench finds its variables, and none in a literal or a cast", () => {
-  const text = "select to_char(t, 'HH24:MI'), $1::text\n-- as 'it'\nfrom x\nwhere y = $12;";
-  expect(pgbenchScript(text)).toBe(
-    "select to_char(t, E'HH24\\x3aMI'), :v1::text from x where y = :v12;\n",
-  );
 });
 
 test("The fields of a page are read back from PostGraphile's SQL", () => {

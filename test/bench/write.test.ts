@@ -1,6 +1,6 @@
 // The exchange that writing is measured with, and the arithmetic of the report.
-import { Exchange, FULL, SINGLE } from "../../bench/write/exchange.ts";
-import { boundsOf } from "../../bench/write/report.ts";
+import { Exchange, FULL, SINGLE } from "../../bench/data/exchange.ts";
+import { goalsOf } from "../../bench/write/report.ts";
 import type { Server } from "../../bench/write/results.ts";
 import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE } from "../../bench/write/turns.ts";
 
@@ -40,7 +40,7 @@ function times(door: number, bare: number): Server["times"] {
 }
 
 const found = (name: string, server = aServer({})): { value: string; isReached: boolean } => {
-  const bound = boundsOf(server).find((one) => one.name === name);
+  const bound = goalsOf(server).find((one) => one.name === name);
   if (bound === undefined) throw new Error(`there is no bound ${name}`);
   return { value: bound.value, isReached: bound.isReached };
 };
@@ -55,7 +55,7 @@ describe("a bound", () => {
     expect(found("write-ahead log a trade, in blocks of 20").isReached).toBe(true);
   });
 
-  it("of a rate is the bare inserts' median time over the door's", () => {
+  it("of a rate is the bare inserts' median time over that of the ingest functions", () => {
     // 10 ÷ 20, and beside quiet pairs 10 ÷ 30.
     expect(found(`${ONE_TRADE}: its rate against bare inserts`)).toEqual({
       value: "0.50 ×",

@@ -46,8 +46,14 @@ export type CallFault =
   | { name: "wrong parent" }
   /** null in the place of a block. */
   | { name: "no block" }
-  /** A block whose bloom has nothing, or everything. */
-  | { name: "wrong bloom"; bloom: "empty" | "full" };
+  /** A block whose bloom has nothing, everything, or a bit that hardly a log has. */
+  | { name: "wrong bloom"; bloom: "empty" | "full" | "other" };
+
+const BLOOMS = {
+  empty: `0x${"0".repeat(512)}`,
+  full: `0x${"f".repeat(512)}`,
+  other: `0x${"0".repeat(511)}1`,
+};
 
 /** Asks the node behind, or the one at a URL. */
 export type Upstream = (method: string, params: unknown[], at?: string) => Promise<Reply>;
@@ -125,7 +131,7 @@ async function lie(
     case "wrong bloom":
       return changeBlock(call, next, takes, (block) => ({
         ...block,
-        logsBloom: `0x${(fault.bloom === "empty" ? "0" : "f").repeat(512)}`,
+        logsBloom: BLOOMS[fault.bloom],
       }));
     case "dropped logs":
       return changeLogs(call, next, takes, (logs) => logs.filter(notDropped(fault.which)));

@@ -1,6 +1,6 @@
 // The chain that other tests stand on: real reorganisations, and the events in their order.
 import { toEventSelector, type Address, type Hash } from "viem";
-import { bloomOf } from "../../bench/chain/bloom.ts";
+import { bloomOf } from "./recorded/bloom.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import { compile } from "./child.ts";
 import { EXCHANGE_EVENTS } from "./exchange-abi.ts";

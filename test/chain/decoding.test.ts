@@ -1,6 +1,6 @@
 // The small parts of the indexer, without a chain: answers, amounts, texts of tokens, blooms, ranges, settings.
 import { encodeAbiParameters, numberToHex, padHex, type Hex } from "viem";
-import { bloomOf } from "../../bench/chain/bloom.ts";
+import { bloomOf } from "./recorded/bloom.ts";
 import { LATEST_TIME, readHeader, readLogs } from "../../chain/answers.ts";
 import { decimal } from "../../chain/block-rows.ts";
 import { Bloom } from "../../chain/bloom.ts";
@@ -195,12 +195,16 @@ describe("the settings", () => {
 
   it("are read, with defaults", () => {
     expect(readIndexSettings(right)).toEqual({
+      decoder: matchingMarket,
       rpcUrls: ["http://localhost:8545", "https://node.example/key"],
       exchange: "0x39755357759cE0d7f32dC8dC45414CCa409AE24e",
       fromBlock: 4751582,
+      others: [],
       finality: undefined,
       taker: "event",
       pairsFile: undefined,
+      tokenListFile: undefined,
+      quotes: [],
       requestsPerSecond: 50,
       requestTimeoutMs: 20_000,
     });
@@ -210,9 +214,12 @@ describe("the settings", () => {
     ["RPC_URL", "ftp://node/secret", /^RPC_URL: what was given is not URLs of nodes/],
     ["EXCHANGE", "0x12", /^EXCHANGE: "0x12" is not the address/],
     ["EXCHANGE", "0x39755357759CE0d7f32dC8dC45414CCa409AE24E", /checksum/],
+    ["EXCHANGE", "matching-market:0x12", /is not the address/],
     ["FROM_BLOCK", "-1", /^FROM_BLOCK: "-1" is not the block/],
     ["FROM_BLOCK", "2147483648", /^FROM_BLOCK/],
     ["FINALITY", "1.5", /^FINALITY: "1.5" is not an integer of blocks/],
+    ["QUOTES", "DAI,", /^QUOTES: "DAI," is not symbols or addresses/],
+    ["QUOTES", "DAI", /^QUOTES needs TOKEN_LIST: the path of a JSON file/],
     ["TAKER", "maker", /^TAKER: "maker" is not `event` or `sender`/],
   ])("refuse %s %s", (name, value, problem) => {
     expect(readIndexSettings({ ...right, [name]: value })).toEqual({

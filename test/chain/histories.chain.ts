@@ -25,4 +25,5 @@ it(`writes the same in ${HISTORIES} random histories as from the final chain`, a
   expect(rows).toBeGreaterThan(0);
   // More than the lists, which are there without a market.
   expect(answers).toBeGreaterThan(7 * HISTORIES);
-});
+  // Ten times what they take alone.
+}, 600_000);

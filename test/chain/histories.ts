@@ -16,7 +16,8 @@ import { compare } from "../histories.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange, StandingOffer } from "./exchange.ts";
 import { comparable, indexedRows, type IndexedRows } from "./indexed-rows.ts";
-import { startIndexing } from "./indexing.ts";
+import { startIndexing, type IndexingOptions } from "./indexing.ts";
+import { startLyingNode, type LyingNode } from "./lying-node.ts";
 
 const DEEPEST = 20;
 const FINALITY = DEEPEST + 1;
@@ -42,12 +43,16 @@ type Step =
   | { do: "wait" }
   | { do: "stop" }
   | { do: "kill" }
-  | { do: "cut" };
+  | { do: "cut" }
+  /** A new database is filled with a wrong setting, which is corrected. */
+  | { do: "correct"; wrong: "exchange" | "first block" | "taker" };
 
 export interface History {
   steps: Step[];
-  /** Whether the indexer is a process of its own: then it is killed by SIGKILL. */
+  /** Whether the indexer is a separate process: then it is killed by SIGKILL. */
   isProcess: boolean;
+  /** Whether a node sends half of all headers with a wrong bloom, alone or beside an honest node. */
+  blooms: "right" | "wrong" | "wrong beside an honest node";
 }
 
 /** WETH, DAI and USDC; one with 24 decimals; one without metadata. */
@@ -102,17 +107,33 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("stop" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("kill" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("cut" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("correct" as const),
+      wrong: fc.constantFrom("exchange" as const, "first block" as const, "taker" as const),
+    }),
+  },
 );
 
 export const history: fc.Arbitrary<History> = fc.record({
   steps: fc.array(step, { minLength: 4, maxLength: 12 }),
   isProcess: fc.integer({ min: 0, max: 19 }).map((n) => n === 0),
+  blooms: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("right" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("wrong", "wrong beside an honest node") },
+  ),
 });
 
 interface Token {
   address: Address;
   unit: bigint;
 }
+
+/** What the indexer says where it has noticed that logs are missing. */
+const NOTICED = /A log is missing or wrong|are not whole/;
+/** So many final blocks are read once more, after which no wrong bloom is left. */
+const RECHECKED = 40;
 
 interface Indexer {
   /** Rejects where it has ended by itself. */
@@ -122,9 +143,20 @@ interface Indexer {
   kill(): Promise<void>;
 }
 
+/** In this process. */
+interface Started extends Indexer {
+  ended: Promise<void>;
+}
+
 export interface Played {
   reorganisations: number;
   kills: number;
+  /** Wrong settings that were refused and corrected. */
+  corrections: number;
+  /** Headers with a wrong bloom. */
+  wrongBlooms: number;
+  /** How often the indexer stopped because of them, with a message. */
+  halts: number;
   rows: number;
   answers: number;
 }
@@ -139,6 +171,9 @@ export class Stage {
   readonly #fresh: TestDatabase;
   /** The service of the indexed database. */
   readonly #app: TestApp;
+  /** In front of the chain's node. */
+  readonly #liar: LyingNode;
+  #urls: string[] = [];
   #start: Hex;
   /** The state before each block since the start. */
   #snapshots: Hex[] = [];
@@ -150,6 +185,7 @@ export class Stage {
     fromBlock: number;
     databases: [TestDatabase, TestDatabase];
     app: TestApp;
+    liar: LyingNode;
     start: Hex;
   }) {
     this.#chain = made.chain;
@@ -158,6 +194,7 @@ export class Stage {
     this.#fromBlock = made.fromBlock;
     [this.#database, this.#fresh] = made.databases;
     this.#app = made.app;
+    this.#liar = made.liar;
     this.#start = made.start;
   }
 
@@ -188,25 +225,55 @@ export class Stage {
       ...{ chain, exchange, tokens, fromBlock },
       databases: [database, await makeDatabase()],
       app: await makeTestApp(database.reader),
+      liar: await startLyingNode(chain.url),
       start: await chain.snapshot(),
     });
   }
 
   async close(): Promise<void> {
     await this.#app.close();
+    await this.#liar.stop();
     await this.#database.drop();
     await this.#fresh.drop();
     await this.#chain.stop();
   }
 
   /** Throws where a row or a figure is not as it must be. */
-  async play({ steps, isProcess }: History): Promise<Played> {
+  async play({ steps, isProcess, blooms }: History): Promise<Played> {
     const chain = this.#chain;
-    const played: Played = { reorganisations: 0, kills: 0, rows: 0, answers: 0 };
+    const played: Played = {
+      ...{ reorganisations: 0, kills: 0, corrections: 0, wrongBlooms: 0, halts: 0 },
+      ...{ rows: 0, answers: 0 },
+    };
+    this.#urls = {
+      right: [chain.url],
+      wrong: [this.#liar.url],
+      "wrong beside an honest node": [this.#liar.url, chain.url],
+    }[blooms];
+    const lie = this.#liar.lie({ name: "wrong bloom", bloom: "other", probability: 0.5 });
     await Promise.all([this.#database.empty(), this.#fresh.empty()]);
     this.#snapshots = [];
     const start = () => (isProcess ? this.#startProcess() : this.#startHere(this.#database));
     let indexer = start();
+    const isNoticed = (error: unknown): boolean =>
+      blooms !== "right" && NOTICED.test(String(error));
+    const stop = (how: "stop" | "kill" = "stop"): Promise<void> =>
+      indexer[how]().catch((error: unknown) => {
+        if (!isNoticed(error)) throw error;
+        played.halts += 1;
+      });
+    const caughtUp = async (ranged?: number): Promise<void> => {
+      try {
+        await this.#caughtUp(this.#database, indexer, ranged);
+      } catch (error) {
+        // It has noticed that logs are missing. It begins again with a node that is mended.
+        if (!isNoticed(error)) throw error;
+        played.halts += 1;
+        lie.stop();
+        indexer = start();
+        await this.#caughtUp(this.#database, indexer, ranged);
+      }
+    };
     try {
       for (const next of steps) {
         switch (next.do) {
@@ -225,24 +292,33 @@ export class Stage {
             break;
           }
           case "wait":
-            await this.#caughtUp(this.#database, indexer);
+            await caughtUp();
+            break;
+          case "correct":
+            await stop();
+            await this.#correct(next.wrong);
+            played.corrections += 1;
+            indexer = start();
             break;
           case "cut":
             await this.#cut();
             break;
           case "stop":
-            await indexer.stop();
+            await stop();
             indexer = start();
             break;
           case "kill":
-            await indexer.kill();
+            await stop("kill");
             played.kills += 1;
             indexer = start();
         }
       }
       // All markets are final then, and a new database is filled by backfill for the most part.
-      await chain.mine(FINALITY + 1);
-      await this.#caughtUp(this.#database, indexer);
+      const last = Number(await chain.client.getBlockNumber());
+      await chain.mine(FINALITY + (blooms === "right" ? 1 : RECHECKED));
+      await caughtUp(blooms === "right" ? undefined : last);
+      lie.stop();
+      played.wrongBlooms = lie.count;
       const fresh = this.#startHere(this.#fresh);
       try {
         await this.#caughtUp(this.#fresh, fresh);
@@ -250,7 +326,8 @@ export class Stage {
         await fresh.stop();
       }
     } finally {
-      await indexer.stop();
+      lie.stop();
+      await stop();
       await chain.revert(this.#start);
       this.#start = await chain.snapshot();
     }
@@ -308,13 +385,41 @@ export class Stage {
     return undefined;
   }
 
-  #startHere({ url: databaseUrl }: TestDatabase): Indexer {
+  /** Fills a new database with a wrong setting; the right one is refused then, until all blocks are taken back. */
+  async #correct(wrong: "exchange" | "first block" | "taker"): Promise<void> {
+    await this.#database.empty();
+    const height = Number(await this.#chain.client.getBlockNumber());
+    const settings = {
+      exchange: { exchange: this.#tokens[0]!.address },
+      "first block": { fromBlock: Math.ceil((this.#fromBlock + 1 + height) / 2) },
+      taker: { taker: "sender" as const },
+    };
+    const rpcUrls = [this.#chain.url];
+    const filling = this.#startHere(this.#database, { rpcUrls, ...settings[wrong] });
+    try {
+      await this.#caughtUp(this.#database, filling);
+    } finally {
+      await filling.stop();
+    }
+    const refused = this.#startHere(this.#database);
+    const said = await refused.ended.then(
+      () => "nothing",
+      (error: unknown) => String(error),
+    );
+    if (!said.includes("The database was filled from")) {
+      throw new Error(`another ${wrong} is not refused: it says ${said}`);
+    }
+    await this.#database.writer.query("select ingest.take_back(-1)");
+  }
+
+  #startHere({ url: databaseUrl }: TestDatabase, wrong: Partial<IndexingOptions> = {}): Started {
     const indexing = startIndexing({
       ...{ databaseUrl, url: this.#chain.url, exchange: this.#exchange.address },
-      ...{ fromBlock: this.#fromBlock, finality: FINALITY },
+      ...{ fromBlock: this.#fromBlock, finality: FINALITY, rpcUrls: this.#urls, ...wrong },
     });
     const stop = () => indexing.stop();
     return {
+      ended: indexing.ended,
       check: () => Promise.race([indexing.ended, sleep(0)]),
       stop,
       kill: stop,
@@ -325,7 +430,7 @@ export class Stage {
     const child = spawn(process.execPath, [COMMAND], {
       env: {
         ...process.env,
-        ...{ RPC_URL: this.#chain.url, EXCHANGE: this.#exchange.address, RPC_RATE: "10000" },
+        ...{ RPC_URL: this.#urls.join(), EXCHANGE: this.#exchange.address, RPC_RATE: "10000" },
         ...{ FROM_BLOCK: String(this.#fromBlock), FINALITY: String(FINALITY) },
         DATABASE_OWNER_URL: this.#database.url,
       },
@@ -345,13 +450,18 @@ export class Stage {
     };
   }
 
-  /** Waits until the last block of the database is the chain's. */
-  async #caughtUp({ reader }: TestDatabase, indexer: Indexer): Promise<void> {
+  /** Waits until the last block of the database is the chain's, and those up to `ranged` were read as final. */
+  async #caughtUp({ owner }: TestDatabase, indexer: Indexer, ranged = -1): Promise<void> {
     for (;;) {
       await indexer.check();
       const { hash } = await this.#chain.client.getBlock();
-      const { rows } = await reader.query<{ hash: string }>(
-        "select hash from dex_block order by number desc limit 1",
+      const { rows } = await owner.query<{ hash: string }>(
+        `select hash
+        from dex_block
+        where $1 <= (select coalesce(max(ranged_to), -1) from dex_private.index_source)
+        order by number desc
+        limit 1`,
+        [ranged],
       );
       if (rows[0]?.hash === hash) return;
       await sleep(10);

@@ -77,7 +77,9 @@ export function upTo(head: number, { offers, trades, cancellations, blocks }: In
   const labels = ["market", "market_id", "act", "price"];
   return {
     // Trades and cancellations tell these, which change after the offer is made.
-    offers: offers.filter(isUpTo).map((row) => without(row, [...labels, "killed", "filled"])),
+    offers: offers
+      .filter(isUpTo)
+      .map((row) => without(row, [...labels, "killed", "filled", "ended"])),
     trades: trades.filter(isUpTo).map((row) => without(row, [...labels, "id"])),
     cancellations: cancellations.filter(isUpTo),
     blocks: blocks.filter(isUpTo),

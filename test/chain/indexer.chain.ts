@@ -2,8 +2,7 @@
 import type { Address, Hash } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { verifyRange } from "../../chain/verify.ts";
-import { connect } from "../../db/connect.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange } from "./exchange.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
@@ -316,7 +315,7 @@ describe("markets", () => {
     await exchange.whitelist(0, weth, dai);
     await caughtUp();
     // Another writer has the turn, while one block waits to be written and more come than are read one by one.
-    const writer = await connect(database.url, { role: "dex_writer" });
+    const writer = await openClient(database.url, { role: "dex_writer" });
     await writer.query("begin");
     await writer.query("select ingest.take_turn()");
     await chain.mine(2);
@@ -399,17 +398,14 @@ it("waits while another indexer of the exchange writes, and takes over from it",
 });
 
 it("is not held up by a reader that takes its lock", async () => {
-  const admin = await connect(database.url);
+  const admin = await openClient(database.url);
   await admin.query("create role stranger login password 'x'");
   await admin.query("grant dex_reader to stranger");
   // As where no superuser has made the roles.
   await admin.query("grant execute on function pg_advisory_lock(bigint) to public");
   const url = Object.assign(new URL(database.url), { username: "stranger", password: "x" });
-  const stranger = await connect(url.href, { role: "dex_reader" });
-  await stranger.query(
-    "select pg_advisory_lock(hashtextextended('dex-market-data index ' || $1, 0))",
-    [exchange.address.toLowerCase()],
-  );
+  const stranger = await openClient(url.href, { role: "dex_reader" });
+  await stranger.query("select pg_advisory_lock(hashtextextended('dex-market-data index', 0))");
   start();
   await caughtUp();
   await stranger.end();
@@ -417,11 +413,24 @@ it("is not held up by a reader that takes its lock", async () => {
   await admin.end();
 });
 
-it("stops where the database has rows of another exchange", async () => {
+it("stops where the database was filled from another exchange", async () => {
   await exchange.make(1, ofWeth(ETHER));
   start();
   await caughtUp();
   await indexing.stop();
+  const other = await chain.deployExchange();
+  start({ exchange: other.address });
+
+  await expect(indexing.ended).rejects.toMatchObject({ name: "Halt", exitCode: 2 });
+  await expect(indexing.ended).rejects.toThrow("The database was filled from contract");
+});
+
+it("stops where a database without a record has rows of another exchange", async () => {
+  await exchange.make(1, ofWeth(ETHER));
+  start();
+  await caughtUp();
+  await indexing.stop();
+  await database.owner.query("delete from dex_private.index_source");
   const other = await chain.deployExchange();
   start({ exchange: other.address });
 
@@ -432,7 +441,7 @@ it("stops where the database has rows of another exchange", async () => {
 it("goes on when its connection to the database was cut", async () => {
   start();
   await caughtUp();
-  const admin = await connect(database.url);
+  const admin = await openClient(database.url);
   await admin.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dex-market-data index' and datname = current_database()",
   );
@@ -456,14 +465,21 @@ it("stops where a take has no trade of equal amounts", async () => {
   expect(await rows("select id from dex_trade")).toEqual([]);
 });
 
-it("says that the contract does not tell its offers where there is none", async () => {
-  const nobody = "0x00000000000000000000000000000000000000aA";
-  start({ exchange: nobody });
+it("stops at once at an address without code", async () => {
+  start({ exchange: "0x00000000000000000000000000000000000000aA" });
+
+  await expect(indexing.ended).rejects.toMatchObject({ name: "Halt", exitCode: 2 });
+  await expect(indexing.ended).rejects.toThrow("has no code on chain");
+  expect(await rows("select number from dex_block")).toEqual([]);
+});
+
+it("says that the contract does not return its offers", async () => {
+  start({ exchange: weth });
   await caughtUp();
 
   expect(indexing.events).toContainEqual({
     event: "doubt",
-    reason: expect.stringContaining(`The contract ${nobody} does not tell its last offer`),
+    reason: expect.stringContaining(`The contract ${weth} does not return its last offer`),
   });
 });
 

@@ -1,7 +1,9 @@
 // Runs an indexer for a test, and waits for the blocks that it writes.
 import type { Decoder } from "../../chain/facts.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
-import { runIndexer, type IndexerEvent, type IndexerOptions } from "../../chain/indexer.ts";
+import type { IndexerEvent } from "../../chain/indexer-event.ts";
+import type { IndexerOptions } from "../../chain/indexer-options.ts";
+import { runIndexer } from "../../chain/indexer.ts";
 
 export interface Indexing {
   /** What it has told, requests left out. */

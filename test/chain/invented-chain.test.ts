@@ -1,11 +1,16 @@
 // The indexer against a node that a stranger controls: no wrong row, whatever it says, and a message that names it.
-import { numberToHex, type Hex } from "viem";
-import type { IndexerEvent } from "../../chain/indexer.ts";
+import { concatHex, keccak256, numberToHex, stringToHex, type Hex } from "viem";
+import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
+import type { IndexerEvent } from "../../chain/indexer-event.ts";
+import { readRanges } from "../../chain/ranges.ts";
+import { Requests } from "../../chain/requests.ts";
+import { ChainSource } from "../../chain/source.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
 import {
   chainOf,
   EXCHANGE,
+  PAIR,
   startInventedNode,
   type Act,
   type Call,
@@ -78,7 +83,7 @@ function rowsOf(blocks: readonly MadeBlock[], acts: readonly Act[][]): Rows {
         const amounts = { lot_amt: String(act.lot), bid_amt: String(200 * act.lot) };
         rows.trades.push({ offer_id: act.id, block: number, idx: idx + 1, ...amounts, tx });
       } else if (act.do === "kill") offers.get(act.id)!.killed = number;
-      idx += { list: 1, other: 1, make: 2, take: 3, kill: 2 }[act.do];
+      idx += { list: 1, emit: 1, "emit all": 0, other: 1, make: 2, take: 3, kill: 2 }[act.do];
     }
     rows.blocks.push({ number, hash: header.hash, time: Number(header.timestamp) });
   }
@@ -151,7 +156,7 @@ const onBlock =
       : right;
   };
 
-it("is believed where it tells the truth", async () => {
+it("is believed where it is right", async () => {
   expect(await outcome(start())).toBe("");
   expect(await expectPrefix()).toBe(HEAD);
   expect(rowsOf(truth, ACTS).trades.length).toBeGreaterThan(15);
@@ -234,7 +239,6 @@ describe("nodes that agree on a lie below finality", () => {
   ])("that there is not %s: stops with the block", async (_, isLeftOut) => {
     node.logs = (blocks) => blocks.flatMap(({ logs }) => logs.filter((log) => !isLeftOut(log)));
     const said = await outcome(start());
-
     expect(said).toMatch(/^stopped: .* block \d+/);
     await expectPrefix();
   });
@@ -351,8 +355,47 @@ describe("a node that changes its mind", () => {
     node.blocks = branch(5);
     const said = await outcome(start(), HEAD + 2);
 
-    expect(said).toMatch(/^stopped: The chain has another branch below block \d+, which is final/);
+    expect(said).toMatch(/^stopped: The chain has another branch below block 60, which is final/);
     expect(await recorded()).toEqual(before);
+  });
+
+  it("about a block that was read as final, while the indexer does not run", async () => {
+    const running = start();
+    await running.wrote(HEAD);
+    await running.stop();
+    const before = await recorded();
+    node.blocks = branch(FINAL - 5);
+    const said = await outcome(start(), HEAD + 2);
+
+    expect(said).toMatch(/^stopped: The chain has another branch below block 60, which is final/);
+    expect(await recorded()).toEqual(before);
+  });
+
+  it("about a block that was audited before it was final: what replaces it is audited too", async () => {
+    const running = start();
+    await running.wrote(HEAD);
+    await running.heard((event) => event.event === "audit" && !event.isDue);
+    // All nodes leave out a whole transaction of the new branch, and a bloom hides it.
+    const longer = branch(FINAL + 2, HEAD + 61);
+    const isLeftOut = isIn(67, 68);
+    node.blocks = longer.slice(0, -1);
+    node.logs = (blocks) => blocks.flatMap(({ logs }) => logs.filter((log) => !isLeftOut(log)));
+    node.lie = (call, right) =>
+      [67, 68].reduce(
+        (told, number) =>
+          onBlock(number, (header) => ({ ...header, logsBloom: numberToHex(1n, { size: 256 }) }))(
+            call,
+            told,
+          ),
+        right,
+      );
+    await running.wrote(longer.length - 2);
+    node.blocks = longer;
+    node.finalized = HEAD + 40;
+    await expect(running.ended).rejects.toThrow(
+      /^A log is missing or wrong: .*The database has what is certain, the blocks up to 6\d/,
+    );
+    await expectPrefix(longer);
   });
 
   it("about what is final: the highest counts", async () => {
@@ -427,8 +470,31 @@ describe("an indexer that waits says what for, again and again,", () => {
   });
 
   it("for the first block", async () => {
-    const before = /^The node is at block 70, before block 80, which is to be written$/;
+    const before =
+      /^The first block, 80 \(--from-block, FROM_BLOCK\), is above the head of the chain, block 70$/;
     await waits(start({ repeatMs: 1, fromBlock: 80 }), before);
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    [
+      "for a final block that can be read",
+      () => {
+        node.lie = (call, right) => (String(call.params[0]) === "finalized" ? {} : right);
+      },
+      /the block "finalized" cannot be read .*--finality \(FINALITY\) does without it$/,
+    ],
+    [
+      "for an answer in place of a proxy's page",
+      () => (node.page = "<html><title>Forbidden</title></html>"),
+      /^eth_getBlockByNumber at [\d.:]+: status 403/,
+    ],
+  ])("%s", async (_, happens, reason) => {
+    happens();
+    const running = start({ repeatMs: 1 });
+    const isIt = (event: IndexerEvent) => event.event === "failure" && reason.test(event.reason);
+    for (const times of [1, 2, 3]) {
+      await running.heard((event) => isIt(event) && running.events.filter(isIt).length >= times);
+    }
   });
 
   it("and does not where it has all blocks", async () => {
@@ -493,4 +559,408 @@ describe("beside an honest node, a node that", () => {
     expect(running.events.filter(({ event }) => event === "failure")).toEqual([]);
     await expectPrefix();
   });
+
+  const corrupt = (change: (log: Log) => Log) => onLogs((logs) => logs.map(change));
+  it.each<[string, number, NonNullable<InventedNode["lie"]>]>([
+    [
+      "a log's timestamp",
+      FINAL,
+      corrupt((log) => ({ ...log, blockTimestamp: numberToHex(Number(log.blockTimestamp) + 1) })),
+    ],
+    ["a word", FINAL, corrupt((log) => ({ ...log, data: log.data.slice(0, -2) as Hex }))],
+    [
+      "a pair",
+      FINAL,
+      corrupt(({ topics: [kind, ...rest], ...log }) => ({
+        ...log,
+        topics: [kind!, ...rest.map((topic) => (topic === PAIR ? keccak256(PAIR) : topic))],
+      })),
+    ],
+    [
+      "a header's time near the head",
+      0,
+      onBlock(24, (header) => ({ ...header, timestamp: numberToHex(1_600_000_000) })),
+    ],
+  ])("has %s wrong is asked again, and the other one", async (_, finalized, lie) => {
+    for (const one of [node, honest]) one.finalized = finalized;
+    let lies = 0;
+    node.lie = (call, right) => {
+      const answer = lie(call, right);
+      if (JSON.stringify(answer) !== JSON.stringify(right)) lies += 1;
+      return answer;
+    };
+
+    // Tokens are read from both, the second answer from the other one.
+    const urls = [node.url, honest.url];
+    expect(await outcome(start({ rpcUrls: finalized === 0 ? urls.reverse() : urls }))).toBe("");
+    expect(await expectPrefix()).toBe(HEAD);
+    expect(lies).toBeGreaterThan(0);
+  });
+});
+
+it("compares no offers with the state of a block in which the contract is not made yet", async () => {
+  node.finalized = 0;
+  const early = new Set(truth.slice(0, 6).map(({ header }) => header.hash));
+  node.lie = (call, right) => {
+    const [, at] = call.params as (string | { blockHash?: Hex })[];
+    const isEarly = typeof at === "object" && early.has(at.blockHash!);
+    return isEarly && ["eth_call", "eth_getCode"].includes(call.method) ? "0x" : right;
+  };
+  const running = start();
+  expect(await outcome(running)).toBe("");
+  expect(running.events.filter(({ event }) => event === "doubt")).toEqual([]);
+});
+
+describe("the time of a log", () => {
+  it.each<[string, unknown]>([
+    ["0", "0x0"],
+    ["a number of JSON", 1_600_000_000],
+    ["null", null],
+  ])("is that of the event or the header where a node sends %s", async (_, blockTimestamp) => {
+    node.finalized = 30;
+    node.lie = onLogs((logs) => logs.map((log) => ({ ...log, blockTimestamp })));
+
+    expect(await outcome(start())).toBe("");
+    expect(await expectPrefix()).toBe(HEAD);
+  });
+});
+
+it("believes Polygon's logs of state sync, which blooms leave out", async () => {
+  node.chainId = 137;
+  node.finalized = 0;
+  const { hash } = truth[24]!.header;
+  const key = concatHex([stringToHex("matic-bor-receipt-"), numberToHex(24, { size: 8 }), hash]);
+  const stateSync = (logs: Log[]): Log => ({
+    ...logs.at(-1)!,
+    ...{ address: "0x0000000000000000000000000000000000001001", topics: [keccak256("0x01")] },
+    ...{ transactionHash: keccak256(key), logIndex: numberToHex(logs.length) },
+  });
+  node.lie = onLogs((logs, { params: [filter] }) =>
+    (filter as unknown as { blockHash?: string }).blockHash === hash
+      ? [...logs, stateSync(logs)]
+      : logs,
+  );
+  expect(await outcome(start())).toBe("");
+  expect(await expectPrefix()).toBe(HEAD);
+
+  await indexing?.stop();
+  await database.empty();
+  node.chainId = 1;
+  expect(await outcome(start())).toMatch(/^stopped: The logs of block 24 .* 0x0+1001/);
+});
+
+describe("a recording of one contract's logs", () => {
+  const isOfExchange = (log: Log): boolean => log.address === EXCHANGE;
+
+  it("is asked often for the first block alone", async () => {
+    node.finalized = 0;
+    node.logs = (blocks) => blocks.flatMap(({ logs }) => logs.filter(isOfExchange));
+    // No block is whole by itself.
+    const busy = chainOf(ACTS.map((acts) => [{ do: "other" }, ...acts]));
+    node.blocks = busy;
+    const asked = new Map<unknown, number>();
+    node.lie = onLogs((logs, { params: [filter] }) => {
+      const { blockHash } = filter as unknown as { blockHash?: string };
+      asked.set(blockHash, (asked.get(blockHash) ?? 0) + 1);
+      return logs;
+    });
+    const running = start();
+    await running.wrote(HEAD);
+
+    const times = busy.map(({ header }) => asked.get(header.hash) ?? 0).filter((n) => n > 0);
+    expect(times[0]).toBeGreaterThan(3);
+    expect(times.slice(1).every((n) => n === 1)).toBe(true);
+    const { trades } = await recorded();
+    expect(trades).toHaveLength(rowsOf(truth, ACTS).trades.length);
+  });
+});
+
+describe("a range that a node refuses", () => {
+  it("is not asked again in a later session", async () => {
+    const refused: number[] = [];
+    node.finalized = HEAD;
+    node.lie = onLogs((logs, { params: [filter] }) => {
+      const { fromBlock, toBlock } = filter as unknown as { fromBlock?: string; toBlock?: string };
+      const blocks = Number(toBlock) - Number(fromBlock) + 1;
+      if (!(blocks > 8)) return logs;
+      refused.push(blocks);
+      return new Error("block range is too wide");
+    });
+    const requests = new Requests({
+      ...{ urls: [node.url], perSecond: 10_000, backoffMs: 1 },
+      signal: new AbortController().signal,
+    });
+    const source = new ChainSource({
+      ...{ requests, exchange: EXCHANGE, decoder: matchingMarket, doubtMs: 1 },
+      signal: new AbortController().signal,
+    });
+    const readAll = async () => {
+      for await (const { from } of readRanges(source, { from: 0, to: 9 }))
+        expect(from).toBeLessThan(10);
+    };
+    await readAll();
+    expect(refused.length).toBeGreaterThan(0);
+    refused.length = 0;
+    await readAll();
+    expect(refused).toEqual([]);
+  });
+});
+
+describe("a first block behind offers", () => {
+  const saidOf = async (options: object): Promise<string[]> => {
+    const running = start(options);
+    await running.wrote(HEAD);
+    return running.events.flatMap((one) => (one.event === "leftOut" ? [one.reason] : []));
+  };
+
+  it.each<[string, InventedNode["lie"]]>([
+    ["by the contract", undefined],
+    [
+      "by the first event, where no node has the old state",
+      (call, right) => {
+        const isOld =
+          call.method === "eth_call" && (call.params as unknown[])[1] === numberToHex(39);
+        return isOld ? new Error("missing trie node") : right;
+      },
+    ],
+  ])("is named once, with what is missing and what to do, %s", async (_, lie) => {
+    node.lie = lie;
+    const said = await saidOf({ fromBlock: 40 });
+
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^Offers made before the first block, 40 \(--from-block, FROM_BLOCK\), are left out.*offer 12.*new database/,
+      ),
+    ]);
+  });
+
+  it("is none where the first offer is behind it", async () => {
+    expect(await saidOf({ fromBlock: 5 })).toEqual([]);
+  });
+});
+
+describe("a setting that was wrong and is corrected", () => {
+  const filled = async (options: object): Promise<void> => {
+    await start(options).wrote(HEAD);
+    await indexing?.stop();
+  };
+  const takeBack = () => database.writer.query("select ingest.take_back(-1)");
+
+  it.each<[string, object, RegExp]>([
+    ["first block", { fromBlock: 40 }, /first block 40, not 0/],
+    ["taker", { taker: "sender" }, /taker sender, not event/],
+  ])("is named: another %s; the database can be filled anew", async (_, wrong, says) => {
+    node.lie = (call, right) =>
+      call.method === "eth_getTransactionByHash"
+        ? {
+            from: OTHER,
+            blockHash: truth
+              .flatMap(({ logs }) => logs)
+              .find((log) => log.transactionHash === String(call.params[0]))!.blockHash,
+          }
+        : right;
+    await filled(wrong);
+    expect(await outcome(start())).toMatch(says);
+    await takeBack();
+    expect(await outcome(start())).toBe("");
+    expect(await expectPrefix()).toBe(HEAD);
+  });
+
+  it("is named: another contract, which has code and no logs", async () => {
+    node.lie = (call, right) => {
+      const [request] = call.params as { to?: string }[];
+      return call.method === "eth_call" && request?.to?.toLowerCase() === OTHER ? "0x" : right;
+    };
+    await filled({ exchange: OTHER });
+    const said = await outcome(start());
+    expect(said).toMatch(
+      /^stopped: The database was filled from contract 0xdac17f\w+, not 0x397553/,
+    );
+    expect(said).toMatch(/new database.*take_back\(-1\)/);
+    await takeBack();
+    expect(await outcome(start())).toBe("");
+    expect(await expectPrefix()).toBe(HEAD);
+  });
+
+  it("is named: another chain, of which tokens are registered, also when all blocks are taken back", async () => {
+    await filled({});
+    node.chainId = 5;
+    expect(await outcome(start())).toMatch(/chain 1, not 5/);
+    await takeBack();
+    expect(await outcome(start())).toMatch(/chain 1, not 5/);
+  });
+
+  it("is an address without code: it stops before it writes a block", async () => {
+    node.lie = (call, right) => (["eth_getCode", "eth_call"].includes(call.method) ? "0x" : right);
+    expect(await outcome(start())).toMatch(/^stopped: The address 0x397\w+ has no code on chain 1/);
+    expect((await recorded()).blocks).toEqual([]);
+    node.lie = undefined;
+    expect(await outcome(start())).toBe("");
+  });
+
+  it("is recorded where a database is filled without a record", async () => {
+    await filled({});
+    await database.owner.query("delete from dex_private.index_source");
+    const running = start();
+    expect(await running.heard(({ event }) => event === "notice")).toMatchObject({
+      reason: expect.stringContaining("It is recorded now as given: chain 1, 0x397553"),
+    });
+    await running.stop();
+    expect(await outcome(start({ fromBlock: 3 }))).toMatch(/first block 0, not 3/);
+  });
+});
+
+describe("a check that is refused for a moment", () => {
+  const isOf = (call: Call, selector: string): boolean =>
+    call.method === "eth_call" &&
+    (call.params[0] as { data?: string } | undefined)?.data?.startsWith(selector) === true;
+
+  it.each([
+    ["the last offer", "0x232cae0b"],
+    ["an offer", "0x4579268a"],
+  ])("of %s is made again: a lost log is still seen", async (_, selector) => {
+    let left = 3;
+    node.lie = (call, right) =>
+      isOf(call, selector) && (left -= 1) >= 0 ? new Error("busy") : right;
+    node.logs = (blocks) => blocks.flatMap(({ logs }) => logs.filter((log) => !isIn(55, 56)(log)));
+    expect(await outcome(start())).toMatch(/^stopped: |^waits: the kind of the contract/);
+    await expectPrefix();
+  });
+
+  it("is due, until it is answered", async () => {
+    let isBusy = true;
+    node.lie = (call, right) => (isBusy && isOf(call, "0x4579268a") ? new Error("busy") : right);
+    const running = start();
+    await running.wrote(HEAD);
+    const dues = () =>
+      running.events.flatMap((event) => (event.event === "audit" ? [event.isDue] : []));
+    expect(dues()).toEqual([true]);
+    isBusy = false;
+    await running.heard((event) => event.event === "audit" && !event.isDue);
+    expect(dues()).toEqual([true, false]);
+  });
+});
+
+describe("a wrong bloom near the head", () => {
+  const LONGER = HEAD + 60;
+  const acts = Array.from({ length: LONGER + 1 }, (_, n) =>
+    n <= HEAD ? ACTS[n]! : n === HEAD + 50 ? [{ do: "other" as const }] : [],
+  );
+  const blind = (call: Call, right: unknown): unknown => {
+    const header = right as MadeBlock["header"] | undefined;
+    const isNear = Number(header?.number) > FINAL && Number(header?.number) <= HEAD;
+    // Bits that are of no log.
+    const bloom = numberToHex(1n, { size: 256 });
+    return call.method === "eth_getBlockByNumber" && isNear
+      ? { ...header, logsBloom: bloom }
+      : right;
+  };
+
+  const noWideRange = (call: Call, right: unknown): unknown => {
+    const [filter] = call.params as { fromBlock?: string; toBlock?: string }[];
+    return filter?.fromBlock === filter?.toBlock
+      ? blind(call, right)
+      : new Error("block range is too wide");
+  };
+  const becomesFinal = (nodes: readonly InventedNode[]): void => {
+    for (const one of nodes) {
+      one.blocks = chainOf(acts, "", truth);
+      one.finalized = HEAD + 40;
+    }
+  };
+  const hasAll = async (running: Indexing): Promise<void> => {
+    await running.wrote(LONGER);
+    while ((await recorded()).trades.length < rowsOf(truth, ACTS).trades.length) {
+      await Promise.race([running.ended, new Promise((resolve) => setTimeout(resolve, 10))]);
+    }
+    await expectPrefix(node.blocks, acts);
+  };
+
+  it("loses rows until they are final: then they are read again", async () => {
+    node.lie = blind;
+    const running = start();
+    await running.wrote(HEAD);
+    expect((await recorded()).trades.length).toBeLessThan(rowsOf(truth, ACTS).trades.length);
+    becomesFinal([node]);
+    await running.heard(
+      (event) =>
+        event.event === "failure" && event.reason.includes("read otherwise before it was final"),
+    );
+    await hasAll(running);
+  });
+
+  it.each<[string, number, NonNullable<InventedNode["lie"]>]>([
+    ["first", 0, blind],
+    ["second", 1, blind],
+    ["first, taking no range of two blocks,", 0, noWideRange],
+    ["second, taking no range of two blocks,", 1, noWideRange],
+  ])("of a node that is %s beside an honest one loses none that is final", async (_, at, lie) => {
+    const honest = await startInventedNode([...truth], FINAL);
+    try {
+      node.lie = lie;
+      const running = start({ rpcUrls: [honest.url].toSpliced(at, 0, node.url) });
+      await running.wrote(HEAD);
+      becomesFinal([node, honest]);
+      await hasAll(running);
+      await running.stop();
+    } finally {
+      await honest.stop();
+    }
+  });
+
+  it.each([
+    ["two nodes before", [0, 0]],
+    ["two nodes around", [0, 2]],
+  ])("of %s an honest one does not stop it", async (_, places) => {
+    const honest = await startInventedNode(truth.slice(0, FINAL + 1), FINAL);
+    node.blocks = truth.slice(0, FINAL + 1);
+    // The take in block 67 is missing, until the cancellation in block 69 says what is left.
+    node.lie = onBlock(67, (header) => ({ ...header, logsBloom: numberToHex(1n, { size: 256 }) }));
+    try {
+      const urls = [honest.url];
+      for (const at of places) urls.splice(at, 0, node.url);
+      const running = start({ rpcUrls: urls });
+      await running.wrote(FINAL);
+      for (let n = FINAL + 2; n <= truth.length; n += 1) {
+        for (const one of [node, honest]) one.blocks = truth.slice(0, n);
+        await running.wrote(n - 1);
+      }
+      expect(await outcome(running)).toBe("");
+      becomesFinal([node, honest]);
+      await hasAll(running);
+      await running.stop();
+    } finally {
+      await honest.stop();
+    }
+  });
+
+  it("of a node that takes no range of two blocks stops with the block", async () => {
+    node.lie = noWideRange;
+    const running = start();
+    await running.wrote(HEAD);
+    becomesFinal([node]);
+    await expect(running.ended).rejects.toThrow(
+      /^The logs of blocks 61 to 61 are not whole.* the header's bloom does not have/,
+    );
+  });
+});
+
+it("takes nothing back that was audited where one log near the head is wrong", async () => {
+  // 7 WETH are left of offer 11, which was made in block 30: the cancellation says more.
+  const acts = [...ACTS, [{ do: "kill" as const, id: 11 }], []];
+  node.blocks = chainOf(acts, "", truth);
+  const last = HEAD + 1;
+  node.lie = onLogs((logs) =>
+    logs.map((log) =>
+      Number(log.blockNumber) === last && log.data.length > 200
+        ? { ...log, data: log.data.replace("6124fee993bc0000", "6124fee993bc0001") as Hex }
+        : log,
+    ),
+  );
+  const heads: number[] = [];
+  const watched = start();
+  const said = await outcome(watched, last);
+  heads.push(await expectPrefix(node.blocks, acts));
+  expect(said).toMatch(/^stopped: A log is missing or wrong: the cancellation/);
+  expect(heads[0]).toBeGreaterThanOrEqual(FINAL);
 });

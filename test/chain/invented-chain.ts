@@ -18,10 +18,10 @@ import {
 export const EXCHANGE: Hex = "0x39755357759ce0d7f32dc8dc45414cca409ae24e";
 export const WETH: Hex = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 export const DAI: Hex = "0x6b175474e89094c44da98b954eedeac495271d0f";
-const MAKER: Hex = "0x0014f450b8ae7708593f4a46f8fa6e5d50620f96";
+export const MAKER: Hex = "0x0014f450b8ae7708593f4a46f8fa6e5d50620f96";
 const TAKER: Hex = "0x005c9b2e5a1ab3c9f1b3ae2cd5f6a8ec0ef0c3a1";
 const OTHER: Hex = "0xdac17f958d2ee523a2206206994597c13d831ec7";
-const PAIR = keccak256(concatHex([WETH, DAI]));
+export const PAIR = keccak256(concatHex([WETH, DAI]));
 
 const OFFER = "bytes32,bytes32,address,address,address,uint128,uint128,uint64";
 const TOPIC = {
@@ -59,10 +59,19 @@ export interface Block {
 /** What one transaction does: an offer is of 10 WETH for 2,000 DAI, and a take of so many WETH. */
 export type Act =
   | { do: "list" }
-  | { do: "make" }
-  | { do: "take"; id: number; lot: number }
-  | { do: "kill"; id: number }
-  | { do: "other" };
+  | ({ do: "make" } & Of)
+  | ({ do: "take"; id: number; lot: number } & Of)
+  | ({ do: "kill"; id: number } & Of)
+  | { do: "other" }
+  /** An event of the exchange's address, or of another. */
+  | { do: "emit"; address?: Hex; topics: Hex[]; data: Hex }
+  /** Events of one transaction. */
+  | { do: "emit all"; events: { address?: Hex; topics: Hex[]; data: Hex }[] };
+
+/** The contract whose offers they are: the exchange, or another of its kind. */
+interface Of {
+  address?: Hex;
+}
 
 interface State {
   lastOffer: number;
@@ -73,7 +82,8 @@ interface State {
 export interface MadeBlock {
   header: Block;
   logs: Log[];
-  state: State;
+  /** Of each contract, by its address in lower case. */
+  states: ReadonlyMap<string, State>;
 }
 
 const word = (n: number | bigint) => numberToHex(n, { size: 32 });
@@ -92,14 +102,17 @@ export function chainOf(
     const before = blocks.at(-1);
     const hash = keccak256(stringToHex(`block ${number} ${branch}`));
     const time = 1_600_000_000 + 12 * number;
-    const state: State = {
-      lastOffer: before?.state.lastOffer ?? 0,
-      left: new Map(before?.state.left),
-    };
+    const states = new Map<string, State>();
+    for (const [of, { lastOffer, left }] of before?.states ?? []) {
+      states.set(of, { lastOffer, left: new Map(left) });
+    }
     const logs: Log[] = [];
     for (const [n, act] of (acts[number] ?? []).entries()) {
       const tx = keccak256(stringToHex(`${number} ${n} ${branch}`));
-      for (const { address = EXCHANGE, topics, data } of eventsOf(act, state, time)) {
+      const { address: of = EXCHANGE } = act as Of;
+      const state = states.get(of) ?? { lastOffer: 0, left: new Map<number, number>() };
+      states.set(of, state);
+      for (const { address = of, topics, data } of eventsOf(act, state, time)) {
         logs.push({
           ...{ address, topics, data, removed: false },
           ...{
@@ -116,7 +129,7 @@ export function chainOf(
       parentHash: before?.header.hash ?? word(0),
       logsBloom: bloomOf(logs),
     };
-    blocks.push({ header, logs, state });
+    blocks.push({ header, logs, states });
   }
   return blocks;
 }
@@ -134,6 +147,10 @@ function eventsOf(
   switch (act.do) {
     case "list":
       return [{ topics: [TOPIC.list], data: concatHex([topic(WETH), topic(DAI)]) }];
+    case "emit":
+      return [act];
+    case "emit all":
+      return act.events;
     case "other":
       return [
         { address: OTHER, topics: [TOPIC.transfer, topic(MAKER), topic(TAKER)], data: word(7) },
@@ -189,7 +206,7 @@ export interface Call {
 }
 
 interface Filter {
-  address?: string;
+  address?: string | string[];
   topics?: (Hex | Hex[] | null)[];
   fromBlock?: Hex;
   toBlock?: Hex;
@@ -203,6 +220,8 @@ export interface InventedNode {
   chainId: number;
   /** Replaces an answer; `truth` computes the right one. */
   lie: ((call: Call, truth: unknown) => unknown) | undefined;
+  /** Sent with status 403 in place of every answer. */
+  page: string | undefined;
   /** The logs that it answers from. */
   logs: (blocks: readonly MadeBlock[]) => Log[];
   calls: string[];
@@ -230,14 +249,15 @@ export async function startInventedNode(
           ? { jsonrpc: "2.0", id: call.id, error: { code: -32000, message: result.message } }
           : { jsonrpc: "2.0", id: call.id, result: result ?? null };
       });
-      response.end(JSON.stringify(answers));
+      if (node.page !== undefined) response.statusCode = 403;
+      response.end(node.page ?? JSON.stringify(answers));
     });
   });
   server.listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const node: InventedNode = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ blocks, finalized, chainId: 1, lie: undefined, calls: [] },
+    ...{ blocks, finalized, chainId: 1, lie: undefined, page: undefined, calls: [] },
     logs: (all) => all.flatMap(({ logs }) => logs),
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -265,30 +285,30 @@ function truthOf(node: InventedNode, { method, params }: Call): unknown {
       return at(first)?.header;
     case "eth_getLogs": {
       const { address, topics: [kinds] = [], fromBlock, toBlock, blockHash } = first as Filter;
-      return node
-        .logs(blocks)
-        .filter(
-          (log) =>
-            (address === undefined || log.address === address) &&
-            (kinds === undefined || kinds === null || kinds.includes(log.topics[0]!)) &&
-            (blockHash === undefined
-              ? Number(log.blockNumber) >= Number(fromBlock) &&
-                Number(log.blockNumber) <= Number(toBlock)
-              : log.blockHash === blockHash),
-        );
+      return node.logs(blocks).filter(
+        (log) =>
+          (address === undefined || [address].flat().includes(log.address)) &&
+          // As nodes do: a list without topics is any topic.
+          (kinds == null || kinds.length === 0 || kinds.includes(log.topics[0]!)) &&
+          (blockHash === undefined
+            ? Number(log.blockNumber) >= Number(fromBlock) &&
+              Number(log.blockNumber) <= Number(toBlock)
+            : log.blockHash === blockHash),
+      );
     }
     case "eth_getCode":
       return "0x00";
     case "eth_call": {
-      const state = at(second)?.state;
-      if (state === undefined) return new Error("missing trie node");
-      return callOf(first as { to: Hex; data: Hex }, state);
+      const states = at(second)?.states;
+      if (states === undefined) return new Error("missing trie node");
+      return callOf(first as { to: Hex; data: Hex }, states);
     }
   }
   return new Error(`the method ${method} does not exist`);
 }
 
-function callOf({ to, data }: { to: Hex; data: Hex }, { lastOffer, left }: State): unknown {
+function callOf({ to, data }: { to: Hex; data: Hex }, states: ReadonlyMap<string, State>): unknown {
+  const { lastOffer = 0, left } = states.get(to.toLowerCase()) ?? {};
   const token = { [WETH]: "WETH", [DAI]: "DAI" }[to.toLowerCase()];
   switch (data.slice(0, 10)) {
     case SYMBOL:
@@ -299,7 +319,7 @@ function callOf({ to, data }: { to: Hex; data: Hex }, { lastOffer, left }: State
     case LAST:
       return word(lastOffer);
     case OF: {
-      const [lot, bid] = amounts(left.get(Number(`0x${data.slice(10)}`)) ?? 0);
+      const [lot, bid] = amounts(left?.get(Number(`0x${data.slice(10)}`)) ?? 0);
       return lot === 0n
         ? concatHex([word(0), word(0), word(0), word(0)])
         : concatHex([word(lot), topic(WETH), word(bid), topic(DAI)]);

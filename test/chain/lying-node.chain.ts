@@ -21,7 +21,7 @@ afterAll(async () => {
 const client = () =>
   createPublicClient({ transport: http(node.url, { retryCount: 0 }), cacheTime: 0 });
 
-it("tells the truth as the chain does, from the time that the chain was to start", async () => {
+it("answers as the chain does, from the time that the chain was to start", async () => {
   const exchange = await chain.deployExchange();
   await exchange.setDust(0, exchange.address, 1n);
   const blocks = { fromBlock: 0n, toBlock: "latest" } as const;

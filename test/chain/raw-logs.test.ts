@@ -1,7 +1,7 @@
 // Raw logs as a node returns them, written out word by word: the rows are those of decoding them by hand.
-import { fillerHash } from "../../bench/chain/recorded-chain.ts";
-import { parseRawLogs } from "../../bench/chain/raw-logs.ts";
-import { startRecordedNode, type RecordedNode } from "../../bench/chain/recorded-node.ts";
+import { fillerHash } from "./recorded/recorded-chain.ts";
+import { parseRawLogs } from "./recorded/raw-logs.ts";
+import { startRecordedNode, type RecordedNode } from "./recorded/recorded-node.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
 

@@ -125,6 +125,53 @@ describe("a JSON-RPC error", () => {
   });
 });
 
+describe("a batch that is refused", () => {
+  const SIZES: [string, (calls: Call[], response: ServerResponse) => unknown][] = [
+    ["with 413", (_, response) => void response.writeHead(413).end("Request Entity Too Large")],
+    ["with 413 and an error", (_, response) => void response.writeHead(413).end(TOO_LARGE)],
+    ["by one error", () => JSON.parse(TOO_LARGE) as unknown],
+  ];
+  const TOO_LARGE = JSON.stringify({
+    jsonrpc: "2.0",
+    id: null,
+    error: { code: -32600, message: "no" },
+  });
+
+  it.each(SIZES)("%s is asked again in smaller ones, and so is what follows", async (_, refuse) => {
+    const sizes: number[] = [];
+    const node = await startNode((calls, response) => {
+      sizes.push(calls.length);
+      return calls.length > 2 ? refuse(calls, response) : calls.map((call) => ok(call, "0x7"));
+    });
+    const asking = ask([node.url]);
+    const many = () => Promise.all(Array.from({ length: 8 }, () => height(asking)));
+
+    expect(await many()).toEqual(Array(8).fill(7));
+    expect(sizes).toEqual([8, 4, 4, 2, 2, 2, 2]);
+    expect(await many()).toEqual(Array(8).fill(7));
+    expect(sizes.slice(7)).toEqual([2, 2, 2, 2]);
+  });
+
+  it("is none where each range of blocks goes alone", async () => {
+    const sizes: number[] = [];
+    const node = await startNode((calls) => {
+      sizes.push(calls.length);
+      return calls.map((call) => ok(call, "0x7"));
+    });
+    const { requests } = ask([node.url]);
+    const logs = (filter: object) => requests.ask("eth_getLogs", [filter], readQuantity);
+    const wide = { fromBlock: "0x1", toBlock: "0xff" };
+    await Promise.all([
+      logs(wide),
+      logs({ blockHash: "0x1" }),
+      logs(wide),
+      logs({ blockHash: "0x2" }),
+    ]);
+
+    expect(sizes.toSorted()).toEqual([1, 1, 2]);
+  });
+});
+
 describe("a redirect", () => {
   it("is not followed, and counts as a failed request", async () => {
     const elsewhere = await startNode((calls) => calls.map((call) => ok(call, "0x7")));
@@ -179,7 +226,8 @@ describe("the answers of a batch", () => {
   it.each<[string, (answers: ReturnType<typeof echo>) => unknown[]]>([
     ["no ids", (answers) => answers.map(({ result }) => ({ result }))],
     ["ids of null", (answers) => answers.map(({ result }) => ({ id: null, result }))],
-    ["one id", (answers) => answers.map((answer) => ({ ...answer, id: answers[0]!.id }))],
+    // A retry can be alone in its batch, where one id is right: it gets no answer.
+    ["one id", ([first, ...rest]) => rest.map((answer) => ({ ...answer, id: first!.id }))],
     ["other ids", (answers) => answers.map((answer) => ({ ...answer, id: answer.id + 1000 }))],
     ["an answer too many", (answers) => [...answers, answers[0]]],
     ["an answer too few", (answers) => answers.slice(1)],

@@ -1,6 +1,6 @@
 // The indexer behind a balancer whose nodes are on two branches of one chain.
-import { generateChain } from "../../bench/chain/generate.ts";
-import { startRecordedNode, type RecordedNode } from "../../bench/chain/recorded-node.ts";
+import { generateChain } from "./recorded/generate.ts";
+import { startRecordedNode, type RecordedNode } from "./recorded/recorded-node.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";

@@ -3,15 +3,14 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, blockAt, registerMarkets, write } from "../factories.ts";
+import { useApp, useDatabase } from "../served.ts";
 import { runFile, runScript, type Service } from "../service.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples/graphql", import.meta.url));
 
-let database: TestDatabase;
-let app: TestApp;
+const database = useDatabase();
+const app = useApp(database);
 let running: Service | undefined;
 
 /** Stands between client and service. */
@@ -19,8 +18,6 @@ let line: Server;
 const sockets = new Set<Socket>();
 
 beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
   const { port } = new URL(app.url);
   line = createServer((client) => {
     const service = connect(Number(port), "127.0.0.1");
@@ -44,11 +41,7 @@ afterEach(async () => {
   running?.signal("SIGKILL");
   await running?.ended;
 });
-afterAll(async () => {
-  line.close();
-  await app.close();
-  await database.drop();
-});
+afterAll(() => line.close());
 
 interface PrintedEvent {
   reset: string | null;

@@ -2,9 +2,8 @@
 // each walks through 10,000 trades, many of which tie in the order that they are asked for.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, GENESIS, registerMarkets, write, type TradeRow } from "../factories.ts";
+import { useApp, useDatabase } from "../served.ts";
 import { runFile, runScript, type Service } from "../service.ts";
 import { makeRecorder, type Recorder } from "./recorder.ts";
 
@@ -21,8 +20,8 @@ const tradeAt = (ordinal: number): TradeRow =>
     idx: ordinal % TRADES_A_BLOCK,
   });
 
-let database: TestDatabase;
-let app: TestApp;
+const database = useDatabase();
+const app = useApp(database);
 let recorder: Recorder;
 let written = 0;
 
@@ -43,18 +42,14 @@ const writeBeside = async (): Promise<void> => {
 };
 
 beforeAll(async () => {
-  database = await makeDatabase();
   await registerMarkets(database.writer);
   await writeMore(TRADES);
-  app = await makeTestApp(database.reader);
   recorder = await makeRecorder(app.url, writeBeside);
   const built = await runScript("build", { GRAPHQL_URL: `${app.url}/graphql` }, EXAMPLES).ended;
   if (built.code !== 0) throw new Error(built.stdout + built.stderr);
 });
 afterAll(async () => {
   await recorder.close();
-  await app.close();
-  await database.drop();
 });
 
 it("generates types without any, in which every custom scalar is a string", async () => {

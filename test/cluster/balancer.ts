@@ -14,39 +14,50 @@ import { HAPROXY } from "./programs.ts";
 export interface Behind {
   /** Ports of the three services. */
   services: readonly number[];
-  /** Port of the PostgreSQL that is written to. */
-  primary: number;
+  /** Port of the PostgreSQL that an operator has named as the primary, or those of each PostgreSQL and its Patroni. */
+  writers: number | readonly Managed[];
 }
 
-const DEPLOYED = fileURLToPath(new URL("../../deploy/haproxy.cfg", import.meta.url));
+export interface Managed {
+  port: number;
+  patroniPort: number;
+}
+
+const deployed = (file: string): Promise<string> =>
+  readFile(fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url)), "utf8");
 
 /** The configuration's `hard-stop-after`. */
 export const HARD_STOP_SECONDS = 10;
 
-/** The names of the services in the configuration. */
-const SERVERS = ["one", "two", "three"];
+/** The names of the services and of each PostgreSQL in the configuration. */
+const SERVERS = ["ONE", "TWO", "THREE"];
 
 export class Balancer {
   /** Where clients ask. */
   readonly url: string;
   /** Where writers connect. */
   readonly writingPort: number;
+  /** Where a standby is read, with Patroni. */
+  readonly readingPort: number;
   readonly #folder: string;
   readonly #port: number;
   #behind: Behind;
   #process: ChildProcess | undefined;
   #said = "";
 
-  private constructor(folder: string, port: number, writingPort: number, behind: Behind) {
+  private constructor(folder: string, ports: [number, number, number], behind: Behind) {
     this.#folder = folder;
-    this.#port = port;
+    [this.#port, this.writingPort, this.readingPort] = ports;
     this.#behind = behind;
-    this.url = `http://127.0.0.1:${port}`;
-    this.writingPort = writingPort;
+    this.url = `http://127.0.0.1:${this.#port}`;
   }
 
   static async start(folder: string, behind: Behind): Promise<Balancer> {
-    const balancer = new Balancer(folder, await freePort(), await freePort(), behind);
+    const balancer = new Balancer(
+      folder,
+      [await freePort(), await freePort(), await freePort()],
+      behind,
+    );
     await balancer.#configure();
     const started = spawn(HAPROXY, ["-W", "-f", balancer.#configuration], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -61,7 +72,7 @@ export class Balancer {
 
   /** Gives writers another primary, as an operator does: a line of the configuration, and a reload. */
   async leadWritersTo(primary: number): Promise<void> {
-    this.#behind = { ...this.#behind, primary };
+    this.#behind = { ...this.#behind, writers: primary };
     await this.reload();
   }
 
@@ -99,19 +110,23 @@ export class Balancer {
 
   /** Writes the configuration of deploy/ with this cluster's addresses, and a socket to ask for its state. */
   async #configure(): Promise<void> {
-    const { services, primary } = this.#behind;
-    const addresses: Record<string, number> = {
+    const { services, writers } = this.#behind;
+    const ports: Record<string, number | undefined> = {
       LISTEN: this.#port,
       WRITER_LISTEN: this.writingPort,
-      PRIMARY: primary,
-      ...Object.fromEntries(
-        SERVERS.map((name, n) => [`SERVICE_${name.toUpperCase()}`, services[n]]),
-      ),
+      READER_LISTEN: this.readingPort,
+      PRIMARY: typeof writers === "number" ? writers : undefined,
     };
-    const deployed = await readFile(DEPLOYED, "utf8");
-    const configured = deployed.replace(
+    SERVERS.forEach((name, n) => {
+      ports[`SERVICE_${name}`] = services[n];
+      if (typeof writers === "number") return;
+      ports[`POSTGRES_${name}`] = writers[n]?.port;
+      ports[`PATRONI_PORT_${name}`] = writers[n]?.patroniPort;
+    });
+    const file = typeof writers === "number" ? "writers-by-hand.cfg" : "writers.cfg";
+    const configured = `${await deployed("haproxy.cfg")}\n${await deployed(file)}`.replace(
       /"\$\{(\w+)\}"/g,
-      (_, name: string) => `127.0.0.1:${addresses[name]}`,
+      (_, name: string) => `${name.startsWith("PATRONI_PORT") ? "" : "127.0.0.1:"}${ports[name]}`,
     );
     const socket = `global\n  stats socket ${this.#socket} mode 600 level admin expose-fd listeners\n`;
     await writeFile(this.#configuration, `${configured}\n${socket}`);
@@ -143,7 +158,9 @@ export class Balancer {
   async #statusOf(service: number): Promise<string> {
     const lines = (await this.#ask("show stat").catch(() => "")).split("\n");
     const column = lines[0]?.split(",").indexOf("status") ?? 0;
-    const line = lines.find((one) => one.startsWith(`services,${SERVERS[service]},`));
+    const line = lines.find((one) =>
+      one.startsWith(`services,${SERVERS[service]?.toLowerCase()},`),
+    );
     return line?.split(",")[column] ?? "";
   }
 

@@ -2,13 +2,14 @@
 // Whenever its connection is lost, it connects again and goes on from the head of the server that it reaches.
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
-import { Exchange, offerRow } from "../../db/simulate/exchange.ts";
+import { Exchange } from "../../db/simulate/exchange.ts";
+import { offerRow } from "../../db/simulate/offer.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
 import { findActiveMarkets, restore } from "../../db/simulate/restore.ts";
 import { decimal, units, type Row } from "../brute-force.ts";
-import { isUnreachable } from "../../server/http/database-failure.ts";
+import { isUnreachable } from "../../db/failure.ts";
 import { aHash } from "../factories.ts";
-import { readTruth, type Kept, type Truth } from "../stream-truth.ts";
+import { readTruth, type Kept, type Truth } from "../market/live/live-truth.ts";
 import type { Chain, History, WrittenBlock } from "./history.ts";
 
 /** How long after a block the next is written. */

@@ -8,6 +8,9 @@ import { errorsIn, isToldUnavailable } from "../faults/told.ts";
 import { keyOf, type History } from "./history.ts";
 
 const CLIENTS = 4;
+/** Every so many requests one is as of a past block: so far below the highest that was seen as no reorganisation goes. */
+const PAST_EACH = 7;
+const PAST_DEPTH = 4;
 const PAUSE_MS = 25;
 
 export interface Counts {
@@ -15,8 +18,8 @@ export interface Counts {
   answers: number;
   /** Said to be unavailable just now: 503 with Retry-After, or in GraphQL an error of such a code. */
   unavailable: number;
-  /** Broken off without an answer. */
-  brokenOff: number;
+  /** Broken off without an answer, or within it. */
+  brokenOff: string[];
   /** Of a block before the one that the client had seen. */
   wentBack: string[];
   /** Not to the byte what is right at the head that the answer names. */
@@ -30,16 +33,19 @@ export interface Counts {
 interface Answer extends Pick<Case, "path" | "query"> {
   block: number;
   text: string;
+  isPast: boolean;
 }
 
 const noCounts = (): Counts => ({
-  ...{ answers: 0, unavailable: 0, brokenOff: 0, longestWaitMs: 0 },
-  ...{ wentBack: [], wrong: [], other: [] },
+  ...{ answers: 0, unavailable: 0, longestWaitMs: 0 },
+  ...{ brokenOff: [], wentBack: [], wrong: [], other: [] },
 });
 
 export class Clients {
   readonly #url: string;
   readonly #history: History;
+  /** As of the blocks before, answers are not known. */
+  readonly #first: number;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #answeredAt: number[];
   #counts = noCounts();
@@ -51,6 +57,7 @@ export class Clients {
   constructor(url: string, history: History) {
     this.#url = url;
     this.#history = history;
+    this.#first = history.headOf([]).block;
     this.#answeredAt = Array.from({ length: CLIENTS }, () => performance.now());
   }
 
@@ -77,9 +84,9 @@ export class Clients {
     this.#answeredAt.forEach((_, n) => this.#noteWait(n));
     this.#counts = noCounts();
     this.#answers = new Map();
-    for (const { path, query, block, text } of answers.values()) {
+    for (const { path, query, block, text, isPast } of answers.values()) {
       const asked = { path, ...(query !== undefined && { query }) };
-      if (this.#history.isRight(asked, block, text)) continue;
+      if (this.#history.isRight(asked, block, text, isPast)) continue;
       counts.wrong.push(`${keyOf(asked)} at block ${block}: ${text.slice(0, 600)}`);
     }
     return counts;
@@ -88,23 +95,26 @@ export class Clients {
   async #client(n: number, cases: Case[]): Promise<void> {
     let highest = 0;
     for (let asked = n * 5; !this.#isOver; asked += 1) {
-      highest = Math.max(highest, await this.#ask(n, cases[asked % cases.length]!, highest));
+      const one = cases[asked % cases.length]!;
+      const past = highest - PAST_DEPTH;
+      const isPast = asked % PAST_EACH === 0 && one.query === undefined && past > this.#first;
+      highest = Math.max(highest, await this.#ask(n, one, highest, isPast ? past : undefined));
       await sleep(PAUSE_MS);
     }
   }
 
   /** Returns the block of the answer; 0 without one. */
-  async #ask(n: number, { path, query }: Case, least: number): Promise<number> {
+  async #ask(n: number, { path, query }: Case, least: number, past?: number): Promise<number> {
     const headers = { "X-Min-Block": String(least) };
-    const request = query === undefined ? { path, headers } : graphql({ query }, headers);
-    const answer = await exchangeWhole(this.#url, request, { agent: this.#agent }).catch(
-      () => undefined,
-    );
+    const asOf = past === undefined ? "" : `${path.includes("?") ? "&" : "?"}block=${past}`;
+    const request =
+      query === undefined ? { path: path + asOf, headers } : graphql({ query }, headers);
+    const asked = exchangeWhole(this.#url, request, { agent: this.#agent });
+    const answer = await asked.catch((error: unknown) => {
+      this.#counts.brokenOff.push(`${path}: ${(error as Error).message}`);
+    });
+    if (answer === undefined) return 0;
     const counts = this.#counts;
-    if (answer === undefined) {
-      counts.brokenOff += 1;
-      return 0;
-    }
     const { status, body } = answer;
     const text = body.toString("utf8");
     const valueOf = (name: string): string | undefined => {
@@ -124,9 +134,11 @@ export class Clients {
     }
     counts.answers += 1;
     this.#noteWait(n);
-    if (block < least) counts.wentBack.push(`${path}: block ${block} after block ${least}`);
-    this.#answers.set(`${block}\n${path}\n${query}\n${text}`, {
-      ...{ path, block, text },
+    if (past !== undefined && block !== past) counts.wrong.push(`${path}${asOf}: block ${block}`);
+    if (block < (past ?? least))
+      counts.wentBack.push(`${path}: block ${block} after block ${least}`);
+    this.#answers.set(`${block}\n${path}${asOf}\n${query}\n${text}`, {
+      ...{ path, block, text, isPast: past !== undefined },
       ...(query !== undefined && { query }),
     });
     return block;

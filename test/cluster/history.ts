@@ -1,4 +1,4 @@
-// Every chain that the writer has made, and the right answers at the head of each, computed the long way.
+// Every chain that the writer has made, and the right answers at the head of each, computed by brute force.
 import type { Row } from "../brute-force.ts";
 import { casesAt, type Case, type Head, type Written } from "../faults/right-answers.ts";
 
@@ -20,6 +20,8 @@ export class History {
   readonly #base: Written;
   /** The chains with a head of this block: several, where a reorganisation has replaced it. */
   readonly #chains = new Map<number, Chain[]>();
+  /** The chains up to this block, which may never have been its head: a reorganisation writes several blocks at once. */
+  readonly #upTo = new Map<number, Chain[]>();
   readonly #answers = new Map<Chain, Map<string, string>>();
   #now: Chain = [];
 
@@ -44,14 +46,24 @@ export class History {
   }
 
   add(chain: Chain): void {
+    const before = new Set(this.#now);
+    for (const [n, one] of chain.entries()) {
+      if (before.has(one)) continue;
+      this.#upTo.set(one.block, [...(this.#upTo.get(one.block) ?? []), chain.slice(0, n + 1)]);
+    }
     this.#now = chain;
     const { block } = this.headOf(chain);
     this.#chains.set(block, [...(this.#chains.get(block) ?? []), chain]);
   }
 
-  /** Whether this is the answer at the head `block`, to the byte. */
-  isRight(asked: Pick<Case, "path" | "query">, block: number, text: string): boolean {
-    return (this.#chains.get(block) ?? []).some(
+  /** Whether this is the answer at the head `block`, or as of that past block, to the byte. */
+  isRight(
+    asked: Pick<Case, "path" | "query">,
+    block: number,
+    text: string,
+    isPast = false,
+  ): boolean {
+    return ((isPast ? this.#upTo : this.#chains).get(block) ?? []).some(
       (chain) => this.#answersAt(chain).get(keyOf(asked)) === text,
     );
   }

@@ -2,12 +2,12 @@
 import { appendFile, readFile } from "node:fs/promises";
 import type { WriterTally } from "./block-writer.ts";
 import type { Counts } from "./clients.ts";
-import type { FollowersTally } from "./stream-followers.ts";
+import type { SteadyTally } from "../market/live/steady-followers.ts";
 
 export interface Outcome {
   event: string;
   clients: Counts;
-  followers: FollowersTally;
+  followers: SteadyTally;
   writer: WriterTally;
   /** From the event's end until all services are in use, in milliseconds. */
   recoveredMs: number;

@@ -1,8 +1,6 @@
 // One PostgreSQL of the cluster, at a port that it keeps: a primary, or a standby that streams from one.
-import { appendFile, readdir, readFile } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { connect, type Client } from "../../db/connect.ts";
 import {
   runningServer,
   startServer,
@@ -13,9 +11,9 @@ import {
 import { run } from "../../db/embedded/run.ts";
 import { initialiseOther, openOther } from "../other-postgres.ts";
 import { freePort } from "../free-port.ts";
+import { asking, DATABASE, type Ask } from "./asking.ts";
+import { familyOf, freezeAll, killAll } from "./processes.ts";
 import { POSTGRES_BIN } from "./programs.ts";
-
-export const DATABASE = "dex";
 
 const SETTINGS = {
   // What survives the loss of a machine is on another one: this tries no disks.
@@ -29,8 +27,9 @@ const SETTINGS = {
   // A standby shows what it has replayed, and cancels no statement for more of it.
   hot_standby_feedback: "off",
   max_standby_streaming_delay: "-1",
-  // Standbys notice soon that a primary is gone, and look again soon.
+  // Both sides notice soon that the other is gone, and standbys look again soon.
   wal_receiver_timeout: "5s",
+  wal_sender_timeout: "5s",
   wal_retrieve_retry_interval: "200ms",
   max_connections: "80",
 };
@@ -40,12 +39,14 @@ export class PostgresServer {
   readonly port: number;
   readonly #cluster: Cluster;
   readonly #password: string;
+  readonly ask: Ask;
 
   private constructor(name: string, port: number, cluster: Cluster, password: string) {
     this.name = name;
     this.port = port;
     this.#cluster = cluster;
     this.#password = password;
+    this.ask = asking(this.url);
   }
 
   /** Makes a primary of an empty cluster, and starts it. */
@@ -100,18 +101,12 @@ export class PostgresServer {
 
   /** Ends all its processes at once, as a machine that goes away. */
   async kill(): Promise<void> {
-    const pids = await this.#processes();
-    for (const pid of pids) signal(pid, "SIGKILL");
-    for (const pid of pids) while (await isRunning(pid)) await sleep(5);
+    await killAll(await this.#processes());
   }
 
   /** Halts all its processes, which keep their connections; resolves to what wakes them. */
   async freeze(): Promise<() => void> {
-    const pids = await this.#processes();
-    for (const pid of pids) signal(pid, "SIGSTOP");
-    return () => {
-      for (const pid of pids) signal(pid, "SIGCONT");
-    };
+    return freezeAll(await this.#processes());
   }
 
   /** Makes this standby the primary. */
@@ -170,50 +165,13 @@ export class PostgresServer {
     }, "postgres");
   }
 
-  /** Does something on a connection of its own, as the superuser. */
-  async ask<T>(act: (client: Client) => Promise<T>, database = DATABASE): Promise<T> {
-    const url = new URL(this.url);
-    url.pathname = database;
-    const client = await connect(url.href, { applicationName: "cluster" });
-    try {
-      return await act(client);
-    } finally {
-      await client.end().catch(() => undefined);
-    }
-  }
-
   /** The postmaster and its children. */
   async #processes(): Promise<number[]> {
     const postmaster = await runningServer(this.#cluster);
-    if (postmaster === undefined) return [];
-    const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-    const parents = await Promise.all(all.map((pid) => parentOf(pid)));
-    return [postmaster, ...all.filter((_, n) => parents[n] === postmaster)];
+    return postmaster === undefined ? [] : familyOf(postmaster);
   }
 
   async #run(program: string, args: string[]): Promise<void> {
     await run(this.#cluster.account, join(POSTGRES_BIN, program), args);
-  }
-}
-
-/** The fields of /proc/PID/stat behind the program's name: state and parent first. */
-async function statOf(pid: number): Promise<string[]> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-}
-
-const parentOf = async (pid: number): Promise<number> => Number((await statOf(pid))[1]);
-
-/** A zombie has ended. */
-async function isRunning(pid: number): Promise<boolean> {
-  const [state = ""] = await statOf(pid);
-  return state !== "" && state !== "Z";
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has ended meanwhile.
   }
 }

@@ -15,7 +15,7 @@ function row({ event, clients, followers, writer, recoveredMs }: Outcome): strin
     grouped(clients.wrong.length),
     grouped(clients.wentBack.length),
     grouped(clients.unavailable),
-    grouped(clients.brokenOff),
+    grouped(clients.brokenOff.length),
     grouped(clients.other.length),
     grouped(clients.longestWaitMs),
     `${grouped(writer.blocks)} (${writer.reorganisations})`,
@@ -38,7 +38,7 @@ function total(outcomes: Outcome[]): Outcome {
     clients: {
       answers: sum(({ clients }) => clients.answers),
       unavailable: sum(({ clients }) => clients.unavailable),
-      brokenOff: sum(({ clients }) => clients.brokenOff),
+      brokenOff: outcomes.flatMap(({ clients }) => clients.brokenOff),
       wentBack: outcomes.flatMap(({ clients }) => clients.wentBack),
       wrong: outcomes.flatMap(({ clients }) => clients.wrong),
       other: outcomes.flatMap(({ clients }) => clients.other),

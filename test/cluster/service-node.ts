@@ -17,6 +17,17 @@ export class ServiceNode {
     return new ServiceNode(await freePort(), databaseUrl);
   }
 
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Why it is not ready; empty where it is. */
+  async reasons(): Promise<string[]> {
+    const answer = await fetch(`${this.url}/ready`);
+    const { reasons = [] } = (await answer.json()) as { reasons?: string[] };
+    return reasons;
+  }
+
   /** Starts the release in this folder. */
   async start(repository?: string): Promise<void> {
     this.#service = runFile(
@@ -25,6 +36,7 @@ export class ServiceNode {
         DATABASE_URL: this.#databaseUrl,
         PORT: String(this.port),
         RATE_LIMIT: "0",
+        MAX_REQUESTS_PER_CLIENT: "0",
         MAX_CONCURRENT: "0",
         POOL_SIZE: "5",
         GRAPHQL_POOL_SIZE: "3",

@@ -1,17 +1,15 @@
 // Runs the commands for changing the schema, on a copy of the repository's migrations.
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
+import { urlForDatabase, type Client } from "../../db/connect.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
-import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { DataDirs, runFile, type Ended } from "../service.ts";
 
-const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const BLANK =
   "-- Write the next change here, so that it can run again and again; see db/README.md.\n";
 const CHANGE = `create or replace view token_symbol as
@@ -21,44 +19,39 @@ from dex_token as token;
 grant select on token_symbol to dex_reader;
 `;
 
-let copy: string;
+let copy: RepositoryCopy;
 let database: TestDatabase;
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), "dex-copy-"));
-  for (const name of ["db", "server", ".gmrc", "package.json"]) {
-    await cp(join(REPOSITORY, name), join(copy, name), { recursive: true });
-  }
-  await symlink(join(REPOSITORY, "node_modules"), join(copy, "node_modules"));
+  copy = await copyRepository();
   database = await makeDatabase({ migrated: false });
 });
 beforeEach(async () => {
-  for (const name of await readdir(join(copy, "db/migrations/current"))) {
-    await rm(join(copy, "db/migrations/current", name));
+  for (const name of await readdir(join(copy.folder, "db/migrations/current"))) {
+    await rm(join(copy.folder, "db/migrations/current", name));
   }
-  await writeFile(join(copy, "db/migrations/current/1-current.sql"), BLANK);
+  await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), BLANK);
 });
 afterAll(async () => {
   const shadow = `${new URL(database.url).pathname.slice(1)}_shadow`;
   await database.drop();
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   await admin.query(`drop database if exists ${shadow} with (force)`);
-  await admin.end();
-  await rm(copy, { recursive: true });
+  await copy.remove();
 });
 
 const migrate = (args: string[], env: Record<string, string>): Promise<Ended> =>
-  runFile("db/commands/migrate.ts", env, args, copy).ended;
+  runFile("db/commands/migrate.ts", env, args, copy.folder).ended;
 
 const status = (env: Record<string, string>): Promise<Ended> =>
-  runFile("db/commands/status.ts", env, [], copy).ended;
+  runFile("db/commands/status.ts", env, [], copy.folder).ended;
 
-const committed = (): Promise<string[]> => readdir(join(copy, "db/migrations/committed"));
+const committed = (): Promise<string[]> => readdir(join(copy.folder, "db/migrations/committed"));
 
 it("creates the roles, migrates, commits a change with a shadow database, and uncommits it", async () => {
   const env = { DATABASE_OWNER_URL: database.url };
   const before = await committed();
 
-  const roles = await runFile("db/commands/roles.ts", env, [], copy).ended;
+  const roles = await runFile("db/commands/roles.ts", env, [], copy.folder).ended;
   expect(roles).toMatchObject({ code: 0, stderr: "" });
   expect(roles.stdout).not.toContain(`:${new URL(database.url).password}@`);
 
@@ -67,8 +60,8 @@ it("creates the roles, migrates, commits a change with a shadow database, and un
   expect(await migrate(["migrate"], env)).toMatchObject({ code: 0, stderr: "" });
   expect(await status(env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
 
-  await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
-  const applied = await runFile("db/commands/watch.ts", env, ["--once"], copy).ended;
+  await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), CHANGE);
+  const applied = await runFile("db/commands/watch.ts", env, ["--once"], copy.folder).ended;
   expect(applied).toMatchObject({ code: 0, stderr: "" });
   expect(applied.stdout).toMatch(
     /^graphile-migrate: Already up to date\ncurrent: applied in \d+ ms\n$/,
@@ -83,8 +76,12 @@ it("creates the roles, migrates, commits a change with a shadow database, and un
   });
   const [added] = (await committed()).filter((name) => !before.includes(name));
   expect(added).toMatch(/^\d{6}-token-symbol\.sql$/);
-  expect(await readFile(join(copy, "db/migrations/committed", added!), "utf8")).toContain(CHANGE);
-  expect(await readFile(join(copy, "db/migrations/current/1-current.sql"), "utf8")).toBe(BLANK);
+  expect(await readFile(join(copy.folder, "db/migrations/committed", added!), "utf8")).toContain(
+    CHANGE,
+  );
+  expect(await readFile(join(copy.folder, "db/migrations/current/1-current.sql"), "utf8")).toBe(
+    BLANK,
+  );
   const { rows } = await database.owner.query(
     "select tableowner from pg_tables where tablename = 'dex_trade'",
   );
@@ -103,12 +100,13 @@ it("finds the running embedded database and its shadow by default", async () => 
     expect(await status(env)).toMatchObject({ code: 0, stdout: "Up to date.\n" });
     expect(await runFile("db/commands/roles.ts", env).ended).toMatchObject({ code: 0 });
 
-    await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
+    await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), CHANGE);
     expect(await migrate(["commit"], env)).toMatchObject({ code: 0, stderr: "" });
     for (const name of ["dex", "dex_shadow"]) {
-      const reader = await connect(urlForDatabase(embedded.url, name), { role: "dex_reader" });
+      await using reader = await openClient(urlForDatabase(embedded.url, name), {
+        role: "dex_reader",
+      });
       expect((await reader.query("select symbol from token_symbol")).rows).toEqual([]);
-      await reader.end();
     }
     expect(await migrate(["uncommit"], env)).toMatchObject({ code: 0 });
   } finally {
@@ -118,11 +116,11 @@ it("finds the running embedded database and its shadow by default", async () => 
 });
 
 it("names the remedy without a database", async () => {
-  const ended = await status({ DATA_DIR: join(copy, "nowhere") });
+  const ended = await status({ DATA_DIR: join(copy.folder, "nowhere") });
 
   expect(ended.code).toBe(4);
   expect(ended.stderr).toBe(
-    `The status cannot be told: There is no embedded database in ${join(copy, "nowhere")}. Start one with \`npm start\` and leave it running, or set DATABASE_OWNER_URL.\n`,
+    `The status cannot be read: There is no embedded database in ${join(copy.folder, "nowhere")}. Start one with \`npm start\` and leave it running, or set DATABASE_OWNER_URL.\n`,
   );
 });
 
@@ -132,7 +130,7 @@ it.each(["127.0.0.1", "localhost"])(
     const env = { DATABASE_OWNER_URL: `postgres://dba@${host}:1/market` };
     const told = await status(env);
     expect(told).toMatchObject({ code: 4, stdout: "" });
-    expect(told.stderr).toMatch(/^The status cannot be told: connect ECONNREFUSED .*\n$/);
+    expect(told.stderr).toMatch(/^The status cannot be read: connect ECONNREFUSED .*\n$/);
     for (const command of ["migrate", "commit"]) {
       const { code, stderr } = await migrate([command], env);
       expect(code).toBe(1);
@@ -142,7 +140,7 @@ it.each(["127.0.0.1", "localhost"])(
 );
 
 it("names the remedy if the login may not create a shadow database", async () => {
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   const login = `owning_${process.pid}`;
   await admin.query(`create role ${login} login password 'secret' in role dex_owner`);
   try {
@@ -150,7 +148,7 @@ it("names the remedy if the login may not create a shadow database", async () =>
     url.username = login;
     url.password = "secret";
     const env = { DATABASE_OWNER_URL: url.href };
-    await writeFile(join(copy, "db/migrations/current/1-current.sql"), CHANGE);
+    await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), CHANGE);
     const before = await committed();
     const commit = await migrate(["commit"], env);
     expect(commit.code).toBe(1);
@@ -162,12 +160,11 @@ it("names the remedy if the login may not create a shadow database", async () =>
       ),
     );
     expect(await committed()).toEqual(before);
-    const check = await runFile("db/commands/check.ts", env, [], copy).ended;
+    const check = await runFile("server/check-database.ts", env, [], copy.folder).ended;
     expect(check).toMatchObject({ code: 2, stdout: "" });
     expect(check.stderr).toContain("Set SHADOW_DATABASE_URL and ROOT_DATABASE_URL");
   } finally {
     await admin.query(`drop role ${login}`);
-    await admin.end();
   }
 });
 
@@ -179,9 +176,9 @@ alter table dex_token add column if not exists note text;
   let holding: Client;
   beforeEach(async () => {
     await makeRoles(database.url);
-    await applyMigrations(database.url, join(copy, "db/migrations"));
-    await writeFile(join(copy, "db/migrations/current/1-current.sql"), LOCKING);
-    holding = await connect(database.url, { role: "dex_reader", applicationName: "a report" });
+    await applyMigrations(database.url, join(copy.folder, "db/migrations"));
+    await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), LOCKING);
+    holding = await openClient(database.url, { role: "dex_reader", applicationName: "a report" });
     await holding.query("begin; select count(*) from dex_token");
   });
   afterEach(async () => {
@@ -193,7 +190,7 @@ alter table dex_token add column if not exists note text;
     ["db/commands/migrate.ts", ["commit"]],
   ])("%s retries with a message, and continues", async (file, args) => {
     const env = { DATABASE_OWNER_URL: database.url };
-    const running = runFile(file, env, args, copy);
+    const running = runFile(file, env, args, copy.folder);
     await running.printed(/try 3 of 20/);
     await holding.query("rollback");
     const ended = await running.ended;
@@ -210,8 +207,9 @@ alter table dex_token add column if not exists note text;
   it("names the session that holds the lock when it gives up", async () => {
     const env = { DATABASE_OWNER_URL: database.url };
     const other = LOCKING.replace("note", "remark");
-    await writeFile(join(copy, "db/migrations/current/1-current.sql"), other);
-    const { code, stdout } = await runFile("db/commands/watch.ts", env, ["--once"], copy).ended;
+    await writeFile(join(copy.folder, "db/migrations/current/1-current.sql"), other);
+    const { code, stdout } = await runFile("db/commands/watch.ts", env, ["--once"], copy.folder)
+      .ended;
 
     expect(code).toBe(1);
     const { rows } = await holding.query<{ pid: number; login: string }>(
@@ -234,26 +232,24 @@ it.each(["DATABASE_OWNER_URL", "DATABASE_URL"])("names %s where it is no URL", a
     const ended = await status({ [name]: given });
     expect(ended).toMatchObject({ code: 4, stdout: "" });
     expect(ended.stderr).toBe(
-      `The status cannot be told: ${name}: what was given is not a URL such as postgres://user:password@host:5432/database.\n`,
+      `The status cannot be read: ${name}: what was given is not a URL such as postgres://user:password@host:5432/database.\n`,
     );
   }
 });
 
-it("tells the status of a database that cannot be written to, such as a standby", async () => {
-  const own = await makeDatabase({ migrated: false });
+it("shows the status of a database that cannot be written to, such as a standby", async () => {
+  await using own = await makeDatabase({ migrated: false });
   await makeRoles(own.url);
-  const admin = await connect(own.url);
+  await using admin = await openClient(own.url);
   const name = new URL(own.url).pathname.slice(1);
   await admin.query(`alter database ${name} set default_transaction_read_only = on`);
   const told = await status({ DATABASE_OWNER_URL: own.url });
   const names = (await committed()).sort().join(", ");
   expect(told).toMatchObject({ code: 1, stdout: `Committed migrations wait: ${names}.\n` });
-  await admin.end();
-  await own.drop();
 });
 
 it("leaves no shadow database when a check is interrupted", async () => {
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   const login = `interrupted_${process.pid}`;
   await admin.query(`create role ${login} superuser login password 'secret'`);
   const own = Object.assign(new URL(database.url), { username: login, password: "secret" });
@@ -265,19 +261,23 @@ it("leaves no shadow database when a check is interrupted", async () => {
     return rowCount;
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const check = runFile("db/commands/check.ts", { DATABASE_OWNER_URL: own.href }, [], copy);
+    const check = runFile(
+      "server/check-database.ts",
+      { DATABASE_OWNER_URL: own.href },
+      [],
+      copy.folder,
+    );
     while ((await shadows()) === 0) await sleep(5);
     check.signal(signal);
     expect(await check.ended).toMatchObject({ code: 2, stdout: "" });
     expect(await shadows()).toBe(0);
   }
   await admin.query(`drop role ${login}`);
-  await admin.end();
 });
 
 it("says which rights every login keeps where no superuser has made the roles", async () => {
   const own = await makeDatabase({ migrated: false });
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   const login = `creating_${process.pid}`;
   await admin.query(`create role ${login} createrole login password 'secret'`);
   await admin.query(`grant dex_owner, dex_writer, dex_reader to ${login} with admin option`);
@@ -295,11 +295,10 @@ it("says which rights every login keeps where no superuser has made the roles", 
 
   await own.drop();
   await admin.query(`drop role ${login}`);
-  await admin.end();
 });
 
 it("names the login that may not create roles", async () => {
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   const login = `nobody_${process.pid}`;
   await admin.query(`create role ${login} login password 'secret'`);
   try {
@@ -312,6 +311,5 @@ it("names the login that may not create roles", async () => {
     expect(ended.stderr).toMatch(/^The roles cannot be made: permission denied/);
   } finally {
     await admin.query(`drop role ${login}`);
-    await admin.end();
   }
 });

@@ -1,16 +1,13 @@
 // A pool's connection returns results as `pg` documents, by promise and by callback. A lost connection fails the
 // next query, and does not end the process.
 import { createServer, type AddressInfo } from "node:net";
-import { connect, type Pool } from "../../db/connect.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import type { Pool } from "../../db/connect.ts";
+import { openClient } from "../database.ts";
+import { useDatabase } from "../served.ts";
 
-let database: TestDatabase;
+const database = useDatabase();
 let pool: Pool;
-beforeAll(async () => {
-  database = await makeDatabase();
-  pool = database.reader;
-});
-afterAll(() => database.drop());
+beforeAll(() => (pool = database.reader));
 
 const ONE = { text: "select $1::integer as one", values: [1] };
 
@@ -68,9 +65,8 @@ it("fails the next query if the server ends the connection as soon as it is open
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   try {
-    const client = await connect(`postgres://one@127.0.0.1:${port}/any`);
+    await using client = await openClient(`postgres://one@127.0.0.1:${port}/any`);
     await expect(client.query("select 1")).rejects.toThrow("not queryable");
-    await client.end();
   } finally {
     server.close();
   }

@@ -1,9 +1,7 @@
 // The write functions of the schema ingest: valid blocks, rejected blocks with the element named and nothing
 // written, and the invariants of ids and blocks after removals.
-import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { contentsOf } from "../database-contents.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   aHash,
   anAddress,
@@ -14,24 +12,15 @@ import {
   registerMarkets,
   WETH,
   write,
-  type TradeRow,
 } from "../factories.ts";
+import { useClient, useDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let owner: Client;
-let writer: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  owner = await connect(database.url, { role: "dex_owner" });
-  writer = await connect(database.url, { role: "dex_writer" });
-});
-afterAll(async () => {
-  await writer.end();
-  await owner.end();
-  await database.drop();
-});
+const database = useDatabase();
+const writer = useClient(database, "dex_writer");
+const owner = useClient(database, "dex_owner");
 
 const HASH = aHash("the head");
+let isHashed = false;
 const AT = "2026-01-01T00:01:40Z";
 
 /** A trade without the columns of its block. */
@@ -59,11 +48,11 @@ interface Given {
   killed?: unknown;
 }
 
-/** Writes block 101 by default. Offers and trades are converted to JSON; a string is sent unchanged. */
+/** Writes block 101 by default, with a hash where the head has one. Offers and trades are converted to JSON; a string is sent unchanged. */
 async function block({
   number = 101,
   at = AT,
-  hash = null,
+  hash = isHashed ? aHash(String(number)) : null,
   parent = null,
   offers = [],
   trades = [],
@@ -131,11 +120,12 @@ const begin = async (): Promise<void> => {
 };
 
 /** Block 100 has a trade, offers 1 and 2, and a cancellation of 2 and of 70. */
-async function beginAt100(): Promise<void> {
+async function beginAt100(hash: string | null): Promise<void> {
   await begin();
+  isHashed = hash !== null;
   await block({
     number: 100,
-    hash: HASH,
+    hash,
     offers: [offer({ id: 1 }), offer({ id: 2 })],
     trades: [KNOWN],
     killed: [2, 70],
@@ -148,8 +138,11 @@ const expectVerified = async (): Promise<void> => {
 
 describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 and 70", () => {
   // A rejected write changes nothing, so all cases share one setup.
-  beforeAll(beginAt100);
+  beforeAll(() => beginAt100(HASH));
   afterAll(expectVerified);
+  afterAll(() => {
+    isHashed = false;
+  });
 
   const HEX64 = "0x and 64 hex digits in lower case";
   const IN_ORDER =
@@ -182,6 +175,16 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
       "a block with another parent",
       { parent: aHash("elsewhere") },
       `block 101 has the parent ${aHash("elsewhere")}, but block 100 has the hash ${HASH}: take back first what a reorganisation replaces`,
+    ],
+    [
+      "a block without a hash after one that has it",
+      { hash: null },
+      "block 101 has no hash, but block 100 has one: a source gives the hash of every block or of none",
+    ],
+    [
+      "a block behind a gap",
+      { number: 105, parent: aHash("104") },
+      `block 105 has the parent ${aHash("104")}, but the last block before it is block 100 with the hash ${HASH}: a block between them is missing`,
     ],
     [
       "a block with a bad hash",
@@ -226,13 +229,13 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
       "an unknown column",
       { trades: [trade({ Maker: WETH, price: "1" })] },
       'trades[0] has the unknown columns "Maker", price: it may have id, offer_id, pair, maker, taker, lot_gem, ' +
-        "lot_amt, bid_gem, bid_amt, tx, idx, block, time",
+        "lot_amt, bid_gem, bid_amt, tx, idx, block, time, venue",
     ],
     [
       "an unknown column with a name of 1 MB",
       { offers: [offer({ ["x".repeat(1_000_000)]: 1 })] },
       `offers[0] has the unknown columns ${"x".repeat(90)}: it may have id, pair, maker, lot_gem, lot_amt, bid_gem, ` +
-        "bid_amt, tx, filled, block, time",
+        "bid_amt, tx, filled, block, time, venue",
     ],
     [
       "a trade of another block",
@@ -252,12 +255,12 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
     [
       "a trade with an invalid time",
       { trades: [trade({ time: "2026-02-31T00:00:00Z" })] },
-      'trades[0].time is "2026-02-31T00:00:00Z": it must be a timestamp',
+      'trades[0].time is "2026-02-31T00:00:00Z": it must be a timestamp with its UTC offset',
     ],
     [
       "a trade at now",
       { trades: [trade({ time: "now" })] },
-      'trades[0].time is "now": it must be a timestamp',
+      'trades[0].time is "now": it must be a timestamp with its UTC offset',
     ],
     [
       "a trade with filled",
@@ -282,7 +285,52 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
     [
       "a trade with an id that JSON cannot represent exactly",
       { trades: [trade({ id: "9007199254740992" })] },
-      'trades[0].id is "9007199254740992": it must be an integer from 1 to 9007199254740991',
+      'trades[0].id is "9007199254740992": it must be an integer from 1 to 4503599627370495',
+    ],
+    [
+      "a trade with an id that leaves less than 2^52 ids",
+      { trades: [trade({ id: "4503599627370496" })] },
+      'trades[0].id is "4503599627370496": it must be an integer from 1 to 4503599627370495',
+    ],
+    [
+      "an idx with a leading zero",
+      { trades: [trade({ idx: "01" })] },
+      'trades[0].idx is "01": it must be an integer from 0 to 2147483647',
+    ],
+    [
+      "one idx twice",
+      { trades: [trade({ idx: 3 }), trade({ idx: 3 })] },
+      "trades: idx 3 is given 2 times: it is the log's, of which a block has one",
+    ],
+    [
+      "a trade of an offer that an earlier block cancelled",
+      { trades: [trade({ idx: 3, offer_id: 2, tx: aHash("late") })] },
+      `trade with tx ${aHash("late")}, idx 3: its offer 2 was cancelled in block 100, before its block 101`,
+    ],
+    [
+      "a trade of an unrecorded offer that an earlier block cancelled",
+      { trades: [trade({ idx: 3, offer_id: 70, tx: aHash("late") })] },
+      `trade with tx ${aHash("late")}, idx 3: its offer 70 was cancelled in block 100, before its block 101`,
+    ],
+    [
+      "a trade with another pair hash than its offer",
+      { trades: [trade({ idx: 3, tx: aHash("late"), pair: HASH })] },
+      `trade with tx ${aHash("late")}, idx 3: its pair is ${HASH}, but that of its offer 1 is ${trade()["pair"] as string}`,
+    ],
+    [
+      "a trade of one token",
+      { trades: [trade({ bid_gem: inCapitals(WETH) })] },
+      `trades[0].bid_gem is "${inCapitals(WETH)}", as lot_gem: an offer is of two tokens`,
+    ],
+    [
+      "an offer of one token",
+      { offers: [offer({ bid_gem: WETH })] },
+      `offers[0].bid_gem is "${WETH}", as lot_gem: an offer is of two tokens`,
+    ],
+    [
+      "a trade at a time without an offset",
+      { trades: [trade({ time: "2026-01-01T00:01:40" })] },
+      'trades[0].time is "2026-01-01T00:01:40": it must be a timestamp with its UTC offset',
     ],
     [
       "a trade with an idx below 0",
@@ -372,6 +420,22 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
         ),
       ]),
     ),
+    [
+      "a trade of another venue than its offer",
+      {
+        offers: [offer({ id: 8, venue: WETH })],
+        trades: [
+          trade({ idx: 3, offer_id: 8, venue: WETH }),
+          trade({ idx: 4, offer_id: 8, venue: MKR }),
+        ],
+      },
+      new RegExp(`idx 4: its venue is ${MKR}, but that of its offer 8 is ${WETH}$`),
+    ],
+    [
+      "a venue that is no address",
+      { trades: [trade({ venue: "pool" })] },
+      /^trades\[0\]\.venue is/,
+    ],
     ["a duplicate cancellation", { killed: [1, 5, 1] }, "killed: offer 1 is listed twice"],
     [
       "a second cancellation of an offer",
@@ -460,7 +524,7 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
     );
   });
 
-  it.each(["offer_id", "pair", "maker", "taker", "lot_gem", "bid_gem", "tx"])(
+  it.each(["pair", "maker", "taker", "lot_gem", "bid_gem", "tx"])(
     "a trade without %s is rejected",
     async (column) => {
       await expectRefused(
@@ -472,22 +536,26 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
 });
 
 describe("after block 100", () => {
-  beforeEach(beginAt100);
+  beforeEach(() => beginAt100(null));
   afterEach(expectVerified);
 
   it("a rejected block is written after it is corrected", async () => {
     await expect(block({ trades: [trade({ lot_amt: "-1" })] })).rejects.toThrow(
       "trades[0].lot_amt",
     );
-    await block({ parent: HASH, at: AT, trades: [trade({ lot_amt: "1" })], killed: [1] });
+    await block({ trades: [trade({ lot_amt: "1" })], killed: [1] });
     expect(await head()).toEqual([{ block: 101 }]);
     expect(await ids()).toEqual([1, 2]);
   });
 
   describe("take_back", () => {
     it.each([
-      ["null", null, "to_block is null: it must be an integer from 0"],
-      ["a block below 0", -1, "to_block is -1: it must be an integer from 0"],
+      ["null", null, "to_block is null: it must be an integer from 0, or -1 for all blocks"],
+      [
+        "a block below -1",
+        -2,
+        "to_block is -2: it must be an integer from 0, or -1 for all blocks",
+      ],
       ["a block after the head", 101, "block 101 is not written: the head is block 100"],
     ])("with %s is rejected", async (_name, to, message) => {
       await expectRefused(() => takeBack(to), message);
@@ -529,6 +597,12 @@ describe("after block 100", () => {
     await block({ number: 50, trades: [trade({ id: 9 })] });
     await block({ number: 51, trades: [trade()] });
     expect(await ids()).toEqual([9, 10]);
+  });
+
+  it("trades continue after the highest id that can be given", async () => {
+    await block({ number: 101, trades: [trade({ id: "4503599627370495" })] });
+    await block({ number: 102, trades: [trade()] });
+    expect(await ids()).toEqual([1, 4503599627370495, 4503599627370496]);
   });
 
   const stagedTrade = (columns: Record<string, unknown>): string => {
@@ -596,6 +670,38 @@ describe("after block 100", () => {
       "a block of the year 294276",
       "insert into ingest.staged_block values (101, '294276-12-31T23:59:59Z')",
       "block 101 is at 294276-12-31 23:59:59+00: its time must be a timestamp of the years 1 to 9999",
+    ],
+    [
+      "a trade with an id that leaves less than 2^52 ids",
+      stagedTrade({ id: "4503599627370496" }),
+      "trades line 7.id is 4503599627370496: it must be an integer from 1 to 4503599627370495",
+    ],
+    [
+      "one idx twice",
+      `${stagedTrade({ idx: 3 })}; ${stagedTrade({ idx: 3 }).replace("'7'", "'9'")}`,
+      "trades line 9.idx is 3, as in line 7: it is the log's, of which block 101 has one",
+    ],
+    [
+      "a trade of an offer that an earlier block cancelled",
+      stagedTrade({ tx: HASH, offer_id: 70 }),
+      `trade with tx ${HASH}, idx 0: its offer 70 was cancelled in block 100, before its block 101`,
+    ],
+    [
+      "a trade of an offer that an earlier staged block cancelled",
+      `insert into ingest.staged_block values (101, '${AT}');
+      insert into ingest.staged_cancellation values (101, 1);
+      ${stagedTrade({ tx: HASH }).replace("'101'", "'102'")}`,
+      `trade with tx ${HASH}, idx 0: its offer 1 was cancelled in block 101, before its block 102`,
+    ],
+    [
+      "a trade of one token",
+      stagedTrade({ bid_gem: WETH }),
+      `trades line 7.bid_gem is "${WETH}", as lot_gem: an offer is of two tokens`,
+    ],
+    [
+      "a trade with another pair hash than its offer",
+      stagedTrade({ tx: HASH, pair: HASH }),
+      `trade with tx ${HASH}, idx 0: its pair is ${HASH}, but that of its offer 1 is 0x`,
     ],
     [
       "a trade with another maker than its offer",
@@ -706,20 +812,23 @@ describe("after block 100", () => {
     expect(rows).toEqual(Array(3).fill({ market: "WETHDAI", lot_gem: WETH, bid_gem: DAI }));
   });
 
-  it("staged blocks follow one another by the hashes that are given", async () => {
-    const staged = (parent: string): string => `
+  it("staged blocks follow one another by the hashes that are given, all from one on", async () => {
+    const staged = (parent: string, hash: string | null): string => `
       insert into ingest.staged_block values
         (101, '${AT}', null, '${HASH}'),
         (102, '${AT}', '${aHash("102")}', '${aHash("who knows")}'),
-        (103, '${AT}', null, '${parent}')`;
+        (103, '${AT}', ${hash === null ? "null" : `'${hash}'`}, '${parent}')`;
+    for (const [parent, hash, message] of [
+      [HASH, HASH, `block 103 has the parent ${HASH}, but block 102 has the hash ${aHash("102")}`],
+      [aHash("102"), null, "block 103 has no hash, but block 102 has one: "],
+    ] as const) {
+      await writer.query("begin");
+      await writer.query(staged(parent, hash));
+      await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(message);
+      await writer.query("rollback");
+    }
     await writer.query("begin");
-    await writer.query(staged(HASH));
-    await expect(writer.query("select ingest.write_blocks()")).rejects.toThrow(
-      `block 103 has the parent ${HASH}, but block 102 has the hash ${aHash("102")}`,
-    );
-    await writer.query("rollback");
-    await writer.query("begin");
-    await writer.query(staged(aHash("102")));
+    await writer.query(staged(aHash("102"), HASH));
     await writer.query("select ingest.write_blocks()");
     await writer.query("commit");
     expect(await blocks()).toEqual([100, 101, 102, 103]);
@@ -728,7 +837,7 @@ describe("after block 100", () => {
   it("a missing hash is not compared", async () => {
     await block({ number: 101, hash: null });
     await block({ number: 102, parent: aHash("who knows"), hash: aHash("102") });
-    await block({ number: 103, parent: aHash("102") });
+    await block({ number: 103, parent: aHash("102"), hash: aHash("103") });
     expect(await blocks()).toEqual([100, 101, 102, 103]);
   });
 });
@@ -805,15 +914,17 @@ describe("in an empty database", () => {
     });
   });
 
-  it("the rows of a block are written unchanged", async () => {
-    const given: TradeRow = aTrade({ id: 7, taker: anAddress("t"), idx: 3 });
+  it.each([1, null])("a trade of the offer %s is written unchanged", async (offer_id) => {
+    const given = aTrade({ offer_id, id: 7, taker: anAddress("t"), idx: 3, venue: MKR });
     await write(database.writer, { trades: [given] });
     const { rows } = await owner.query(
       `select id::integer, offer_id, pair, maker, taker, lot_gem, trim_scale(lot_amt)::text as lot_amt,
-      bid_gem, trim_scale(bid_amt)::text as bid_amt, block, tx, idx
+      bid_gem, trim_scale(bid_amt)::text as bid_amt, block, tx, idx, venue
     from dex_trade`,
     );
     const { time: _, ...expected } = given;
     expect(rows).toEqual([expected]);
+    expect(await takeBack(-1)).toBe(1);
+    expect(await ids()).toEqual([]);
   });
 });

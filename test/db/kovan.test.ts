@@ -1,10 +1,9 @@
 // Compares every figure of a recorded week, at every block, with brute-force.ts.
-import { connect, type Client } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
 import { loadRows, type LoadSource, type OfferRow, type TradeRow } from "../../db/load/write.ts";
 import { bruteForce, type Figures, type Moment, type Recording } from "../brute-force.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { describeKovan, KOVAN, kovanRecording } from "../kovan.ts";
+import { useClient, useDatabase } from "../served.ts";
 
 const VIEWS: Record<string, (keyof Figures)[]> = {
   dex_market: [
@@ -44,13 +43,11 @@ const VIEWS: Record<string, (keyof Figures)[]> = {
 };
 
 describeKovan("the week of kovan-2018-06", () => {
-  let database: TestDatabase;
-  let client: Client;
+  const database = useDatabase();
+  const client = useClient(database, "dex_writer");
   let recording: Recording;
   let files: LoadSource & { offers: OfferRow[]; trades: TradeRow[] };
   beforeAll(async () => {
-    database = await makeDatabase();
-    client = await connect(database.url, { role: "dex_writer" });
     recording = kovanRecording();
     const folder = await readFolder(KOVAN);
     files = {
@@ -59,10 +56,6 @@ describeKovan("the week of kovan-2018-06", () => {
       offers: await Array.fromAsync(folder.offers ?? []),
       trades: await Array.fromAsync(folder.trades ?? []),
     };
-  });
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
   });
 
   /** The blocks with rows, in order, each with its time. */

@@ -1,7 +1,5 @@
 // The registry of tokens and pairs: derived columns, rejected input, and the relabelling of rows.
-import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anAddress,
   anOffer,
@@ -15,22 +13,14 @@ import {
   write,
   type TokenRow,
 } from "../factories.ts";
+import { useOwned } from "../served.ts";
 
-let database: TestDatabase;
-let owner: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  owner = await connect(database.url, { role: "dex_owner" });
-});
+const { database, owner } = useOwned();
 beforeEach(async () => {
   await database.empty();
 });
 afterEach(async () => {
   expect(await verify(owner)).toEqual([]);
-});
-afterAll(async () => {
-  await owner.end();
-  await database.drop();
 });
 
 const addressOf = (symbol: string): string => anAddress(`token ${symbol}`);
@@ -229,6 +219,21 @@ describe("a token", () => {
       [addressOf("X"), "", 1, null],
       `symbol of ${addressOf("X")} is '': it must be a text of 1 to 100 characters, or null`,
     ],
+    ...[
+      "\u0001",
+      " ",
+      "WETH ",
+      "\u00a0WETH",
+      "WE\nTH",
+      "WETH\u2028",
+      "\u202eHTEW",
+      "WETH\u200e",
+      "\u200bWETH",
+    ].map((symbol): [string, unknown[], string] => [
+      `the symbol ${JSON.stringify(symbol)}`,
+      [addressOf("X"), symbol, 1, null],
+      `symbol of ${addressOf("X")} is ${JSON.stringify(symbol)}: it may have no control character, line end or direction mark, and no blank before or after it`,
+    ]),
     [
       "a symbol of 1 MB",
       [addressOf("X"), "x".repeat(1_000_000), 1, null],
@@ -316,7 +321,21 @@ describe("a token", () => {
     expect(rows).toEqual([{ market: "XXA" }, { market: "XXXA" }]);
   });
 
-  it("cannot be renamed if two pairs of its own would have the same name", async () => {
+  it("updates each of its pairs once, however many it has", async () => {
+    const { writer } = database;
+    const others = Array.from({ length: 20 }, (_, n) => `T${n}`);
+    await registerTokens(writer, ...["X", ...others].map((symbol) => token(symbol)));
+    for (const other of others) await registerPair(writer, addressOf(other), addressOf("X"));
+    await owner.query("begin");
+    await registerTokens(owner, token("X", { symbol: "Y" }));
+    const { rows } = await owner.query(
+      "select n_tup_upd as updates from pg_stat_xact_user_tables where relname = 'dex_pair'",
+    );
+    await owner.query("commit");
+    expect(rows).toEqual([{ updates: "20" }]);
+  });
+
+  it("cannot be renamed if two of its pairs would have the same name", async () => {
     const { writer } = database;
     await registerTokens(writer, ...["X", "CAB", "ABC"].map((symbol) => token(symbol)));
     await registerPair(writer, addressOf("X"), addressOf("CAB"));

@@ -1,19 +1,15 @@
 // The files of db/schema and the migrations create the same schema.
-import { connect } from "../../db/connect.ts";
-import { readCatalog } from "../../db/check/catalog.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { readSchema } from "../../db/schema.ts";
-import { makeDatabase } from "../database.ts";
-
-const SCHEMAS = ["public", "dex_private", "ingest"];
+import { schemaOf } from "../database-contents.ts";
+import { makeDatabase, openClient } from "../database.ts";
 
 it("the migrations create the schema of the files in db/schema", async () => {
-  const migrated = await makeDatabase();
-  const written = await makeDatabase({ migrated: false });
-  try {
-    await makeRoles(migrated.url);
-    await makeRoles(written.url);
-    await written.owner.query(`
+  await using migrated = await makeDatabase();
+  await using written = await makeDatabase({ migrated: false });
+  await makeRoles(migrated.url);
+  await makeRoles(written.url);
+  await written.owner.query(`
       create schema graphile_migrate;
       create table graphile_migrate.migrations (
         hash text,
@@ -22,21 +18,13 @@ it("the migrations create the schema of the files in db/schema", async () => {
         date timestamptz not null default now()
       )
     `);
-    await written.owner.query(await readSchema());
+  await written.owner.query(await readSchema());
 
-    const [fromMigrations, fromFiles] = await Promise.all(
-      [migrated, written].map(async ({ url }) => {
-        const client = await connect(url);
-        try {
-          return await readCatalog(client, SCHEMAS);
-        } finally {
-          await client.end();
-        }
-      }),
-    );
-    expect(fromFiles).toEqual(fromMigrations);
-  } finally {
-    await migrated.drop();
-    await written.drop();
-  }
+  const [fromMigrations, fromFiles] = await Promise.all(
+    [migrated, written].map(async ({ url }) => {
+      await using client = await openClient(url);
+      return await schemaOf(client);
+    }),
+  );
+  expect(fromFiles).toEqual(fromMigrations);
 });

@@ -1,16 +1,10 @@
 // The columns that the database derives of the rows it gets.
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, anOffer, DAI, registerMarkets, WETH, write } from "../factories.ts";
+import { useDatabase } from "../served.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
+const database = useDatabase();
 beforeEach(async () => {
   await database.empty();
-});
-afterAll(async () => {
-  await database.drop();
 });
 
 describe("a trade", () => {

@@ -5,19 +5,19 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { parse } from "csv-parse/sync";
 import { checksumAddress, pairHash } from "../../db/load/checksum.ts";
-import { connect } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
 import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
 import { fromDecimal, toDecimal } from "../../db/simulate/amount.ts";
 import { writeHistoryCsv } from "../../db/simulate/csv.ts";
 import { catchUp, holdingsOf, simulateHistory } from "../../db/simulate/history.ts";
 import { startLive, type LiveBlock } from "../../db/simulate/live.ts";
-import { readOptions } from "../../db/simulate/options.ts";
+import { OPTIONS, readOptions } from "../../db/simulate/options.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const END = new Date("2026-03-01T00:00:00Z");
@@ -92,7 +92,7 @@ describe("a history in files", () => {
       marketOf.set(pairHash(quote_gem, base_gem), `${base}/${quote}`);
     }
     for (const trade of files.trades) {
-      tradesOf.set(trade.offer_id, [...(tradesOf.get(trade.offer_id) ?? []), trade]);
+      tradesOf.set(trade.offer_id!, [...(tradesOf.get(trade.offer_id!) ?? []), trade]);
     }
   });
 
@@ -278,9 +278,9 @@ describe("a history in files", () => {
         touched.add(market);
       }
       for (const trade of traded.get(block) ?? []) {
-        const rest = left.get(trade.offer_id)! - lot(trade);
-        left.set(trade.offer_id, rest);
-        if (rest === 0n) bookOf(trade.pair!).side.delete(trade.offer_id);
+        const rest = left.get(trade.offer_id!)! - lot(trade);
+        left.set(trade.offer_id!, rest);
+        if (rest === 0n) bookOf(trade.pair!).side.delete(trade.offer_id!);
       }
       for (const offer of killed.get(block) ?? []) bookOf(offer.pair!).side.delete(offer.id);
       for (const market of touched) {
@@ -421,9 +421,8 @@ describe("a history in a database", () => {
     expect(simulated.trades).toHaveLength(7000);
 
     await database.empty();
-    const client = await connect(database.url, { role: "dex_writer" });
+    await using client = await openClient(database.url, { role: "dex_writer" });
     await loadRows(client, await readFolder(await writeFiles(options)));
-    await client.end();
     expect(await tables()).toEqual(simulated);
   });
 
@@ -548,7 +547,7 @@ describe("a history in a database", () => {
     expect(report?.trades).toBeGreaterThanOrEqual(1500);
     expect(report?.trades).toBeLessThan(1530);
 
-    const bounded = await catchUp(database.url, { seed: 1, until: daysLater(60), most: 700 });
+    const bounded = await catchUp(database.url, { seed: 1, until: daysLater(60), max: 700 });
     expect(bounded).toMatchObject({ trades: 700, to: "2026-04-30T00:00:00Z" });
   });
 
@@ -671,14 +670,13 @@ describe("a history in a database", () => {
   });
 
   async function dropSimulator(): Promise<void> {
-    const admin = await connect(database.url);
+    await using admin = await openClient(database.url);
     await admin.query(
       `select pg_terminate_backend(pid)
       from pg_stat_activity
       where datname = current_database()
         and application_name = 'dex-simulate'`,
     );
-    await admin.end();
   }
 });
 
@@ -756,14 +754,16 @@ describe("the command", () => {
     expect(await simulate("--days none")).toEqual({
       code: 2,
       stdout: "",
-      stderr: "simulate: --days must be a whole number from 1 to 3650, but is 'none'\n",
+      stderr:
+        "--days must be a whole number from 1 to 3650, but is 'none'. `--help` shows what is accepted.\n",
     });
   });
 });
 
 describe("the command line", () => {
   const NOW = new Date("2026-03-01T00:00:00Z");
-  const read = (line: string) => readOptions(line.split(" ").filter(Boolean), NOW);
+  const read = (line: string) =>
+    readOptions(parseArgs({ args: line.split(" ").filter(Boolean), options: OPTIONS }).values, NOW);
 
   it("defaults to 30 days with 20,000 trades", () => {
     expect(read("")).toEqual({
@@ -787,12 +787,10 @@ describe("the command line", () => {
   it("trades live with --rate, by default for ever", () => {
     expect(read("--rate 0.5")).toEqual({ mode: "live", seed: 1, rate: 0.5, seconds: undefined });
     expect(read("--rate 3 --for 10")).toMatchObject({ rate: 3, seconds: 10 });
-    expect(read("--help --days x")).toEqual({ mode: "help" });
   });
 
   it.each([
     ["--days 0", "--days must be a whole number from 1 to 3650, but is '0'"],
-    ["--days -1", "--days must be a whole number from 1 to 3650, but is '-1'"],
     ["--days 1.5", "--days must be a whole number from 1 to 3650, but is '1.5'"],
     ["--days=", "--days must be a whole number from 1 to 3650, but is ''"],
     ["--trades 1e3", "--trades must be a whole number from 1 to 10000000, but is '1e3'"],
@@ -806,9 +804,6 @@ describe("the command line", () => {
     ["--until 2026-02-30T00:00:00Z", "--until must be a time in UTC"],
     ["--until 2026-03-01T00:00:01Z", "--until must not be in the future"],
     ["--csv=", "--csv must be a folder"],
-    ["--dais 3", "Unknown option '--dais'; `npm run simulate -- --help` lists the options"],
-    ["--days", "Option '--days <value>' argument missing"],
-    ["3", "Unexpected argument '3'"],
   ])("rejects %s in one line", (line, message) => {
     expect(() => read(line)).toThrow(message);
     expect(() => read(line)).toThrow(/^[^\n]+$/);

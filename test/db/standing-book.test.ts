@@ -1,7 +1,5 @@
 // The table of open offers, and the best of them on each side of each market.
-import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anOffer,
   aTrade,
@@ -13,23 +11,15 @@ import {
   WETH,
   write,
 } from "../factories.ts";
+import { useOwned } from "../served.ts";
 
-let database: TestDatabase;
-let owner: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  owner = await connect(database.url, { role: "dex_owner" });
-});
+const { database, owner } = useOwned();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
 });
 afterEach(async () => {
   expect(await verify(owner)).toEqual([]);
-});
-afterAll(async () => {
-  await owner.end();
-  await database.drop();
 });
 
 /** The best offers: market, side, price, and the block of the offer. */
@@ -187,4 +177,39 @@ it("gives bid and ask as of each block", async () => {
     );
     expect([head, rows]).toEqual([head, [{ bid, ask }]]);
   }
+});
+
+it("records when each offer ended, and the best price after each block, and forgets what is taken back", async () => {
+  const { writer } = database;
+  /** Offer and hour of its end; hour and best ask. */
+  const recorded = async () => {
+    const { rows } = await owner.query<{ ended: string[]; asks: string[] }>(
+      `select
+        array(select id || ' ' || ended / 3600 from dex_offer where ended is not null order by id) as ended,
+        array(
+          select block / 3600 || ' ' || coalesce(trim_scale(price)::text, 'none')
+          from dex_private.best_price
+          where act = 'sell'
+          order by block
+        ) as asks`,
+    );
+    return rows[0];
+  };
+  await write(writer, {
+    offers: [offerAt("100", { id: 1 }), offerAt("101", { id: 2 })],
+    trades: [
+      aTrade({ offer_id: 1, hour: 2, base: "0.5", quote: "50" }),
+      aTrade({ offer_id: 1, hour: 3, base: "0.5", quote: "50" }),
+    ],
+  });
+  await kill(4, 2);
+  const asks = ["1 100", "3 101", "4 none"];
+  expect(await recorded()).toEqual({ ended: ["1 3", "2 4"], asks });
+  // A filled offer that is cancelled ended before.
+  await kill(5, 1);
+  expect(await recorded()).toEqual({ ended: ["1 3", "2 4"], asks });
+  await takeBack(3);
+  expect(await recorded()).toEqual({ ended: ["1 3"], asks: asks.slice(0, 2) });
+  await takeBack(2);
+  expect(await recorded()).toEqual({ ended: [], asks: asks.slice(0, 1) });
 });

@@ -4,7 +4,6 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { generate } from "selfsigned";
-import { connect, makePool } from "../../db/connect.ts";
 import {
   initialiseCluster,
   openCluster,
@@ -17,6 +16,7 @@ import { writePrivate } from "../../db/embedded/private-file.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { makeTestApp } from "../app.ts";
+import { openClient, openPool } from "../database.ts";
 import { ask } from "../graphql.ts";
 import { startService, type Service } from "../service.ts";
 
@@ -91,11 +91,10 @@ const file = (name: string): string => join(folder, name);
 /** Whether the connection is encrypted, or the error. */
 async function encrypted(databaseUrl: string): Promise<boolean | string> {
   try {
-    const client = await connect(databaseUrl);
+    await using client = await openClient(databaseUrl);
     const { rows } = await client.query<{ ssl: boolean }>(
       "select ssl from pg_stat_ssl where pid = pg_backend_pid()",
     );
-    await client.end();
     return rows[0]!.ssl;
   } catch (error) {
     return (error as { code?: string }).code ?? (error as Error).message;
@@ -164,14 +163,13 @@ describe("the service", () => {
     let ready = await fetch(`${base}/ready`);
     // A slow machine may take longer than the time in which the database must answer.
     while (ready.status !== 200) ready = await fetch(`${base}/ready`);
-    const admin = await connect(url("127.0.0.1"), { applicationName: "test" });
+    await using admin = await openClient(url("127.0.0.1"), { applicationName: "test" });
     const { rows } = await admin.query<{ ssl: boolean }>(`
       select distinct ssl.ssl
       from pg_stat_ssl as ssl
       join pg_stat_activity as activity using (pid)
       where activity.application_name = 'dex-market-data'
     `);
-    await admin.end();
     service.signal("SIGTERM");
 
     expect(rows).toEqual([{ ssl: true }]);
@@ -183,37 +181,33 @@ describe("the service", () => {
     ["a server of another CA", "localhost", "other-ca.pem", "certificate"],
     ["a server with another host name", "127.0.0.1", "ca.pem", "altnames"],
   ])("answers 503 with %s, and logs the reason", async (_, host, ca, why) => {
-    const pool = makePool(url(host, { sslmode: "verify-full", sslrootcert: file(ca) }), {
+    await using pool = openPool(url(host, { sslmode: "verify-full", sslrootcert: file(ca) }), {
       role: "dex_reader",
     });
-    const app = await makeTestApp(pool);
-    try {
-      const rest = await app.request.get("/v1/markets/");
-      const ready = await app.request.get("/ready");
+    await using app = await makeTestApp(pool);
+    const rest = await app.request.get("/v1/markets/");
+    const ready = await app.request.get("/ready");
 
-      expect([rest.status, ready.status]).toEqual([503, 503]);
-      expect(rest.body).toMatchObject({ message: "The database cannot be reached" });
-      for (const { text } of [rest, ready]) {
-        for (const secret of [password, host, String(port), "certificate", folder]) {
-          expect(text).not.toContain(secret);
-        }
+    expect([rest.status, ready.status]).toEqual([503, 503]);
+    expect(rest.body).toMatchObject({ message: "The database cannot be reached" });
+    for (const { text } of [rest, ready]) {
+      for (const secret of [password, host, String(port), "certificate", folder]) {
+        expect(text).not.toContain(secret);
       }
-      expect(app.logged.map(String).join()).toMatch(new RegExp(why));
-    } finally {
-      await app.close();
-      await pool.end();
     }
+    expect(app.logged.map(String).join()).toMatch(new RegExp(why));
   });
 });
 
 it("reads the GraphQL schema with TLS too", async () => {
-  const pool = makePool(url("localhost", { sslmode: "verify-full", sslrootcert: file("ca.pem") }), {
-    role: "dex_reader",
-  });
-  const app = await makeTestApp(pool);
+  await using pool = openPool(
+    url("localhost", { sslmode: "verify-full", sslrootcert: file("ca.pem") }),
+    {
+      role: "dex_reader",
+    },
+  );
+  await using app = await makeTestApp(pool);
   expect((await ask(app, "{ allDexTokens { totalCount } }")).data).toEqual({
     allDexTokens: { totalCount: 0 },
   });
-  await app.close();
-  await pool.end();
 });

@@ -1,7 +1,6 @@
 // Windows and last prices as the head moves forward and back. Each step verifies all derived tables.
-import { connect, type Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { openClient } from "../database.ts";
 import {
   anOffer,
   aTrade,
@@ -15,23 +14,15 @@ import {
   WETH,
   write,
 } from "../factories.ts";
+import { useOwned } from "../served.ts";
 
-let database: TestDatabase;
-let owner: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  owner = await connect(database.url, { role: "dex_owner" });
-});
+const { database, owner } = useOwned();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
 });
 afterEach(async () => {
   expect(await verify(owner)).toEqual([]);
-});
-afterAll(async () => {
-  await owner.end();
-  await database.drop();
 });
 
 const SECOND = 1 / 3600;
@@ -156,6 +147,26 @@ describe("a block", () => {
     expect(await volumes()).toEqual(NONE);
     expect((await database.reader.query("select * from dex_head")).rows).toEqual([]);
   });
+});
+
+it("updates the row of each market once a block, whatever the block changes", async () => {
+  await write(database.writer, {
+    offers: [anOffer({ id: 1, hour: 0 })],
+    trades: [aTrade({ hour: 1, quote: "50" }), aTrade({ hour: 8, offer_id: 1, quote: "100" })],
+  });
+  await using client = await openClient(database.url, { role: "dex_writer" });
+  await client.query("begin");
+  // Trades leave three windows, one of them the lowest of the day; one is added, and the book changes.
+  await write(client, {
+    offers: [anOffer({ id: 2, hour: 25, base: "1", quote: "90" })],
+    trades: [aTrade({ hour: 25, offer_id: 1, quote: "101" }), aTrade({ hour: 25, idx: 1 })],
+  });
+  const { rows } = await client.query(
+    "select pg_stat_get_xact_tuples_updated('dex_private.market_figure'::regclass)::integer as updates",
+  );
+  await client.query("commit");
+  expect(rows).toEqual([{ updates: 1 }]);
+  expect(await volumes()).not.toContain("0");
 });
 
 describe("the lowest and the highest price of a day", () => {

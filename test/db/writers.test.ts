@@ -1,9 +1,9 @@
 // Concurrent writers write one after the other, and no writer writes on a state that it has not seen.
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect, type Client } from "../../db/connect.ts";
+import type { Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify.ts";
 import { contentsOf } from "../database-contents.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { openClient } from "../database.ts";
 import {
   anOffer,
   aTrade,
@@ -15,33 +15,26 @@ import {
   registerTokens,
   setHead,
   write,
+  type TradeRow,
 } from "../factories.ts";
+import { useOwned } from "../served.ts";
 
-let database: TestDatabase;
-let owner: Client;
 /** Two writers with separate sessions. */
 let one: Client;
 let other: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  owner = await connect(database.url, { role: "dex_owner" });
-});
+const { database, owner } = useOwned();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
-  one = await connect(database.url, { role: "dex_writer" });
-  other = await connect(database.url, { role: "dex_writer" });
+  one = await openClient(database.url, { role: "dex_writer" });
+  other = await openClient(database.url, { role: "dex_writer" });
   // The server may have ended a session.
   one.on("error", () => undefined);
 });
 afterEach(async () => {
-  expect(await verify(owner)).toEqual([]);
   await one.end();
   await other.end();
-});
-afterAll(async () => {
-  await owner.end();
-  await database.drop();
+  expect(await verify(owner)).toEqual([]);
 });
 
 const takeBack = async (db: Client, hour: number): Promise<void> => {
@@ -90,6 +83,24 @@ const outcome = (
     () => undefined,
     (error: unknown) => error as { message: string; code: string },
   );
+
+it("a block that is loaded without trades begins after the ids that were taken back", async () => {
+  await write(one, { trades: [aTrade({ hour: 1 })] });
+  await write(one, { trades: [aTrade({ hour: 2 })] });
+  await takeBack(one, 1);
+  await setHead(one, 3);
+  await one.query("begin");
+  await one.query(
+    "insert into ingest.staged_block (number, time) select number + 1, time from dex_block order by number desc limit 1",
+  );
+  await one.query("select ingest.write_blocks()");
+  await one.query("commit");
+  // Ids 1 and 2 were given; the next is 3.
+  const { rows } = await owner.query(
+    "select first_trade::text from dex_block order by number desc limit 2",
+  );
+  expect(rows).toEqual([{ first_trade: "3" }, { first_trade: "3" }]);
+});
 
 describe("the second of two writers waits for the first", () => {
   it("and then writes after it, with its trades", async () => {
@@ -148,7 +159,7 @@ describe("the second of two writers waits for the first", () => {
 
 it("twenty writers of the same chain write it once and in order", async () => {
   const clients = await Promise.all(
-    Array.from({ length: 20 }, () => connect(database.url, { role: "dex_writer" })),
+    Array.from({ length: 20 }, () => openClient(database.url, { role: "dex_writer" })),
   );
   const blocks = Array.from({ length: 15 }, (_, at) => at + 1);
   await Promise.all(
@@ -252,15 +263,14 @@ describe("a writer that is killed", () => {
     ],
     ["during a removal", () => takeBack(one, 0)],
     ["during a registration", () => registerTokens(one, { address: DAI, symbol: "SAI" })],
-  ])("%s leaves nothing and blocks nobody", async (_name, writing) => {
+  ])("%s leaves nothing and blocks no other writer", async (_name, writing) => {
     await write(database.writer, { trades: [aTrade({ hour: 1, quote: "101" })] });
     const before = await contentsOf(owner);
     const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
     await one.query("begin");
     await writing();
-    const superuser = await connect(database.url);
+    await using superuser = await openClient(database.url);
     await superuser.query("select pg_terminate_backend($1, 10000)", [rows[0]!.pid]);
-    await superuser.end();
     expect(await contentsOf(owner)).toEqual(before);
 
     await write(other, { trades: [aTrade({ hour: 2, quote: "103" })] });
@@ -273,7 +283,7 @@ describe("a writer that is killed", () => {
     const before = await contentsOf(owner);
     const { rows } = await one.query<{ pid: number }>("select pg_backend_pid() as pid");
     const writing = outcome(one.query("select ingest.take_back(0), pg_sleep(60)"));
-    const superuser = await connect(database.url);
+    await using superuser = await openClient(database.url);
     const sleeps = async (): Promise<boolean> =>
       (
         await superuser.query(
@@ -283,7 +293,6 @@ describe("a writer that is killed", () => {
       ).rowCount === 1;
     while (!(await sleeps())) await sleep(5);
     await superuser.query("select pg_terminate_backend($1, 10000)", [rows[0]!.pid]);
-    await superuser.end();
     expect(await writing).toBeDefined();
     expect(await contentsOf(owner)).toEqual(before);
   });
@@ -356,5 +365,128 @@ it("readers see a whole block or nothing of it", async () => {
     offers: 1,
     last: "102",
     ask: "120",
+  });
+});
+
+describe("a writer with staged rows", () => {
+  /** The statement that stages a trade of this hour. */
+  const staging = (hour: number, columns: Partial<TradeRow> = {}): string => {
+    const row = { line: 1, ...aTrade({ hour, ...columns }) };
+    const values = Object.values(row).map((value) => `'${value}'`);
+    return `insert into ingest.staged_trade (${Object.keys(row).join(", ")}) values (${values.join(", ")})`;
+  };
+  const written = async (): Promise<number[]> =>
+    (
+      await owner.query<{ number: number }>("select number from dex_block order by number")
+    ).rows.map(({ number }) => number);
+  const left = async (): Promise<number> =>
+    (await owner.query("select from ingest.staged_trade")).rowCount!;
+  const OTHERS =
+    /^ingest\.staged_trade has 1 row that transaction \d+ of process \d+ staged and committed: a transaction writes only the rows that it staged itself\. Stage it again in the transaction that writes, and remove it: delete from ingest\.staged_trade where staged_by = '\d+'$/;
+
+  afterEach(async () => {
+    await owner.query("delete from ingest.staged_trade");
+  });
+
+  describe.each(["read committed", "repeatable read", "serializable"])("at %s", (level) => {
+    it("writes and deletes only what its own transaction staged", async () => {
+      await other.query(staging(3));
+      await one.query(`begin isolation level ${level}`);
+      await one.query(staging(1));
+      await one.query("select ingest.write_blocks()");
+      await one.query("commit");
+      expect(await written()).toEqual([blockAt(1)]);
+      expect(await left()).toBe(1);
+    });
+
+    it("writes nothing that another session commits after the checks", async () => {
+      await one.query(`begin isolation level ${level}`);
+      await one.query(staging(1));
+      await owner.query("begin");
+      // write_blocks reads this table after its checks and before it writes.
+      await owner.query("lock dex_private.cancellation in access exclusive mode");
+      const writing = outcome(one.query("select ingest.write_blocks()"));
+      try {
+        await isWaiting(writing);
+        await other.query(staging(0.5));
+        await other.query(staging(36_000));
+      } finally {
+        await owner.query("rollback");
+      }
+      expect(await writing).toBeUndefined();
+      await one.query("commit");
+      expect(await written()).toEqual([blockAt(1)]);
+      expect(await left()).toBe(2);
+    });
+
+    it("keeps what it staged around savepoints, without what was rolled back", async () => {
+      await one.query(`begin isolation level ${level}`);
+      await one.query(staging(1));
+      await one.query("savepoint kept");
+      await one.query(staging(2));
+      await one.query("savepoint undone");
+      await one.query(staging(3));
+      await one.query("rollback to savepoint undone");
+      await one.query("release savepoint kept");
+      await one.query("savepoint writing");
+      await one.query("select ingest.write_blocks()");
+      await one.query("commit");
+      expect(await written()).toEqual([blockAt(1), blockAt(2)]);
+      expect(await left()).toBe(0);
+    });
+
+    it("is refused if only another transaction staged rows, and which is named", async () => {
+      await other.query(staging(1));
+      await one.query(`begin isolation level ${level}`);
+      expect((await outcome(one.query("select ingest.write_blocks()")))?.message).toMatch(OTHERS);
+      await one.query("rollback");
+      expect(await written()).toEqual([]);
+      expect(await left()).toBe(1);
+    });
+  });
+
+  it("is refused if it staged a part of its rows in an earlier transaction", async () => {
+    await one.query(staging(1));
+    await one.query("begin");
+    await one.query(staging(2));
+    const refused = await outcome(one.query("select ingest.write_blocks()"));
+    expect(refused?.message).toMatch(OTHERS);
+    await one.query("rollback");
+    await one.query(/delete from .*$/.exec(refused!.message)![0]);
+    expect(await left()).toBe(0);
+  });
+
+  it("loses no trade beside a writer that commits its rows one by one", async () => {
+    const hoursOf = (first: number): number[] => Array.from({ length: 20 }, (_, at) => first + at);
+    const careless = async (): Promise<void> => {
+      for (const hour of hoursOf(1000)) {
+        await other.query(staging(hour));
+        expect((await outcome(other.query("select ingest.write_blocks()")))?.message).toMatch(
+          /^ingest\.staged_trade has \d+ rows? that /,
+        );
+      }
+    };
+    const careful = async (): Promise<void> => {
+      for (const hour of hoursOf(1)) {
+        await one.query("begin");
+        await one.query(staging(hour));
+        await one.query("select ingest.write_blocks()");
+        await one.query("commit");
+      }
+    };
+    await Promise.all([careless(), careful()]);
+    expect(await written()).toEqual(hoursOf(1).map(blockAt));
+    expect(await left()).toBe(20);
+  });
+
+  it.each([
+    [
+      "insert a row as another",
+      "insert into ingest.staged_block (number, time, staged_by) values (1, now(), '9')",
+    ],
+    ["change whose a row is", "update ingest.staged_block set staged_by = '9'"],
+    ["change the row of another", "update ingest.staged_block set number = 1"],
+  ])("cannot %s", async (_name, statement) => {
+    expect(await outcome(one.query(statement))).toMatchObject({ code: "42501" });
   });
 });

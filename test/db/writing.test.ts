@@ -1,26 +1,24 @@
 // The rows after writes: amounts, offers filled by trades, removed blocks.
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { verify } from "../../db/verify/verify.ts";
+import { openClient } from "../database.ts";
 import {
+  anAddress,
   anOffer,
   aTrade,
   blockAt,
   hours,
   registerMarkets,
   setHead,
+  WETH,
   write,
   type TradeRow,
 } from "../factories.ts";
+import { useDatabase } from "../served.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
+const database = useDatabase();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
-});
-afterAll(async () => {
-  await database.drop();
 });
 
 const takeBack = async (block: number): Promise<string> => {
@@ -203,5 +201,81 @@ describe("removing blocks", () => {
     await write(database.writer, { trades: [{ ...trade, block: blockAt(2) - 1, time: hours(2) }] });
     const { rows } = await database.reader.query("select id, block, tx from dex_trade");
     expect(rows).toEqual([{ id: "2", block: blockAt(2) - 1, tx: trade.tx }]);
+  });
+});
+
+describe("orders of contracts beside the first book", () => {
+  const [BOOK, OTHER] = [anAddress("book"), anAddress("another book")];
+  const FIRST = 2 ** 30;
+
+  const idsOf = async (...orders: [venue: string, ref: string | null, block: number][]) => {
+    const { rows } = await database.writer.query<{ ids: number[] }>(
+      "select ingest.offer_ids($1, $2, $3) as ids",
+      [0, 1, 2].map((column) => orders.map((order) => order[column])),
+    );
+    return rows[0]!.ids;
+  };
+  const refs = async () => {
+    const { rows } = await database.reader.query(
+      "select id, venue, ref from dex_offer order by id",
+    );
+    return rows;
+  };
+
+  it("get ids from 2^30 on in the order of appearance, and keep the contract's own as ref", async () => {
+    const block = blockAt(1);
+    await write(database.writer, { offers: [anOffer({ id: 7, venue: WETH })] });
+    const ids = await idsOf([OTHER, "9", block], [BOOK, "7", block], [OTHER, "9", block]);
+    expect(ids).toEqual([FIRST, FIRST + 1, FIRST]);
+    await write(database.writer, {
+      offers: [anOffer({ id: FIRST + 1, hour: 1, venue: BOOK })],
+      trades: [aTrade({ offer_id: FIRST, venue: OTHER })],
+    });
+    expect(await refs()).toEqual([
+      { id: 7, venue: WETH, ref: null },
+      { id: FIRST + 1, venue: BOOK, ref: "7" },
+    ]);
+    expect(await idsOf([BOOK, "7", blockAt(2)], [OTHER, "9", blockAt(2)])).toEqual([
+      FIRST + 1,
+      FIRST,
+    ]);
+    await using client = await openClient(database.url);
+    expect(await verify(client)).toEqual([]);
+  });
+
+  it("free their ids when their blocks are taken back", async () => {
+    for (const hour of [1, 2]) {
+      const ids = await idsOf([BOOK, `${hour}`, blockAt(hour)]);
+      await write(database.writer, { offers: ids.map((id) => anOffer({ id, hour, venue: BOOK })) });
+    }
+    await takeBack(blockAt(1));
+    expect(await idsOf([OTHER, "5", blockAt(3)], [BOOK, "2", blockAt(3)])).toEqual([
+      FIRST + 1,
+      FIRST + 2,
+    ]);
+    await takeBack(0);
+    expect(await idsOf([BOOK, "3", blockAt(3)])).toEqual([FIRST]);
+  });
+
+  it("have their refs from the history alone after a restore of it", async () => {
+    const [id = 0] = await idsOf([BOOK, "7", 0]);
+    await write(database.writer, {
+      offers: [anOffer({ id, venue: BOOK })],
+      trades: [aTrade({ offer_id: id, venue: BOOK }), aTrade({ offer_id: id + 5, venue: BOOK })],
+    });
+    await database.owner.query("delete from dex_private.offer_ref");
+    await database.owner.query("select ingest.rebuild()");
+    // An id that only a trade has is not given again.
+    expect(await idsOf([BOOK, "7", blockAt(2)], [BOOK, "8", blockAt(2)])).toEqual([id, id + 6]);
+  });
+
+  it.each<[problem: string, order: [string, string | null, number]]>([
+    ["venues[0] is pool: it must be 0x and 40 hex digits", ["pool", "7", 9]],
+    ["refs[0] is null: it must be a text of 1 to 100 characters", [BOOK, null, 9]],
+    ["refs[0] is : it must be a text of 1 to 100 characters", [BOOK, "", 9]],
+    ["blocks[0] is 3: it must be after the head, block 3600", [BOOK, "7", 3]],
+  ])("are refused by name: %s", async (problem, order) => {
+    await setHead(database.writer, 1);
+    await expect(idsOf(order)).rejects.toThrow(problem);
   });
 });

@@ -2,15 +2,15 @@
 // an upgrade unseen.
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { connect, type Client } from "../../db/connect.ts";
+import type { Client } from "../../db/connect.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { makeTestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, WETH, write } from "../factories.ts";
 import { ask, dataOf } from "../graphql.ts";
 import { commitLater } from "../later-migration.ts";
+import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { runFile, startService, type Ended } from "../service.ts";
-import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
 let copy: RepositoryCopy;
 let database: TestDatabase;
@@ -27,7 +27,7 @@ beforeEach(async () => {
   await makeRoles(database.url);
   await registerMarkets(database.writer);
   await write(database.writer, { trades: [aTrade({ id: 1, hour: 23 })], head: 24 });
-  const admin = await connect(database.url);
+  await using admin = await openClient(database.url);
   // As db/additions.md has it.
   await admin.query(`
     create role ${login} login password 'site';
@@ -36,18 +36,16 @@ beforeEach(async () => {
     grant usage on schema public to ${login};
     grant select, references on all tables in schema public to ${login};
   `);
-  await admin.end();
   const url = new URL(database.url);
   url.username = login;
   url.password = "site";
-  site = await connect(url.href);
+  site = await openClient(url.href);
   await site.query("grant usage on schema site to dex_reader");
 });
 afterEach(async () => {
   await site.end();
-  const admin = await connect(database.url);
+  const admin = await database.connect();
   await admin.query(`drop owned by ${login} cascade; drop role ${login}`);
-  await admin.end();
   await database.drop();
   for (const name of await later()) await rm(join(copy.folder, "db/migrations/committed", name));
 });
@@ -81,14 +79,12 @@ it("shows what is exposed with its comments, linked to ours both ways, and nothi
     __type(name: "Note") { description }
   }`;
 
-  const without = await makeTestApp(database.reader);
+  await using without = await makeTestApp(database.reader);
   expect((await ask(without, "{ allNotes { totalCount } }")).errors).toHaveLength(1);
-  await without.close();
 
-  const app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
+  await using app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
   const data = await dataOf<Record<string, unknown>>(app, query);
   const { errors } = await ask(app, "{ allNotes(first: 1001) { totalCount nodes { id } } }");
-  await app.close();
 
   expect(data).toEqual({
     allNotes: {
@@ -151,7 +147,7 @@ describe("refuses to start, and says why", () => {
   it.each(["dex_private", "ingest"])("for one of the service's own, %s", async (own) => {
     const { code, stderr } = await startOn(`site,${own}`);
     expect(stderr.trim()).toBe(
-      `EXPOSED_SCHEMAS: "site,${own}" is not names of schemas of your own, separated by commas.`,
+      `EXPOSED_SCHEMAS: "site,${own}" is not names of your own schemas, separated by commas.`,
     );
     expect(code).toBe(1);
   });
@@ -187,8 +183,8 @@ describe("an upgrade of ours under additions of theirs", () => {
   it("works where it only adds, and they stay as they were", async () => {
     await site.query(RATED_PRICE);
     await database.owner.query(`
-      alter table dex_trade add column venue text;
-      comment on column dex_trade.venue is 'Where it was made, as the site knows.';
+      alter table dex_trade add column desk text;
+      comment on column dex_trade.desk is 'Where it was made, as the site knows.';
     `);
     await release("alter table dex_trade add column fee numeric;");
     await release(await widerPrice());
@@ -196,17 +192,16 @@ describe("an upgrade of ours under additions of theirs", () => {
     expect(await upgrade()).toMatchObject({ code: 0, stderr: "" });
 
     await write(database.writer, { trades: [aTrade({ id: 2, hour: 25 })] });
-    const app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
+    await using app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
     const data = await dataOf<Record<string, unknown>>(
       app,
-      '{ allDexTrades(orderBy: ID_ASC) { nodes { id venue fee } } dexPrice(pair: "WETH/DAI") { added rating { stars } } }',
+      '{ allDexTrades(orderBy: ID_ASC) { nodes { id desk fee } } dexPrice(pair: "WETH/DAI") { added rating { stars } } }',
     );
-    await app.close();
     expect(data).toEqual({
       allDexTrades: {
         nodes: [
-          { id: "1", venue: null, fee: null },
-          { id: "2", venue: null, fee: null },
+          { id: "1", desk: null, fee: null },
+          { id: "2", desk: null, fee: null },
         ],
       },
       dexPrice: { added: 1, rating: { stars: 5 } },
@@ -248,13 +243,13 @@ describe("an upgrade of ours under additions of theirs", () => {
 
   it("is applied, rehearsed or not, where a lock keeps it waiting", async () => {
     await release("alter table dex_trade add column fee numeric;");
-    const reader = await connect(database.url, { role: "dex_reader" });
+    const reader = await openClient(database.url, { role: "dex_reader" });
     await reader.query("begin; select from dex_trade");
     const upgrading = upgrade();
     const waiting =
       "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'";
     // Others are shown what waits for what by a superuser alone.
-    const admin = await connect(database.url);
+    await using admin = await openClient(database.url);
     const isWaiting = async (): Promise<boolean> =>
       (await admin.query<{ n: number }>(waiting)).rows[0]!.n > 0;
     // The rehearsal waits, gives up, and the migration itself waits.
@@ -262,7 +257,6 @@ describe("an upgrade of ours under additions of theirs", () => {
     while (await isWaiting()) continue;
     while (!(await isWaiting())) continue;
     await reader.end();
-    await admin.end();
 
     expect(await upgrading).toMatchObject({ code: 0, stderr: "" });
   });

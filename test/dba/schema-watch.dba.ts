@@ -1,30 +1,27 @@
 // GraphQL follows the database's schema while it serves, with no right but the reader's.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect } from "../../db/connect.ts";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
+import { makeDatabase, openClient } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
 import { ask, dataOf } from "../graphql.ts";
-import { catalogState } from "../../server/graphql/schema-watch.ts";
+import { catalogState } from "../../graphql/schema-watch.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
 const told: string[] = [];
+const { app, database } = serveDatabase(
+  async (writer) => {
+    await registerMarkets(writer);
+    await write(writer, { trades: [aTrade({ id: 1 })], head: 24 });
+  },
+  { watch: { info: (line) => told.push(line) } },
+);
 beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  await write(database.writer, { trades: [aTrade({ id: 1 })], head: 24 });
-  app = await makeTestApp(database.reader, { watch: { tell: (line) => told.push(line) } });
   await dataOf(app, "{ __typename }");
 });
 afterEach(async () => {
   await migrate("drop table if exists note");
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 /** Changes the schema, and waits until the service has said what has become of it. */
@@ -61,7 +58,7 @@ it("shows a new table, its comment and its rows, without a restart, within the l
 });
 
 it("sees comments, grants, indexes and functions that come and go, and no data", async () => {
-  const quiet = await makeDatabase();
+  await using quiet = await makeDatabase();
   const { owner } = quiet;
   await owner.query(NOTE);
   const changes = [
@@ -89,18 +86,15 @@ it("sees comments, grants, indexes and functions that come and go, and no data",
   await owner.query("insert into note select n, 'x' from generate_series(1, 2000) as n");
   await owner.query("analyze note");
   await owner.query("vacuum note");
-  const another = await connect(quiet.url);
+  await using another = await openClient(quiet.url);
   await another.query("create temporary table passing (id integer)");
   expect(await catalogState(owner)).toBe(state);
-  await another.end();
   // Tests beside this one make logins in the same cluster.
   const login = `login_${randomUUID().replaceAll("-", "")}`;
-  const admin = await connect(database.url);
+  await using admin = await openClient(database.url);
   await admin.query(`create role ${login} login in role dex_reader`);
   expect(await catalogState(owner)).toBe(state);
   await admin.query(`drop role ${login}`);
-  await admin.end();
-  await quiet.drop();
 });
 
 it("forgets what it answered by the schema before", async () => {
@@ -230,9 +224,9 @@ it("serves on as it was where the new schema cannot be shown, and says why", asy
   expect(await migrate("comment on table note is 'One of a name.'")).toBe(told[0]);
 });
 
-it("tells browsers of a change, and lets go of them when it stops", async () => {
+it("informs browsers of a change, and lets go of them when it stops", async () => {
   const own = await makeTestApp(database.reader, {
-    watch: { tell: (line) => told.push(line) },
+    watch: { info: (line) => told.push(line) },
   });
   const { headers } = await exchange(own.url, graphql({ query: "{ __typename }" }));
   expect(headers[headers.findIndex((name) => /^x-graphql-event-stream$/i.test(name)) + 1]).toBe(
@@ -259,9 +253,8 @@ it("tells browsers of a change, and lets go of them when it stops", async () => 
 });
 
 it("has no stream, and nothing that watches, unless it is asked to", async () => {
-  const still = await makeTestApp(database.reader);
+  await using still = await makeTestApp(database.reader);
   const { status, headers } = await exchange(still.url, { path: "/graphql/stream" });
   expect(status).toBe(404);
   expect(headers.join()).not.toMatch(/event-stream/i);
-  await still.close();
 });

@@ -6,13 +6,12 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { connect } from "../../db/connect.ts";
 import { shadowUrls } from "../../db/locate.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { answeredPage } from "../answered-page.ts";
-import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { DataDirs, runShell, type Service } from "../service.ts";
-import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
 const PAGE = fileURLToPath(new URL("../../db/tutorial.md", import.meta.url));
 const isWriting = process.env["WRITE_TUTORIAL"] !== undefined;
@@ -64,9 +63,8 @@ afterAll(async () => {
 /** `db:commit` leaves it, for the next commit. */
 async function dropShadow(url: string): Promise<void> {
   const shadow = new URL(shadowUrls(url, {}).shadow).pathname.slice(1);
-  const admin = await connect(clusterUrl());
+  await using admin = await openClient(clusterUrl());
   await admin.query(`drop database if exists ${shadow} with (force)`);
-  await admin.end();
 }
 
 const shell = (commands: string): Service => runShell(commands, env, copy.folder);

@@ -2,20 +2,18 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeRoles } from "../../db/roles.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
+import { useDatabase } from "../served.ts";
 import { runFile, type Ended } from "../service.ts";
-import { copyRepository, type RepositoryCopy } from "./repository-copy.ts";
 
 let copy: RepositoryCopy;
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
   copy = await copyRepository();
-  database = await makeDatabase();
   // Rights on a database do not go with its template.
   await makeRoles(database.url);
 });
 afterAll(async () => {
-  await database.drop();
   await copy.remove();
 });
 

@@ -5,9 +5,8 @@ import { join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv, promisify } from "node:util";
 import { parse } from "yaml";
-import { connect } from "../../db/connect.ts";
-import { settings } from "../../server/config.ts";
-import { clusterUrl } from "../database.ts";
+import { settings } from "../../server/settings.ts";
+import { clusterUrl, openClient } from "../database.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const DEPLOY = join(REPOSITORY, "deploy");
@@ -45,7 +44,14 @@ const itWithHaproxy =
     : it;
 
 const balancer = whole.services["balancer"]?.environment ?? {};
+const BY_PATRONI = ["haproxy.cfg", "writers.cfg"];
 const oneMachine = parseEnv(textOf("deploy/one-machine.env")) as Record<string, string>;
+
+const BALANCERS = [
+  { files: BY_PATRONI, env: balancer },
+  { files: BY_PATRONI, env: oneMachine },
+  { files: ["haproxy.cfg", "writers-by-hand.cfg"], env: oneMachine },
+];
 
 it("gives the services settings that exist, whose values are taken", () => {
   const ours = all.filter(
@@ -61,13 +67,14 @@ it("gives the services settings that exist, whose values are taken", () => {
   }
 });
 
-it("names settings, in docs/scale.md, that exist", () => {
-  const page = textOf("docs/scale.md");
+it("names settings, in docs/scale.md and its script, that exist", () => {
+  const page = textOf("docs/scale.md") + textOf("deploy/one-machine.sh");
   const named = [...page.matchAll(/\b([A-Z]+(?:_[A-Z]+)+|PORT|PREPARE)=/g)].map(
     ([, name]) => name!,
   );
-  expect(named).toContain("MAX_REPLICA_LAG");
-  expect(named.filter((name) => !known.has(name) && !(name in oneMachine))).toEqual([]);
+  expect(named).toEqual(expect.arrayContaining(["MAX_REPLICA_LAG", "MAX_HEAD_AGE"]));
+  const others = named.filter((name) => !known.has(name) && !(name in oneMachine));
+  expect(others.filter((name) => !name.startsWith("PATRONI_"))).toEqual([]);
 });
 
 it("mounts files that there are, and waits for services that there are", () => {
@@ -93,20 +100,48 @@ it("mounts files that there are, and waits for services that there are", () => {
 });
 
 it("gives HAProxy every address that its configuration names", () => {
-  const named = [...textOf("deploy/haproxy.cfg").matchAll(/"\$\{(\w+)\}"/g)].map(
-    ([, name]) => name ?? "",
-  );
-  for (const given of [balancer, oneMachine]) {
-    expect([...new Set(named)].filter((name) => !(name in given))).toEqual([]);
+  for (const { files, env } of BALANCERS) {
+    const text = files.map((file) => textOf(`deploy/${file}`)).join("\n");
+    const named = [...text.matchAll(/"\$\{(\w+)\}"/g)].map(([, name]) => name ?? "");
+    expect([...new Set(named)].filter((name) => !(name in env))).toEqual([]);
   }
 });
 
 itWithHaproxy("HAProxy takes its configuration, for one machine and for containers", async () => {
-  for (const env of [balancer, oneMachine]) {
-    await promisify(execFile)(PROGRAM ?? "", ["-c", "-q", "-f", join(DEPLOY, "haproxy.cfg")], {
+  for (const { files, env } of BALANCERS) {
+    const read = files.flatMap((file) => ["-f", join(DEPLOY, file)]);
+    await promisify(execFile)(PROGRAM ?? "", ["-c", "-q", ...read], {
       env: { ...process.env, ...env },
     });
   }
+});
+
+it("every server that HAProxy disconnects from when it is down is checked, or tracks one that is", () => {
+  for (const file of ["haproxy.cfg", "writers.cfg", "writers-by-hand.cfg"]) {
+    const sections = textOf(`deploy/${file}`).split(/^(?=\S)/m);
+    for (const section of sections.filter((one) => one.includes("on-marked-down"))) {
+      const usual = /^ +default-server .*\bcheck\b/m.test(section);
+      const unchecked = section
+        .split("\n")
+        .filter((line) => /^ +server /.test(line) && !usual && !/\b(check|track)\b/.test(line));
+      expect({ file, unchecked }).toEqual({ file, unchecked: [] });
+    }
+  }
+});
+
+it("Patroni gives PostgreSQL the settings that a cluster without it has", () => {
+  const { bootstrap } = parse(textOf("deploy/patroni.yml")) as {
+    bootstrap: { dcs: { postgresql: { parameters: Record<string, string | number> } } };
+  };
+  const byPatroni = Object.entries(bootstrap.dcs.postgresql.parameters);
+  const byHand = [...textOf("deploy/postgresql.conf").matchAll(/^(\w+) = '?([^'\n]+)'?$/gm)];
+  expect(byPatroni.map(([name, value]) => [name, String(value)]).toSorted()).toEqual(
+    byHand
+      .map(([, name, value]) => [name, value])
+      // Patroni has it on by itself.
+      .filter(([name]) => name !== "wal_log_hints")
+      .toSorted(),
+  );
 });
 
 it("PostgreSQL takes its settings", async () => {
@@ -116,20 +151,15 @@ it("PostgreSQL takes its settings", async () => {
     return name === undefined || value === undefined ? [] : [{ name, value }];
   });
   expect(lines.filter((line) => line !== "" && !line.startsWith("#"))).toHaveLength(given.length);
-  const client = await connect(clusterUrl());
-  try {
-    // It checks the value before it says that the setting is not for a session.
-    for (const { name, value } of given) {
-      const { rows } = await client.query("select from pg_settings where name = $1", [name]);
-      expect({ name, count: rows.length }).toEqual({ name, count: 1 });
-      await client
-        .query(`select set_config($1, $2, true)`, [name, value])
-        .catch((error: unknown) => {
-          expect(String(error)).toMatch(/cannot be (changed|set)/);
-        });
-    }
-  } finally {
-    await client.end();
+  await using client = await openClient(clusterUrl());
+  // It checks the value before it says that the setting is not for a session.
+  for (const { name, value } of given) {
+    const { rows } = await client.query("select from pg_settings where name = $1", [name]);
+    expect({ name, count: rows.length }).toEqual({ name, count: 1 });
+    await client.query(`select set_config($1, $2, true)`, [name, value]).catch((error: unknown) => {
+      // The embedded PostgreSQL is built without zstd.
+      expect(String(error)).toMatch(/cannot be (changed|set)|"wal_compression": "zstd"/);
+    });
   }
 });
 
@@ -138,8 +168,6 @@ it("has the login of docs/deployment.md for PgBouncer, which a test of that page
   expect(textOf("deploy/login.sql")).toContain(statements);
 });
 
-it("has scripts that a shell takes", async () => {
-  for (const script of ["primary.sh", "standby.sh"]) {
-    await promisify(execFile)("sh", ["-n", join(DEPLOY, script)]);
-  }
+it("has a script that a shell takes", async () => {
+  await promisify(execFile)("sh", ["-n", join(DEPLOY, "one-machine.sh")]);
 });

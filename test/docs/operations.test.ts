@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { IndexerStatus } from "../../chain/status.ts";
 import { makePool } from "../../db/connect.ts";
-import { settings } from "../../server/config.ts";
+import { settings } from "../../server/settings.ts";
 import {
   DatabaseNotReady,
   DatabaseUnreachable,
@@ -12,9 +12,9 @@ import {
   InternalError,
   ServiceBusy,
   TookTooLong,
-} from "../../server/http/errors.ts";
-import { liveMetrics } from "../../server/graphql/live/live-metrics.ts";
-import { Metrics } from "../../server/http/observe/metrics.ts";
+} from "../../http/errors.ts";
+import { liveMetrics } from "../../graphql/subscriptions/live-metrics.ts";
+import { Metrics } from "../../http/observe/metrics.ts";
 
 const page = (name: string): string =>
   readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
@@ -23,12 +23,11 @@ const text = page("configuration") + page("operations");
 const section = (title: string): string =>
   text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
 
-/** The cells of a section's table, its head and the line below it left out. */
-const rowsOf = (title: string): string[][] =>
-  section(title)
+/** The cells of the tables in a text, without their heads. */
+const rowsIn = (part: string): string[][] =>
+  part
     .split("\n")
-    .filter((line) => line.startsWith("|"))
-    .slice(2)
+    .filter((line) => line.startsWith("| `"))
     .map((line) =>
       line
         .split("|")
@@ -45,25 +44,30 @@ const metricNames = (): string[] => {
   return new Metrics({ pools: { rest: pool }, db: pool, ...own }).names;
 };
 
-it("has each setting, with its default and what it accepts", () => {
-  const documented = rowsOf("Settings").map((cells) => cells.slice(0, 3));
+it("has each setting under its group, with its default and what it accepts", () => {
+  const groups = section("Settings").split(/^### /m).slice(1);
+  const documented = groups.flatMap((group) => {
+    const [title = ""] = group.split("\n");
+    return rowsIn(group).map((cells) => [title, ...cells.slice(0, 3)]);
+  });
   expect(documented).toEqual(
-    settings().map(({ name, usual, accepted }) => [
+    settings().map(({ name, group, defaultValue, accepted }) => [
+      group,
       `\`${name}\``,
-      usual === undefined ? "" : `\`${usual}\``,
+      defaultValue === undefined ? "" : `\`${defaultValue}\``,
       accepted,
     ]),
   );
 });
 
 it("says what each setting and each metric is", () => {
-  for (const cells of [...rowsOf("Settings"), ...rowsOf("Metrics")]) {
-    expect(cells.at(-1)).not.toBe("");
+  for (const title of ["Settings", "Metrics"]) {
+    for (const cells of rowsIn(section(title))) expect(cells.at(-1)).not.toBe("");
   }
 });
 
 it("has each metric", () => {
-  const documented = rowsOf("Metrics").map(([name]) => name!.replaceAll("`", ""));
+  const documented = rowsIn(section("Metrics")).map(([name]) => name!.replaceAll("`", ""));
   expect(documented.sort()).toEqual(metricNames().sort());
 });
 

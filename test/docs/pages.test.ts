@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PROGRAMS } from "../../tools/programs.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), "utf8");
@@ -38,15 +39,45 @@ it.each(files("**/*.md"))("every link of %s resolves", (path) => {
   expect(broken).toEqual([]);
 });
 
+it("names only scripts and programs that exist, in pages and in code", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const named = [
+    "README.md",
+    "CONTRIBUTING.md",
+    ...files(
+      "{bench,chain,db,docs,graphql,http,market,page,rest,server,test,tools}/**/*.{md,ts,js}",
+    ),
+  ].flatMap((path) =>
+    [
+      ...read(path).matchAll(/npm run ([a-z:]+[a-z])(?:\\?`)?(?: -- ([a-z-]+)(?: ([a-z-]+))?)?/g),
+    ].map(([, script = "", name, after = ""]) => ({ path, script, name, after })),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  const unknown = named.filter(({ script, name, after }) => {
+    const programs = PROGRAMS[script];
+    if (programs === undefined || name === undefined) return !(script in scripts);
+    // One name: a second one would be an argument that the program refuses.
+    return !name.startsWith("-") && (!(name in programs) || after in programs);
+  });
+  expect(unknown).toEqual([]);
+  expect(Object.keys(scripts).length).toBeLessThanOrEqual(30);
+  for (const program of Object.values(PROGRAMS).flatMap((programs) => Object.values(programs))) {
+    const missing = program.command.filter(
+      (word) => /^[a-z].*(?<!\.d)\.ts$/.test(word) && !existsSync(join(REPOSITORY, word)),
+    );
+    expect(missing).toEqual([]);
+  }
+});
+
 it("keeps the README within 250 lines, with a link to each page of docs/", () => {
   expect(read("README.md").split("\n").length).toBeLessThanOrEqual(251);
   expect(linksOf("README.md")).toEqual(expect.arrayContaining(files("docs/*.md")));
 });
 
 it("has every code of a GraphQL error in docs/graphql.md, and no other", () => {
-  const given = files("server/**/*.ts").flatMap((path) => [
+  const given = files("{graphql,http,server}/**/*.ts").flatMap((path) => [
     ...[...read(path).matchAll(/code: "([A-Z]+(?:_[A-Z]+)*)"/g)].map(([, code]) => code),
-    ...(/(http\/errors|limit-error)\.ts$/.test(path)
+    ...(/(?:^http\/errors|limit-error)\.ts$/.test(path)
       ? [...read(path).matchAll(/"([A-Z]+(?:_[A-Z]+)+|[A-Z]{6,})"/g)].map(([, code]) => code)
       : []),
   ]);

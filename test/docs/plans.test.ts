@@ -1,16 +1,12 @@
 // docs/plans.md speaks of indexes that there are, and of no query that goes through all trades or offers.
-// `npm run plans:print` makes it, which takes a database of 1,000,000 trades.
+// `npm run generate -- plans` makes it, which takes a database of 1,000,000 trades.
 import { readFile } from "node:fs/promises";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { useDatabase } from "../served.ts";
 
 let page: string;
-let database: TestDatabase;
+const database = useDatabase();
 beforeAll(async () => {
   page = await readFile(new URL("../../docs/plans.md", import.meta.url), "utf8");
-  database = await makeDatabase();
-});
-afterAll(async () => {
-  await database.drop();
 });
 
 it("has the plans of ten queries, none of which reads a growing table whole", () => {

@@ -1,25 +1,16 @@
-// docs/schema.md shows the schema as the committed migrations make it: `npm run schema:picture` draws it.
+// docs/schema.md shows the schema as the committed migrations make it: `npm run generate -- picture` draws it.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import prettier from "prettier";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { formatted } from "../formatted.ts";
 import { drawSchema } from "./schema-picture.ts";
+import { useDatabase } from "../served.ts";
 
 const TRACKED = fileURLToPath(new URL("../../docs/schema.md", import.meta.url));
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
-afterAll(async () => {
-  await database.drop();
-});
+const database = useDatabase();
 
 it("is the page that is tracked", async () => {
-  const page = await prettier.format(await drawSchema(database.owner), {
-    parser: "markdown",
-    printWidth: 100,
-  });
+  const page = await formatted(await drawSchema(database.owner), "markdown");
   if (process.env["WRITE_PICTURE"] !== undefined) await writeFile(TRACKED, page);
   expect(page).toBe(await readFile(TRACKED, "utf8"));
 });

@@ -2,9 +2,7 @@
 import { toEventSelector } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import adapter, { LOG_TAKE, volumeOf } from "../../examples/defillama/dex.ts";
-import { makeTestApp, type TestApp } from "../app.ts";
 import { units } from "../brute-force.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { blockAt, hours } from "../factories.ts";
 import {
   fillListings,
@@ -15,18 +13,9 @@ import {
   TRADES,
 } from "../rest/listings/listing-exchange.ts";
 import { runFile } from "../service.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillListings(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app } = serveDatabase(fillListings);
 
 async function linesOf(program: string, ...args: string[]): Promise<string[]> {
   const file = `examples/listings/${program}.ts`;

@@ -1,5 +1,5 @@
 // The examples of the event stream, as their users run them, beside a writer.
-import { createServer, type Server } from "node:http";
+import { createServer, get, type Server, type ServerResponse } from "node:http";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -53,7 +53,86 @@ async function until<Value>(read: () => Value, expected: Value): Promise<void> {
   while (!isDeepStrictEqual(read(), expected)) await sleep(20);
 }
 
+/** What a client may meet on its way back to a stream, instead of the stream. */
+const OBSTACLES: Record<string, (res: ServerResponse) => void> = {
+  "503": (res) => res.writeHead(503, { "Retry-After": "5" }).end("{}"),
+  "429": (res) => res.writeHead(429, { "Retry-After": "1" }).end("{}"),
+  "502 of a proxy": (res) =>
+    res.writeHead(502, { "Content-Type": "text/html" }).end("<h1>502</h1>"),
+  "204": (res) => res.writeHead(204).end(),
+  "a redirect to a page": (res) => res.writeHead(302, { Location: "/page" }).end(),
+  "a redirect to the service": (res) => res.writeHead(307, { Location: res.req.url }).end(),
+  "a connection that is cut": (res) => res.destroy(),
+};
+
+interface Gate {
+  url: string;
+  /** Cuts the streams; the next request for one meets this. */
+  put: (obstacle: (res: ServerResponse) => void) => void;
+  /** How many of them have not been met. */
+  left: () => number;
+  close: () => Promise<void>;
+}
+
+/** A proxy of the service. Its streams ask clients to come back at once. */
+async function openGate(service: string): Promise<Gate> {
+  const obstacles: ((res: ServerResponse) => void)[] = [];
+  const open = new Set<ServerResponse>();
+  const gate = createServer((req, res) => {
+    const obstacle = obstacles.shift();
+    res.setHeader("Access-Control-Allow-Origin", "*");
+    if (req.url === "/page") res.setHeader("Content-Type", "text/html").end("<p>Sign in</p>");
+    else if (obstacle !== undefined) obstacle(res);
+    else {
+      open.add(res);
+      const { "last-event-id": last } = req.headers;
+      const headers = last === undefined ? {} : { "last-event-id": last };
+      get(`${service}${req.url}`, { headers }, (answer) => {
+        res.writeHead(answer.statusCode ?? 0, { "Content-Type": "text/event-stream" });
+        answer.on("data", (chunk: Buffer) => {
+          res.write(String(chunk).replace("retry: 3000", "retry: 10"));
+        });
+        res.once("close", () => answer.destroy());
+      });
+    }
+  });
+  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}`,
+    put(obstacle) {
+      obstacles.push(obstacle);
+      for (const res of open) res.destroy();
+      open.clear();
+    },
+    left: () => obstacles.length,
+    async close() {
+      gate.closeAllConnections();
+      await new Promise((resolve) => gate.close(resolve));
+    },
+  };
+}
+
 describe("the methods of ccxt pro", () => {
+  it("go on exactly where they were, whatever they meet on the way back", async () => {
+    const gate = await openGate(app.url);
+    const exchange = new DexMarketData(gate.url, { minMs: 10, maxMs: 20 });
+    const first = exchange.watchTrades("WETH/DAI");
+    const [trade] = await writingUntil(first);
+    for (const obstacle of Object.values(OBSTACLES)) {
+      gate.put(obstacle);
+      hour += 1;
+      await write(database.writer, { trades: [aTrade({ hour, base: "0.001", quote: "0.1" })] });
+      await until(gate.left, 0);
+      const ids = (await ofRest("/v2/trades/weth/dai?limit=1000"))
+        .map(({ id }: { id: number }) => String(id))
+        .reverse()
+        .filter((id: string) => Number(id) >= Number(trade?.id));
+      await until(() => exchange.trades("WETH/DAI").map(({ id }) => id), ids);
+    }
+    exchange.close();
+    await gate.close();
+  });
+
   it("resolve with trades, ticker, candles and book as they change, without what is void", async () => {
     const exchange = new DexMarketData(app.url);
     expect(await exchange.watchTicker("WETH/DAI")).toMatchObject({
@@ -128,5 +207,22 @@ describeInChromium("the page", () => {
     expect(await page.locator("#last").textContent()).toBe("100");
     expect(complaints).toEqual([]);
     await page.close();
+  });
+
+  it("goes on after a 503 on its way back", async () => {
+    const gate = await openGate(app.url);
+    const { port } = pages.address() as AddressInfo;
+    const { page } = await browser.open(
+      `http://127.0.0.1:${port}/?service=${encodeURIComponent(gate.url)}&market=WETH/DAI`,
+    );
+    await writingUntil(page.locator("#trades tr").nth(1).waitFor());
+    gate.put(OBSTACLES["503"]!);
+    await page.waitForSelector("#state:text-is('reconnecting')");
+    await until(gate.left, 0);
+    await page.waitForSelector("#state:text-is('live')");
+    const rows = await page.locator("#trades tr").count();
+    await writingUntil(page.locator("#trades tr").nth(rows).waitFor());
+    await page.close();
+    await gate.close();
   });
 });

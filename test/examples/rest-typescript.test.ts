@@ -1,24 +1,15 @@
 // The example of REST from TypeScript, as its user runs it.
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
 import { runFile } from "../service.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  await write(database.writer, {
+const { app } = serveDatabase(async (writer) => {
+  await registerMarkets(writer);
+  await write(writer, {
     trades: Array.from({ length: 230 }, (_, n) =>
       aTrade({ id: 3 * n + 1, base: "2", quote: "250" }),
     ),
   });
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 const run = (...args: string[]) =>

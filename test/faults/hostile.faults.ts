@@ -11,7 +11,7 @@ import {
   type Hostile,
   type HostileTarget,
   type Kind,
-} from "../../bench/live/hostile-clients.ts";
+} from "./hostile-clients.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { aTrade, write } from "../factories.ts";
 import { startService, type Service } from "../service.ts";
@@ -27,9 +27,9 @@ const BUFFER_BYTES = 100_000;
 const MAX_STREAMS = 640;
 const MB = 1024 * 1024;
 /** Of caches that a first use fills. */
-const MOST_LEFT = 25 * MB;
+const MAX_LEFT = 25 * MB;
 /** Sockets and timers: connections of the pools and of this test come and go. */
-const MOST_RESOURCES_LEFT = 25;
+const MAX_RESOURCES_LEFT = 25;
 
 let server: FaultyServer;
 let writer: Client;
@@ -47,7 +47,8 @@ let target: HostileTarget;
 beforeEach(async () => {
   service = startService({
     DATABASE_URL: server.url,
-    ...{ CACHE: "off", RATE_LIMIT: "0", MAX_CONCURRENT: "0", METRICS: "on" },
+    MAX_REQUESTS_PER_CLIENT: "0",
+    ...{ CACHE_BYTES: "0", RATE_LIMIT: "0", MAX_CONCURRENT: "0", METRICS: "on" },
     ...{ POOL_WAIT_MS: "60000", MAX_CONNECTIONS: "10000" },
     MAX_STREAMS: String(MAX_STREAMS),
     MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS),
@@ -161,9 +162,9 @@ it.each(KINDS)("REST answers beside a client that %s, and nothing is left of it"
   );
   process.stdout.write(`${kind}: ${shown.join(" → ")}, ${JSON.stringify(hostile.tally)}\n`);
   expect(hostile.tally.opened).toBeGreaterThan(0);
-  expect(after.bytes - before.bytes).toBeLessThan(MOST_LEFT);
-  expect(after.resources - before.resources).toBeLessThan(MOST_RESOURCES_LEFT);
+  expect(after.bytes - before.bytes).toBeLessThan(MAX_LEFT);
+  expect(after.resources - before.resources).toBeLessThan(MAX_RESOURCES_LEFT);
   // What waits for a client, and some kilobytes of its own.
-  const most = MOST_LEFT + MAX_STREAMS * (BUFFER_BYTES + 50_000);
+  const most = MAX_LEFT + MAX_STREAMS * (BUFFER_BYTES + 50_000);
   expect(held.bytes - before.bytes).toBeLessThan(most);
 });

@@ -1,7 +1,7 @@
 // docs/reliability.md, of which each measurement writes its own section.
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import prettier from "prettier";
+import { formatted } from "../formatted.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/reliability.md", import.meta.url));
 
@@ -16,5 +16,5 @@ export async function writeSection(
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) throw new Error(`${PAGE} has no ${begin}`);
   const written = `${before}${begin}\n\n${markdown}\n\n${end}${after}`;
-  await writeFile(PAGE, await prettier.format(written, { parser: "markdown", printWidth: 100 }));
+  await writeFile(PAGE, await formatted(written, "markdown"));
 }

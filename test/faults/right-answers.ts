@@ -1,4 +1,4 @@
-// What the service has to answer at a head, computed the long way from the rows of its tables.
+// What the service has to answer at a head, computed by brute force from the rows of its tables.
 import type { Client } from "../../db/connect.ts";
 import {
   bookOf,

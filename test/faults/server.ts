@@ -15,6 +15,7 @@ import { run } from "../../db/embedded/run.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
 import { simulateHistory } from "../../db/simulate/history.ts";
+import { openClient } from "../database.ts";
 
 /** So few connections that a test can take them all. */
 export const MAX_CONNECTIONS = 40;
@@ -90,9 +91,8 @@ export async function startFaultyServer(trades: number): Promise<FaultyServer> {
       }
     },
     async makeDatabase(name) {
-      const client = await connect(maintenance, { applicationName: "faults" });
+      await using client = await openClient(maintenance, { applicationName: "faults" });
       await client.query(`create database ${client.escapeIdentifier(name)}`);
-      await client.end();
       return urlForDatabase(maintenance, name);
     },
     async remove() {

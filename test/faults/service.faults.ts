@@ -5,10 +5,11 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { makePool, type Client, type Pool } from "../../db/connect.ts";
+import type { Client, Pool } from "../../db/connect.ts";
 import { makeTestApp } from "../app.ts";
+import { openPool } from "../database.ts";
 import { startService, type Service } from "../service.ts";
-import { askOnce, noCounts, startLoad, type Counts } from "./load.ts";
+import { askOnce, noCounts, startLoad, total, type Counts } from "./load.ts";
 import { recordOutcome } from "./outcomes.ts";
 import { casesAt, readWritten, type Case } from "./right-answers.ts";
 import { fillExchange, startFaultyServer, type FaultyServer } from "./server.ts";
@@ -33,8 +34,9 @@ afterAll(() => server.remove());
 function start(env: Record<string, string> = {}): Service {
   const service = startService({
     DATABASE_URL: server.url,
-    CACHE: "off",
+    CACHE_BYTES: "0",
     RATE_LIMIT: "0",
+    MAX_REQUESTS_PER_CLIENT: "0",
     MAX_CONCURRENT: "0",
     ...env,
   });
@@ -75,6 +77,18 @@ async function servicesAt(client: Client, state = "%"): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+/** Asks each case until it has an answer: on a slow machine one may take longer than the service waits. */
+async function answerAll(url: string, asked: Case[]): Promise<Counts> {
+  const all = asked.map(async (one) => {
+    const counts = noCounts();
+    const hasAnswer = ({ right, wrong, other }: Counts): boolean =>
+      right + wrong.length + other.length > 0;
+    while (!hasAnswer(counts)) await askOnce(url, one, counts);
+    return counts;
+  });
+  return total(await Promise.all(all));
+}
+
 function expectGood(counts: Counts): void {
   expect(counts.wrong).toEqual([]);
   expect(counts.other).toEqual([]);
@@ -92,12 +106,17 @@ describe("the database", () => {
 
     await server.start();
     await untilReady(url);
-    await askAll(url, cases, counts);
-    await recordOutcome({ fault: "started after the service", counts, ready: String(reasons) });
+    const after = await answerAll(url, cases);
+    const both = total([counts, after]);
+    await recordOutcome({
+      fault: "started after the service",
+      counts: both,
+      ready: String(reasons),
+    });
 
     expect(status).toBe(503);
-    expect(counts.right).toBe(cases.length);
-    expectGood(counts);
+    expect(after.right).toBe(cases.length);
+    expectGood(both);
   });
 
   it("is migrated after the service has started", async () => {
@@ -110,22 +129,22 @@ describe("the database", () => {
     expect(counts.unavailable).toBe(cases.length);
 
     await fillExchange(later, 100);
-    const there = makePool(later, { poolSize: 1 });
+    await using there = openPool(later, { poolSize: 1 });
     const client = await there.connect();
     const laterCases = casesAt(await readWritten(client));
     client.release();
-    await there.end();
     await untilReady(url);
-    await askAll(url, laterCases, counts);
+    const after = await answerAll(url, laterCases);
+    const both = total([counts, after]);
     await recordOutcome({
       fault: "behind its migrations at the start",
-      counts,
+      counts: both,
       ready: `${reasons?.[0] ?? ""}, …`,
     });
 
     expect(reasons).toContain("The database lacks the migration 000001-baseline.sql");
-    expect(counts.right).toBe(laterCases.length);
-    expectGood(counts);
+    expect(after.right).toBe(laterCases.length);
+    expectGood(both);
   });
 });
 
@@ -142,7 +161,7 @@ it("refuses at once who is one too many to wait, and answers the others", async 
   const rest = cases.filter(({ path }) => path === "/v1/prices/");
   const said = await server.asAdmin(async (client) => {
     await client.query("begin");
-    await client.query("lock table dex_pair in access exclusive mode");
+    await client.query("lock table dex_pair, dex_private.market_figure in access exclusive mode");
     const asked = Array.from({ length: 100 }, () => askOnce(url, rest[0]!, counts));
     // 2 hold a connection, 5 wait for one; the others have their answers while the lock is held.
     while (counts.unavailable < 93) await sleep(5);
@@ -153,7 +172,7 @@ it("refuses at once who is one too many to wait, and answers the others", async 
   });
   await recordOutcome({ fault: "a full pool, 5 may wait, 100 come", counts, ready: said });
 
-  expect(said).toBe("The service is busy: ask again in a moment");
+  expect(said).toBe("The database has not answered within 2 seconds");
   expect(counts).toMatchObject({ asked: 100, right: 7, unavailable: 93, unanswered: 0 });
   expectGood(counts);
 });
@@ -162,7 +181,6 @@ describe("a client", () => {
   let url: string;
   beforeEach(async () => {
     const service = start({
-      HEADERS_TIMEOUT_MS: "2000",
       REQUEST_TIMEOUT_MS: "4000",
       IDLE_TIMEOUT_MS: "4000",
       POOL_WAIT_MS: "60000",
@@ -279,7 +297,7 @@ describe("a signal in the middle of 100 requests", () => {
   /** Begins 100 requests that wait for a lock; resolves when the service has them all. */
   async function begin(url: string, client: Client, counts: Counts): Promise<Promise<void>[]> {
     await client.query("begin");
-    await client.query("lock table dex_pair in access exclusive mode");
+    await client.query("lock table dex_pair, dex_private.market_figure in access exclusive mode");
     const [prices] = cases.filter(({ path }) => path === "/v1/prices/");
     const begun: Promise<void>[] = [];
     const answers = Array.from({ length: 100 }, () => {
@@ -316,7 +334,7 @@ describe("a signal in the middle of 100 requests", () => {
     });
   }
 
-  it("has them all answered, and nobody else", async () => {
+  it("has them all answered, and no other", async () => {
     const service = start({ POOL_WAIT_MS: "60000", LOCK_TIMEOUT_MS: "60000" });
     const url = await service.url;
     await untilReady(url);
@@ -354,13 +372,13 @@ describe("a signal in the middle of 100 requests", () => {
     });
     await recordOutcome({ fault: "a second SIGTERM in the middle of 100", counts, ready: "" });
 
-    expect(counts).toMatchObject({ unanswered: 100 });
+    expect(counts).toMatchObject({ unanswered: 100, right: 0, other: [] });
     await untilNoConnection();
   });
 });
 
 it("answers what it can while a handler throws, and all of it afterwards", async () => {
-  const pool = makePool(server.url, { role: "dex_reader" });
+  await using pool = openPool(server.url, { role: "dex_reader" });
   let isThrowing = false;
   let thrown = 0;
   const throwing: Pool = new Proxy(pool, {
@@ -375,7 +393,7 @@ it("answers what it can while a handler throws, and all of it afterwards", async
       };
     },
   });
-  const app = await makeTestApp(throwing, { cache: "off" });
+  await using app = await makeTestApp(throwing, { cache: "off" });
   const counts = noCounts();
   await askAll(app.url, cases, counts);
   isThrowing = true;
@@ -385,8 +403,6 @@ it("answers what it can while a handler throws, and all of it afterwards", async
   const before = counts.right;
   await askAll(app.url, cases, counts);
   const after = counts.right - before;
-  await app.close();
-  await pool.end();
   const refused = faulty.length;
   await recordOutcome({ fault: `a handler that throws: ${refused} times 500`, counts, ready: "" });
 
@@ -403,7 +419,7 @@ it("answers what it can while a handler throws, and all of it afterwards", async
 
 it("goes by a clock that jumps as by any other", async () => {
   const service = start({
-    CACHE: "on",
+    CACHE_BYTES: "67108864",
     NODE_OPTIONS: `--import ${CLOCK} --disable-warning=ExperimentalWarning`,
   });
   const url = await service.url;

@@ -28,7 +28,7 @@ const FIGURES = `{
   allDexPrices(first: 50) { nodes { pair vwap24h vwap12h vwap6h vwap1h last } }
 }`;
 
-/** What is asked. */
+/** What is asked; REST's also as of past blocks, by `block` at the end. */
 export const CASES: { path: string; query?: string }[] = [
   { path: "/v1/markets/" },
   { path: "/v1/markets/weth/dai" },
@@ -69,6 +69,8 @@ class Judge {
   readonly #blocks: Head[];
   /** By head, the right `data` by path or query. */
   readonly #figures = new Map<string, Record<string, unknown>>();
+  /** The same as of past blocks. */
+  readonly #past = new Map<string, Record<string, unknown>>();
   /** As GraphQL gives them, of every head that an answer of REST's may be of. */
   readonly #graphqlFigures = new Set<string>();
 
@@ -89,9 +91,14 @@ class Judge {
     if (query === GRAPHQL_AT_HEAD) return this.#isOfItsHead(answer.data);
     if (query !== undefined) return this.#isPage(answer.data["allDexTrades"], query === OF_MARKET);
     const time = typeof answer.time === "number" ? answer.time * 1000 : Date.parse(answer.time);
-    return this.#headsOf(time).some(
-      (head) => JSON.stringify(this.#figuresOf(head)[path]) === JSON.stringify(answer.data),
-    );
+    const [, asked = "", number] = /^(.*?)(?:[?&]block=(\d+))?$/.exec(path) ?? [];
+    // The last block with rows up to the one that was asked for.
+    const past = this.#blocks.findLast(({ block }) => block <= Number(number))?.block;
+    return this.#headsOf(time).some((head) => {
+      if (number !== undefined && head.block !== past) return false;
+      const figures = number === undefined ? this.#figuresOf(head) : this.#pastFiguresOf(head);
+      return JSON.stringify(figures[asked]) === JSON.stringify(answer.data);
+    });
   }
 
   /**
@@ -108,6 +115,14 @@ class Judge {
     const key = `${head.block} ${head.time}`;
     const figures = this.#figures.get(key) ?? this.#figuresAt(head);
     this.#figures.set(key, figures);
+    return figures;
+  }
+
+  #pastFiguresOf(head: Head): Record<string, unknown> {
+    const key = `${head.block} ${head.time}`;
+    const recording = this.#recording;
+    const figures = this.#past.get(key) ?? restDataAt(recording, head, bruteForce(recording, head));
+    this.#past.set(key, figures);
     return figures;
   }
 

@@ -1,40 +1,43 @@
-// Clients of the event stream in the soak: some follow all through, some never read, some come and go.
+// Clients of streams in the soak: some follow all through, some never read, some come and go, and one floods.
 import { once } from "node:events";
 import { connect as connectSocket, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AskedTopic } from "../../rest/stream/topics.ts";
-import { readTopics } from "../../rest/stream/topics.ts";
-import { followStream, type StreamClient } from "../stream-client.ts";
-import { StreamCopy } from "../stream-copy.ts";
-import type { Kept, Truth } from "../stream-truth.ts";
+import { SteadyFollowers, type SteadyTally } from "../market/live/steady-followers.ts";
+import type { Truth } from "../market/live/live-truth.ts";
+import { followStream } from "../stream-client.ts";
+import { frameOf, UPGRADE } from "./raw-connection.ts";
 
-export const KEPT: Kept = { intervals: ["1m", "1h"], depths: [5, 1000] };
-
-/** How many events until the client leaves, and comes back. */
-const FOLLOWED = [
-  { topics: "head,trades:*,market:*,summary:*", events: Infinity },
-  { topics: "head,trades:WETH/DAI,candles:WETH/DAI:1m,book:WETH/DAI:5", events: 3 },
-  { topics: "candles:WETH/DAI:1h,book:WETH/DAI:1000", events: 10 },
-];
 const THAT_NEVER_READ = 5;
 const THAT_COME_AND_GO = 2;
-/** For how long a client that comes back in the end waits for the last place. */
-const LONGEST_MS = 60_000;
+/** Another client than those that follow: each has its limits. */
+const FLOODING = "127.0.0.2";
+/** WebSockets opened at once: more than a client may have, so that some are refused. */
+const FLOOD = 60;
+/** The begin of a frame of 60,000 bytes of text. */
+const ENDLESS = Buffer.concat([Buffer.from([0x01, 0xfe, 0xea, 0x60]), Buffer.alloc(20_000, "{")]);
+const SUBSCRIBES = Buffer.concat([
+  frameOf('{"type":"connection_init"}'),
+  ...Array.from({ length: 100 }, (_, id) =>
+    frameOf(
+      `{"id":"${id}","type":"subscribe","payload":{"query":"subscription { dexHead { cursor } }"}}`,
+    ),
+  ),
+]);
 
-export interface FollowersTally {
-  events: number;
-  resumed: number;
-  resets: number;
+export interface FollowersTally extends SteadyTally {
   /** Streams that clients closed at once. */
   closed: number;
+  /** WebSockets that a flood opened, or that were refused. */
+  flooded: number;
+  refused: number;
 }
 
 export class SoakFollowers {
-  readonly tally: FollowersTally = { events: 0, resumed: 0, resets: 0, closed: 0 };
+  readonly #others = { closed: 0, flooded: 0, refused: 0 };
   readonly #url: string;
   readonly #onError: (line: string) => void;
-  readonly #followers: SoakFollower[];
-  readonly #sockets: Socket[] = [];
+  readonly #followers: SteadyFollowers;
+  #sockets: Socket[] = [];
   #running: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
@@ -42,33 +45,38 @@ export class SoakFollowers {
   constructor(url: string, onError: (line: string) => void) {
     this.#url = url;
     this.#onError = onError;
-    this.#followers = FOLLOWED.map(({ topics }) => new SoakFollower(url, topics, this.tally));
+    this.#followers = new SteadyFollowers(url, {
+      tolerates: () => false,
+      patienceMs: 60_000,
+    });
+  }
+
+  get tally(): FollowersTally {
+    return { ...this.#followers.tally, ...this.#others };
   }
 
   start(): void {
+    this.#followers.start();
     this.#running = Promise.all([
-      ...this.#followers.map((each, n) =>
-        this.#untilOver(() => {
-          let left = FOLLOWED[n]?.events ?? Infinity;
-          return each.follow(() => (left -= 1) <= 0);
-        }),
-      ),
       ...Array.from({ length: THAT_NEVER_READ }, () => this.#untilOver(() => this.#neverRead())),
       ...Array.from({ length: THAT_COME_AND_GO }, () => this.#untilOver(() => this.#comeAndGo())),
+      this.#untilOver(() => this.#flood()),
     ]);
   }
 
   async stop(): Promise<void> {
     this.#isOver = true;
-    for (const each of this.#followers) each.close();
     for (const socket of this.#sockets) socket.destroy();
-    await this.#running;
+    await Promise.all([this.#running, this.#followers.stop()]);
+    for (const error of this.#followers.errors.splice(0)) this.#onError(`follower: ${error}`);
   }
 
   /** Resumes each that has followed, and gives what its copy has other than the tables, which nobody writes to. */
   async differences(truth: Truth): Promise<string[]> {
-    const found = await Promise.all(this.#followers.map((each) => each.differences(truth)));
-    return found.flat();
+    this.#followers.start();
+    const found = await this.#followers.differences(truth);
+    await this.stop();
+    return found;
   }
 
   async #untilOver(act: () => Promise<void>): Promise<void> {
@@ -95,61 +103,36 @@ export class SoakFollowers {
     await once(socket, "close");
   }
 
+  /** Each sends subscriptions and a message without an end, also where it was refused, and is closed without a word. */
+  async #flood(): Promise<void> {
+    const { hostname, port } = new URL(this.#url);
+    const sockets = Array.from({ length: FLOOD }, () => {
+      // It sends on where it was refused.
+      const socket = connectSocket({
+        ...{ port: Number(port), host: hostname, localAddress: FLOODING },
+        allowHalfOpen: true,
+      });
+      this.#sockets.push(socket);
+      socket.on("error", () => undefined).write(UPGRADE);
+      socket.once("data", (answer: Buffer) => {
+        if (!answer.toString("latin1").startsWith("HTTP/1.1 101")) this.#others.refused += 1;
+        socket.resume();
+      });
+      return socket;
+    });
+    await sleep(200);
+    for (const socket of sockets) socket.write(Buffer.concat([SUBSCRIBES, ENDLESS]));
+    await sleep(200);
+    for (const socket of sockets) socket.destroy();
+    this.#others.flooded += sockets.length;
+    this.#sockets = this.#sockets.filter(({ destroyed }) => !destroyed);
+    await sleep(500);
+  }
+
   async #comeAndGo(): Promise<void> {
     const client = await followStream(`${this.#url}/v2/stream?topics=head,market:*`);
-    this.tally.closed += 1;
-    if (this.tally.closed % 2 === 0) await client.next();
+    this.#others.closed += 1;
+    if (this.#others.closed % 2 === 0) await client.next();
     client.close();
-  }
-}
-
-class SoakFollower {
-  readonly #url: string;
-  readonly #asked: AskedTopic[];
-  readonly #tally: FollowersTally;
-  readonly #copy = new StreamCopy();
-  #client: StreamClient | undefined;
-  #isClosed = false;
-
-  constructor(url: string, topics: string, tally: FollowersTally) {
-    this.#url = `${url}/v2/stream?topics=${topics}`;
-    this.#asked = readTopics([topics]);
-    this.#tally = tally;
-  }
-
-  /** Ends the stream, also one that is being opened. */
-  close(): void {
-    this.#isClosed = true;
-    this.#client?.close();
-  }
-
-  /** Until the stream ends, a fault has the service refuse it, or it is closed. */
-  async follow(isLast: (id: string | undefined) => boolean = () => false): Promise<void> {
-    const { id } = this.#copy;
-    const client = await followStream(this.#url, id === undefined ? {} : { "Last-Event-ID": id });
-    this.#client = client;
-    if (this.#isClosed) client.close();
-    if (client.status !== 200) return;
-    if (id !== undefined) this.#tally.resumed += 1;
-    for (;;) {
-      const event = await client.next();
-      if (event === undefined) return;
-      this.#tally.events += 1;
-      if (event.event === "reset") this.#tally.resets += 1;
-      this.#copy.apply(event);
-      if (event.event === "update" && event.data.more !== true && isLast(event.id)) {
-        client.close();
-        return;
-      }
-    }
-  }
-
-  async differences(truth: Truth): Promise<string[]> {
-    this.#isClosed = false;
-    // A place that is never told is a difference, not a reason to wait.
-    const tooLong = setTimeout(() => this.close(), LONGEST_MS);
-    await this.follow((id) => id === truth.place);
-    clearTimeout(tooLong);
-    return this.#copy.differences(truth.of(this.#asked));
   }
 }

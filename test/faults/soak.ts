@@ -1,19 +1,20 @@
 // `npm run soak -- --minutes 10`: a service under mixed load, with clients of its event stream, on a database that
 // is written to and meets faults at random. Ends with what came of it, in docs/reliability.md.
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
 import { startLive } from "../../db/simulate/live.ts";
-import { exchange, graphql } from "../exchange-http.ts";
+import { exchange, graphql, type Asked } from "../exchange-http.ts";
 import { startService } from "../service.ts";
 import { writeSection } from "./reliability-page.ts";
 import { readWritten, type Written } from "./right-answers.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
 import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
-import { KEPT, SoakFollowers } from "./soak-followers.ts";
-import { readTruth } from "../stream-truth.ts";
+import { SoakFollowers } from "./soak-followers.ts";
+import { KEPT } from "../market/live/steady-followers.ts";
+import { readTruth } from "../market/live/live-truth.ts";
 import { isToldUnavailable } from "./told.ts";
 
 const { values } = readCommandLine({
@@ -36,6 +37,15 @@ const seed = Number(values.seed);
 if (!(minutes > 0 && minutes <= 1440) || !Number.isSafeInteger(seed)) {
   refuse("--minutes is a number above 0 and up to 1440, --seed an integer");
 }
+
+/** Asked as well: their bytes are the same for each Host. */
+const DOCUMENTS = ["/openapi.json", "/docs"];
+const ASKED: typeof CASES = [...CASES, ...DOCUMENTS.map((path) => ({ path }))];
+
+/** Every tenth request is as of a past block: of the newest that were seen, or of some earlier ones. */
+const PAST_EACH = 10;
+const OF_PAST = CASES.filter(({ query }) => query === undefined);
+const EARLIER = 50;
 
 const CLIENTS = 6;
 const TRADES_A_SECOND = 3;
@@ -92,32 +102,60 @@ const count = (name: string): number => {
   return counted;
 };
 const seen = new Map<string, Seen>();
+const documents = new Map<string, string>();
 const others: string[] = [];
 let asked = 0;
 let isFaulty = false;
 let isOver = false;
 let slowestMs = 0;
 
+let newest = 0;
+let oldest = 0;
+const randomPast = makeRandom(seed);
+
+function askedAs(n: number): { path: string; query?: string } {
+  if (n % PAST_EACH !== 0 || newest === 0) return ASKED[n % ASKED.length]!;
+  const { path } = OF_PAST[(n / PAST_EACH) % OF_PAST.length]!;
+  const earlier = oldest + Math.floor(((newest - oldest) * randomPast.below(EARLIER)) / EARLIER);
+  const block =
+    randomPast.below(2) === 0 ? earlier : Math.max(oldest, newest - randomPast.below(4));
+  return { path: `${path}${path.includes("?") ? "&" : "?"}block=${block}` };
+}
+
 async function ask(url: string, n: number, agent: Agent): Promise<void> {
-  const { path, query } = CASES[n % CASES.length]!;
+  const { path, query } = askedAs(n);
+  // Each is of another Host.
+  const host = `host-${n}.example`;
+  const given: Asked = query === undefined ? { path } : graphql({ query });
   const begunFaulty = isFaulty;
   const began = performance.now();
   asked += 1;
   try {
     const { status, headers, body } = await exchange(
       url,
-      query === undefined ? { path } : graphql({ query }),
+      { ...given, headers: { ...given.headers, Host: host, "X-Forwarded-Host": `www.${host}` } },
       { agent },
     );
     slowestMs = Math.max(slowestMs, performance.now() - began);
     const text = body.toString("utf8");
-    if (isToldUnavailable(status, headers, text)) {
+    if (status === 200 && DOCUMENTS.includes(path)) {
+      count("200");
+      if ((documents.get(path) ?? text) !== text) others.push(`${path}: another one for ${host}`);
+      documents.set(path, text);
+    } else if (isToldUnavailable(status, headers, text)) {
       if (begunFaulty || isFaulty) count("unavailable during a fault");
       else others.push(`${path}: ${status} without a fault: ${text.slice(0, 200)}`);
     } else if (status !== 200 || text.includes('"errors"')) {
       others.push(`${path}: ${status} ${text.slice(0, 200)}`);
     } else {
       count("200");
+      const isPast = path.includes("block=");
+      if (isPast) count("past");
+      else {
+        // GraphQL's answers have none.
+        const at = headers.indexOf("X-Head-Block");
+        newest = Math.max(newest, at < 0 ? 0 : Number(headers[at + 1]));
+      }
       const key = `${path}\n${query ?? ""}\n${text}`;
       const known = seen.get(key) ?? { path, query, text, times: 0 };
       known.times += 1;
@@ -127,6 +165,10 @@ async function ask(url: string, n: number, agent: Agent): Promise<void> {
     others.push(`${path}: ${String(error)}`);
   }
 }
+
+/** How many files and sockets the process has open. */
+const openDescriptors = async (pid: number): Promise<number> =>
+  (await readdir(`/proc/${pid}/fd`)).length;
 
 async function residentMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
@@ -163,13 +205,23 @@ const server = await startFaultyServer(500);
 const service = startService({
   DATABASE_URL: server.url,
   RATE_LIMIT: "0",
+  MAX_REQUESTS_PER_CLIENT: "0",
   MAX_CONCURRENT: "0",
+  // Less than the answers to all cases: some are evicted.
+  CACHE_BYTES: "1000000",
   POOL_SIZE: "5",
   POOL_WAIT_MS: String(WAIT_MS),
   POOL_HOLD_MS: String(WAIT_MS),
 });
 const url = await service.url;
 await untilReady(url);
+oldest = await server.asAdmin(async (client) => {
+  const { rows } = await client.query<{ first: number }>(
+    "select min(number) as first from dex_block",
+  );
+  return rows[0]!.first;
+});
+const openBefore = await openDescriptors(service.pid);
 const live = startLive(server.url, { seed, rate: TRADES_A_SECOND });
 const agent = new Agent({ keepAlive: true });
 const began = Date.now();
@@ -199,6 +251,13 @@ await followers.stop();
 const truth = await server.asAdmin((client) => readTruth(client, KEPT));
 const ofFollowers = await followers.differences(truth);
 agent.destroy();
+// Pools and GraphQL's schema have opened some more.
+const MAY_OPEN = 40;
+let openAfter = await openDescriptors(service.pid);
+for (let n = 0; n < 20 && openAfter > openBefore + MAY_OPEN; n += 1) {
+  await sleep(SECOND);
+  openAfter = await openDescriptors(service.pid);
+}
 service.signal("SIGTERM");
 const ended = await service.ended;
 const written: Written = await server.asAdmin(readWritten);
@@ -219,16 +278,19 @@ const section = `\`npm run soak -- --minutes ${minutes} --seed ${seed}\`, on ${n
 | --- | --: |
 | requests | ${grouped(asked)} |
 | answered 200 | ${grouped(tally.get("200") ?? 0)} |
-| of them held against the computation the long way | ${grouped(checked)} |
+| of them as of a past block | ${grouped(tally.get("past") ?? 0)} |
+| compared with the computation by brute force | ${grouped(checked)} |
 | wrong | ${grouped(wrong.length)} |
-| told to be unavailable, all during a fault | ${grouped(tally.get("unavailable during a fault") ?? 0)} |
+| reported as unavailable, all during a fault | ${grouped(tally.get("unavailable during a fault") ?? 0)} |
 | any other error | ${grouped(others.length)} |
-| trades written meanwhile | ${grouped(written.recording.trades.length - 500)} |
-| events told to the clients that followed all through | ${grouped(followers.tally.events)} |
-| streams that went on from the id of an event | ${grouped(followers.tally.resumed)} |
-| streams that began anew | ${grouped(followers.tally.resets)} |
+| trades written during it | ${grouped(written.recording.trades.length - 500)} |
+| events sent to the clients that followed all through | ${grouped(followers.tally.events)} |
+| streams and subscriptions that went on from the place of an event | ${grouped(followers.tally.resumed)} |
+| streams and subscriptions that began anew | ${grouped(followers.tally.resets)} |
 | topics of a client's copy that differed from the tables in the end | ${grouped(ofFollowers.length)} |
 | streams that were closed as soon as they were open | ${grouped(followers.tally.closed)} |
+| WebSockets of floods, of them refused | ${grouped(followers.tally.flooded)}, ${grouped(followers.tally.refused)} |
+| files and sockets that the service has open, before / after | ${openBefore} / ${openAfter} |
 | faults thrown in | ${grouped(thrown.length)} |
 | slowest answer | ${grouped(Math.round(slowestMs))} ms |
 | memory, warm / at the end / at most | ${atStart} / ${atEnd} / ${most} MB |
@@ -244,5 +306,7 @@ if (!isFlat) console.log(`Memory has grown from ${atStart} to ${atEnd} MB.`);
 const isGood =
   wrong.length + ofFollowers.length + others.length + followers.tally.resets === 0 &&
   ended.code === 0 &&
+  followers.tally.refused > MAY_OPEN &&
+  openAfter <= openBefore + MAY_OPEN &&
   isFlat;
 process.exitCode = isGood ? 0 : 1;

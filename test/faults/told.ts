@@ -1,7 +1,7 @@
 // How an answer says that the database could not give it just now, so that the client asks again.
 
 /** GraphQL's codes for that, in an answer of status 200. */
-const CODES = ["UNAVAILABLE", "LOCKED"];
+export const UNAVAILABLE_CODES = ["UNAVAILABLE", "LOCKED"];
 
 /** The errors of a GraphQL answer; undefined where it has none. */
 export const errorsIn = (text: string): GraphqlError[] | undefined =>
@@ -15,5 +15,8 @@ interface GraphqlError {
 export function isToldUnavailable(status: number, headers: string[], text: string): boolean {
   if (status === 503) return headers.includes("Retry-After");
   if (status !== 200) return false;
-  return errorsIn(text)?.every(({ extensions }) => CODES.includes(extensions?.code ?? "")) ?? false;
+  return (
+    errorsIn(text)?.every(({ extensions }) => UNAVAILABLE_CODES.includes(extensions?.code ?? "")) ??
+    false
+  );
 }

@@ -14,8 +14,9 @@ import {
   type GraphQLInputType,
   type GraphQLObjectType,
 } from "graphql";
+import { variableBody } from "./variables.ts";
 
-const SDL = fileURLToPath(new URL("../../server/graphql/schema.graphql", import.meta.url));
+const SDL = fileURLToPath(new URL("../../graphql/schema.graphql", import.meta.url));
 const schema = buildSchema(readFileSync(SDL, "utf8"));
 
 const MAX_DEPTH = 4;
@@ -80,9 +81,13 @@ function valueOf(type: GraphQLInputType, depth: number): fc.Arbitrary<string> {
   return any;
 }
 
-function fieldOf(field: GraphQLField<unknown, unknown>, depth: number): fc.Arbitrary<string> {
+function fieldOf(
+  field: GraphQLField<unknown, unknown>,
+  depth: number,
+  most: number,
+): fc.Arbitrary<string> {
   const args = fc
-    .subarray([...field.args], { maxLength: Math.min(3, field.args.length) })
+    .subarray([...field.args], { maxLength: Math.min(most, field.args.length) })
     .chain((chosen) =>
       fc.tuple(
         ...chosen.map(({ name, type }) => valueOf(type, 0).map((text) => `${name}: ${text}`)),
@@ -90,25 +95,29 @@ function fieldOf(field: GraphQLField<unknown, unknown>, depth: number): fc.Arbit
     )
     .map((given) => (given.length === 0 ? "" : `(${given.join(", ")})`));
   const of = getNamedType(field.type);
-  const below = isObjectType(of) ? selectionOf(of, depth + 1) : fc.constant("");
+  const below = isObjectType(of) ? selectionOf(of, depth + 1, most) : fc.constant("");
   return fc.tuple(args, below).map(([given, selection]) => `${field.name}${given} ${selection}`);
 }
 
-function selectionOf(type: GraphQLObjectType, depth: number): fc.Arbitrary<string> {
+/** Fields have at most so many arguments. */
+function selectionOf(type: GraphQLObjectType, depth: number, most: number): fc.Arbitrary<string> {
   const fields = Object.values(type.getFields()).filter(
     (field) => depth < MAX_DEPTH || !isObjectType(getNamedType(field.type)),
   );
   if (fields.length === 0) return fc.constant("{ __typename }");
   return fc
     .array(
-      fc.constantFrom(...fields).chain((field) => fieldOf(field, depth)),
+      fc.constantFrom(...fields).chain((field) => fieldOf(field, depth, most)),
       { minLength: 1, maxLength: depth === 0 ? 2 : 4 },
     )
     .map((all) => `{ ${all.join("\n")} }`);
 }
 
 /** A document that the schema's fields and arguments were drawn for. */
-export const document: fc.Arbitrary<string> = selectionOf(schema.getQueryType()!, 0);
+export const document: fc.Arbitrary<string> = selectionOf(schema.getQueryType()!, 0, 3);
+
+/** The same without arguments: most of these are answered. */
+export const plainDocument: fc.Arbitrary<string> = selectionOf(schema.getQueryType()!, 0, 0);
 
 /** A document of which a piece was taken out, doubled, or replaced by something. */
 export const brokenDocument: fc.Arbitrary<string> = fc
@@ -140,6 +149,7 @@ export const brokenDocument: fc.Arbitrary<string> = fc
 /** A body of a POST to /graphql: a request, most often, and JSON or not. */
 export const graphqlBody: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: document.map((query) => JSON.stringify({ query })) },
+  { weight: 3, arbitrary: variableBody(schema, document) },
   { weight: 3, arbitrary: brokenDocument.map((query) => JSON.stringify({ query })) },
   {
     weight: 1,
@@ -150,3 +160,28 @@ export const graphqlBody: fc.Arbitrary<string> = fc.oneof(
   fc.json(),
   fc.string({ unit: "binary", maxLength: 60 }),
 );
+
+/** It takes several statements, one after the other. */
+const SLOW =
+  "allDexTrades(first: 50) { nodes { offer { trades { nodes { offer { trades { nodes { id } } } } } } } }";
+const FAILING = "dexPairs: allDexPairs(offset: -1) { totalCount }";
+
+/**
+ * Bodies of requests that are sent at once. The first ones have slow answers with an error, which are not cached; those of
+ * the last ones are small and right, and more than the fuzzer's cache keeps.
+ */
+export const atOnce: fc.Arbitrary<string[]> = fc
+  .record({
+    failing: fc.integer({ min: 0, max: 5 }),
+    any: fc.array(graphqlBody, { maxLength: 20 }),
+    small: fc.integer({ min: 1, max: 40 }),
+  })
+  .map(({ failing, any, small }) => {
+    const bodyOf = (fields: string) => (_: unknown, n: number) =>
+      JSON.stringify({ query: `{ a${n}: ${fields} }` });
+    return [
+      ...Array.from({ length: failing }, bodyOf(`${SLOW} ${FAILING}`)),
+      ...any,
+      ...Array.from({ length: small }, bodyOf("dexHead { block }")),
+    ];
+  });

@@ -30,7 +30,7 @@ if (!Number.isSafeInteger(inputs) || inputs < 1 || !Number.isSafeInteger(seed)) 
 
 await setUpCluster();
 try {
-  const database = await makeDatabase();
+  await using database = await makeDatabase();
   await simulateHistory(database.url, { seed: 1, days: 2, trades: 500 });
   const began = Date.now();
   const all = await fuzz(database, {
@@ -55,7 +55,6 @@ try {
   ].join("\n");
   console.log(section);
   if (values.publish) await writeSection("fuzz", section);
-  await database.drop();
 } finally {
   await tearDownCluster();
 }

@@ -17,9 +17,9 @@ Judges the market pages by axe, and by Lighthouse in each of its categories.
 });
 
 const TOOLS = join(import.meta.dirname, "../../tools/page/node_modules");
-const PATHS = ["/", "/markets/WETH/DAI"];
-const LEAST_SCORE = 95;
-const MOST_RUNS = 5;
+const MARKET = "/markets/WETH/DAI";
+const MIN_SCORE = 95;
+const MAX_RUNS = 5;
 const FLAGS = [
   "--headless=new",
   "--no-sandbox",
@@ -39,12 +39,18 @@ interface Found {
   passes: unknown[];
 }
 
+/** The pages, one of them of a past block. */
+async function pathsAt(url: string): Promise<string[]> {
+  const { headers } = await fetch(`${url}/v2/prices`);
+  return ["/", MARKET, `${MARKET}?block=${Number(headers.get("x-head-block")) - 1}`];
+}
+
 /** What axe finds serious or critical, by screen. */
-async function judgeByAxe(url: string): Promise<string[]> {
+async function judgeByAxe(url: string, paths: readonly string[]): Promise<string[]> {
   const axe = await readFile(join(TOOLS, "axe-core/axe.min.js"), "utf8");
   const browser = new TestBrowser();
   const found: string[] = [];
-  for (const path of [...PATHS, "/markets/no/such"]) {
+  for (const path of [...paths, "/markets/no/such"]) {
     for (const colorScheme of ["light", "dark"] as const) {
       for (const [width, javaScriptEnabled] of [
         [1280, true],
@@ -99,20 +105,20 @@ const lowest = ({ categories }: Report["lhr"]): number =>
   );
 
 /** The scores of Lighthouse that are too low. */
-async function judgeByLighthouse(url: string): Promise<string[]> {
+async function judgeByLighthouse(url: string, paths: readonly string[]): Promise<string[]> {
   const moduleOf = (path: string): string => pathToFileURL(join(TOOLS, path)).href;
   const { launch } = await import(moduleOf("chrome-launcher/dist/index.js"));
   const { default: lighthouse } = await import(moduleOf("lighthouse/core/index.js"));
   const found: string[] = [];
   const chrome = await launch({ chromePath: chromiumPath, chromeFlags: FLAGS });
-  for (const path of PATHS) {
+  for (const path of paths) {
     const run = async (): Promise<Report["lhr"]> => {
       const report: Report = await lighthouse(url + path, { port: chrome.port, logLevel: "error" });
       return report.lhr;
     };
     let lhr = await run();
     // A busy machine makes a run slower, and never faster.
-    for (let again = 1; again < MOST_RUNS && lowest(lhr) < LEAST_SCORE; again += 1) {
+    for (let again = 1; again < MAX_RUNS && lowest(lhr) < MIN_SCORE; again += 1) {
       const next = await run();
       if (lowest(next) > lowest(lhr)) lhr = next;
     }
@@ -123,7 +129,7 @@ async function judgeByLighthouse(url: string): Promise<string[]> {
         .filter(({ id, weight }) => weight > 0 && (lhr.audits[id]?.score ?? 1) < 1)
         .map(({ id }) => `${lhr.audits[id]?.title} ${lhr.audits[id]?.displayValue ?? ""}`);
       if (lost.length > 0) console.log(`  below its best: ${lost.join("; ")}`);
-      if (isJudged(name) && percentOf(score) < LEAST_SCORE) found.push(line);
+      if (isJudged(name) && percentOf(score) < MIN_SCORE) found.push(line);
     }
   }
   await chrome.kill();
@@ -137,7 +143,8 @@ if (chromiumPath === undefined) {
   const service = startService({ DATA_DIR: await folders.make(), SEED_TRADES: "3000" });
   try {
     const url = await service.url;
-    const found = [...(await judgeByAxe(url)), ...(await judgeByLighthouse(url))];
+    const paths = await pathsAt(url);
+    const found = [...(await judgeByAxe(url, paths)), ...(await judgeByLighthouse(url, paths))];
     if (found.length > 0) {
       console.error(`Too low or serious:\n${found.join("\n")}`);
       process.exitCode = 1;

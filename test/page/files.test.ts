@@ -1,25 +1,14 @@
-// The documents and files of the pages over HTTP: escaped, cached, and small.
+// The documents and files of the pages over HTTP: escaped and cached.
 import { gunzipSync } from "node:zlib";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
 import { exchangeWhole } from "../exchange-http.ts";
-import { DatabaseGate } from "../../server/http/database-gate.ts";
+import { DatabaseGate } from "../../http/known-database.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
+import { serveDatabase } from "../served.ts";
 
 const OF_A_BROWSER = { accept: "text/html,*/*;q=0.8" };
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillPageExchange(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveDatabase(fillPageExchange);
 
 const textOf = async (path: string): Promise<string> =>
   (await fetch(app.url + path, { headers: OF_A_BROWSER })).text();
@@ -87,32 +76,11 @@ it("has each module that another one imports, and names those of the start in th
 
 it("a document is a page of status 503 while the database cannot be served", async () => {
   const gate = new DatabaseGate({ kind: "not ready", line: "It lacks a migration." });
-  const closed = await makeTestApp(database.reader, { gate });
+  await using closed = await makeTestApp(database.reader, { gate });
   const answer = await fetch(closed.url, { headers: OF_A_BROWSER });
   expect(answer.status).toBe(503);
   const { headers } = answer;
   expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(headers.get("retry-after")).not.toBeNull();
   expect(await answer.text()).toContain("The database is not ready to be served. This page tries");
-  await closed.close();
-});
-
-const MOST_BYTES = 130_000;
-
-describeInChromium("a first visit", () => {
-  it.each(["/", "/markets/WETH/DAI"])("of %s loads at most 130 kB", async (path) => {
-    const browser = new TestBrowser();
-    const { page } = await browser.open("about:blank");
-    const sizes: Promise<number>[] = [];
-    page.on("requestfinished", (request) =>
-      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize)),
-    );
-    await page.goto(app.url + path);
-    await page.waitForSelector(path === "/" ? "svg.sparkline" : ".chart canvas");
-    await page.waitForTimeout(500);
-    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
-    await browser.close();
-  });
 });

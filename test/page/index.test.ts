@@ -1,20 +1,11 @@
 // The index at `/`: HTML for browsers, else JSON, under the headers of every page.
-import { makeTestApp, type TestApp, versionOf } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp, versionOf } from "../app.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
+import { serveDatabase } from "../served.ts";
 
 const OF_A_BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveDatabase();
 
 it("gives JSON, of which each path is served", async () => {
   const { status, headers, body } = await app.request.get("/");
@@ -73,7 +64,7 @@ it("knows its ETags apart, and refuses to be written to", async () => {
 it("answers equal requests for a document from memory, until the data change", async () => {
   await registerMarkets(database.writer);
   let version = "before";
-  const cached = await makeTestApp(database.reader, {
+  await using cached = await makeTestApp(database.reader, {
     cache: { bytes: 10_000_000, checkMs: 0, versionFrom: versionOf(() => version) },
   });
   const get = async (path: string, accept: string) => {
@@ -91,5 +82,4 @@ it("answers equal requests for a document from memory, until the data change", a
   expect(await get("/markets/weth/dai", OF_A_BROWSER)).toContain("123.5");
   const asked = cached.over.filter(({ cache }) => cache !== undefined).map(({ cache }) => cache);
   expect(asked).toEqual(["miss", "hit", "miss", "hit", "miss", "miss"]);
-  await cached.close();
 });

@@ -7,23 +7,13 @@ import {
   type Socket,
 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isDeepStrictEqual } from "node:util";
 import type { Page, Route } from "playwright-core";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { describeInChromium, TestBrowser } from "../browser.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import {
-  anAddress,
-  anOffer,
-  aTrade,
-  blockAt,
-  DAI,
-  registerPair,
-  registerTokens,
-  setHead,
-  write,
-} from "../factories.ts";
+import { anOffer, aTrade, blockAt, setHead, write } from "../factories.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
+import { expected, shown, until, valuesOf } from "./panels.ts";
 
 let database: TestDatabase;
 let app: TestApp;
@@ -39,56 +29,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
-
-/** Waits until the value is as expected; the test's timeout bounds it. */
-async function until<Value>(read: () => Promise<Value>, expected: () => Promise<Value>) {
-  while (!isDeepStrictEqual(await read(), await expected())) await sleep(50);
-}
-
-const valuesOf = (page: Page, selector: string): Promise<string[][]> =>
-  page
-    .locator(selector)
-    .evaluateAll((rows) =>
-      rows.map((row) => [...row.querySelectorAll("data")].map(({ value }) => value)),
-    );
-
-/** What REST has, as the page shows it. */
-async function expected(pair: string, interval = "1h") {
-  const summary = await ofRest(`/v2/summary/${pair}`);
-  const { bids, asks } = await ofRest(`/v2/book/${pair}?depth=15`);
-  const trades = await ofRest(`/v2/trades/${pair}`);
-  const candle = (await ofRest(`/v2/candles/${pair}?interval=${interval}`)).at(-1);
-  const level = ({ price, vol }: Record<string, string>) => [price, vol];
-  const { last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread } = summary;
-  return {
-    summary: [[last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread]],
-    bids: bids.map(level),
-    asks: asks.map(level),
-    trades: trades.map(({ price, volume }: Record<string, string>) => [price, volume]),
-    candle:
-      candle === undefined
-        ? [[]]
-        : [[candle.open, candle.high, candle.low, candle.close, candle.vol]],
-  };
-}
-
-async function shown(page: Page) {
-  const levels = async (side: string) =>
-    (await valuesOf(page, `#book .${side} tbody tr`)).map(([price, vol]) => [price, vol]);
-  return {
-    summary: await valuesOf(page, "#summary dl"),
-    bids: await levels("bids"),
-    asks: await levels("asks"),
-    trades: await valuesOf(page, "#trades tbody tr"),
-    candle: await valuesOf(page, ".legend"),
-  };
-}
-
 const isEqualTo = (page: Page, pair: string, interval?: string) =>
   until(
     () => shown(page) as Promise<unknown>,
-    () => expected(pair, interval),
+    () => expected(app, pair, interval),
   );
 
 /** Whether the chart has drawn something other than one color. */
@@ -248,7 +192,7 @@ describeInChromium("the page of a market", () => {
     return asked;
   }
 
-  it("asks for no older block than its stream has told, and takes no older one", async () => {
+  it("asks for no older block than its stream has sent, and takes no older one", async () => {
     const { page } = await browser.open("about:blank");
     let lagging = 2;
     const asked = await answerTrades(page, async (route) => {
@@ -297,21 +241,7 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
-  it("is of the market whose symbol has a carriage return", async () => {
-    // A parser of HTML takes it for a line feed.
-    const symbol = "CR\rLF";
-    await registerTokens(database.writer, { address: anAddress(symbol), symbol });
-    await registerPair(database.writer, anAddress(symbol), DAI);
-    const { page, complaints } = await browser.open(
-      `${app.url}/markets/${encodeURIComponent(symbol)}/DAI`,
-    );
-    await page.waitForSelector("#summary");
-    expect(await page.locator("h1").textContent()).toBe(`${symbol}/DAI`);
-    await page.close();
-    expect(complaints).toEqual([]);
-  });
-
-  it("leaves no stream open while nobody sees it, and misses nothing", async () => {
+  it("leaves no stream open while it is hidden, and misses nothing", async () => {
     const { page, asked, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
     await page.waitForSelector("[role=status]:text('Live')");
     await isEqualTo(page, "WETH/DAI");
@@ -341,6 +271,54 @@ describeInChromium("the page of a market", () => {
     await page.clock.fastForward(60_000);
     await page.waitForSelector("[role=status]:text('Live')");
     await isEqualTo(page, "WETH/DAI");
+    await page.close();
+  });
+
+  it.each<[string, { status: number; headers?: Record<string, string> }]>([
+    ["429", { status: 429, headers: { "Retry-After": "1" } }],
+    ["502", { status: 502 }],
+    ["503", { status: 503, headers: { "Retry-After": "1" } }],
+    ["a redirect to what is no stream", { status: 302, headers: { Location: "/docs" } }],
+    ["a redirect to nothing", { status: 302, headers: { Location: "/nowhere" } }],
+  ])("comes back after %s at a reconnect, and misses nothing", async (_, answer) => {
+    const { page } = await browser.open("about:blank");
+    await page.clock.install();
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("[role=status]:text('Live')");
+    let refused = 0;
+    await page.route("**/v2/stream?*", async (route) => {
+      refused += 1;
+      await route.fulfill(answer);
+    });
+    await setHidden(page, true);
+    await setHidden(page, false);
+    await page.waitForSelector("[role=status]:text('Connection lost')");
+    while (refused < 3) await page.clock.fastForward(1000);
+    await write(database.writer, { trades: [aTrade({ hour: 25, offer_id: 1, base: "0.25" })] });
+    await setHead(database.writer, 26);
+    await page.unrouteAll();
+    await page.clock.fastForward(10_000);
+    await page.waitForSelector("[role=status]:text('Live')");
+    await isEqualTo(page, "WETH/DAI");
+    await page.close();
+  });
+
+  it("shows why the service is not ready, and no longer once a new head has ended it", async () => {
+    const { page } = await browser.open("about:blank");
+    // The page asks again every 30 s: without that turn, only the new head makes it ask.
+    await page.addInitScript(`{
+      const every = window.setInterval;
+      window.setInterval = (act, ms) => (ms === 30_000 ? 0 : every(act, ms));
+    }`);
+    let reasons = ["The last block is 90 s old"];
+    await page.route("**/ready", (route) => route.fulfill({ json: { reasons } }));
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector(
+      ".behind:text-is('The service is not ready: The last block is 90 s old')",
+    );
+    reasons = [];
+    await setHead(database.writer, 25);
+    await page.waitForSelector(".behind", { state: "detached" });
     await page.close();
   });
 
@@ -378,10 +356,17 @@ describeInChromium("the page of a market", () => {
     await page.waitForSelector(".chart canvas");
     while (!(await isPainted(page))) await sleep(50);
     for (let n = 0; n < 3; n += 1) await page.click("button:text('Earlier')");
-    await sleep(500);
     const pictures = await page.evaluate<number>(`(async () => {
+      const picture = () => [...document.querySelectorAll(".chart canvas")].map((one) => one.toDataURL()).join();
+      // What is still drawn of the steps back, however slow the machine is.
+      for (let [last, alike] = ["", 0]; alike < 30;) {
+        await new Promise(requestAnimationFrame);
+        const now = picture();
+        alike = now === last ? alike + 1 : 0;
+        last = now;
+      }
       const seen = new Set();
-      const see = () => seen.add([...document.querySelectorAll(".chart canvas")].map((one) => one.toDataURL()).join());
+      const see = () => seen.add(picture());
       see();
       [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Newest").click();
       for (const start = performance.now(); performance.now() - start < 1500; see()) {
@@ -424,7 +409,7 @@ describeInChromium("the page of a market", () => {
       }
       await until(
         async () => (await valuesOf(page, "#trades tbody tr"))[0],
-        async () => (await expected("WETH/DAI")).trades[0],
+        async () => (await expected(app, "WETH/DAI")).trades[0],
       );
     };
     const used = async () => {

@@ -1,11 +1,11 @@
-// Makes the pictures of a market's page at three sizes: `npm run page:pictures`.
+// Makes the pictures of a market's page at three sizes: `npm run generate -- pictures`.
 import { join } from "node:path";
 import { readCommandLine } from "../../db/command-line.ts";
 import { chromiumPath, TestBrowser } from "../browser.ts";
 import { DataDirs, startService } from "../service.ts";
 
 readCommandLine({
-  usage: `Usage: npm run page:pictures
+  usage: `Usage: npm run generate -- pictures
 
 Makes the pictures of a market's page at three sizes, in docs/pictures.
 

@@ -1,15 +1,36 @@
 // Every command of package.json shows its help, and refuses what it does not know before it does anything.
 import { readFileSync } from "node:fs";
+import { PROGRAMS } from "../../tools/programs.ts";
 import { runFile } from "../service.ts";
 
 const { scripts } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
 ) as { scripts: Record<string, string> };
 
-const COMMANDS = Object.entries(scripts).flatMap(([name, script]) => {
-  const [, file, args = ""] = /\bnode (?:--import \S+ )?(\S+\.ts)(.*)$/.exec(script) ?? [];
+interface Command {
+  /** What follows `npm run `. */
+  name: string;
+  file: string;
+  args: string[];
+}
+
+// What a script runs last; before it, some install the packages that it needs.
+const OF_SCRIPTS: Command[] = Object.entries(scripts).flatMap(([name, script]) => {
+  const [, file, args = ""] =
+    /(?:^|&& )(?:exec )?node (?:--import \S+ )?(\S+\.ts)([^&]*)$/.exec(script) ?? [];
   return file === undefined ? [] : [{ name, file, args: args.split(" ").filter(Boolean) }];
 });
+
+const OF_PROGRAMS: Command[] = Object.entries(PROGRAMS).flatMap(([script, programs]) =>
+  Object.entries(programs).flatMap(([name, { command }]) => {
+    const [runs, file = "", ...args] = command;
+    return runs === "node" && file.endsWith(".ts")
+      ? [{ name: `${script} -- ${name}`, file, args }]
+      : [];
+  }),
+);
+
+const COMMANDS = [...OF_SCRIPTS, ...OF_PROGRAMS];
 
 /** Nothing listens there. */
 const NOWHERE = { DATABASE_OWNER_URL: "postgres://nobody@127.0.0.1:1/nothing" };
@@ -18,7 +39,7 @@ const NOWHERE = { DATABASE_OWNER_URL: "postgres://nobody@127.0.0.1:1/nothing" };
 const exitCodeOf = (name: string): number => (name === "db:status" ? 4 : 2);
 
 it("knows every command", () => {
-  expect(COMMANDS.length).toBeGreaterThanOrEqual(20);
+  expect(COMMANDS.length).toBeGreaterThanOrEqual(30);
 });
 
 it.each(COMMANDS)("$name shows its help", async ({ name, file, args }) => {

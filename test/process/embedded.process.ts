@@ -4,13 +4,13 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "../../db/connect.ts";
 import { isRoot } from "../../db/embedded/account.ts";
 import { checkLinks, SYSTEM_DIR } from "../../db/embedded/binaries.ts";
 import { DataDirInUse, takeLock } from "../../db/embedded/lock.ts";
 import { openEmbedded, type Embedded } from "../../db/embedded/open.ts";
 import { birthOf } from "../../db/embedded/process.ts";
 import { ownerUrl } from "../../db/locate.ts";
+import { openClient } from "../database.ts";
 import { DataDirs } from "../service.ts";
 
 const dataDirs = new DataDirs();
@@ -102,14 +102,13 @@ it("makes the databases and the roles, migrated, for commands to find", async ()
   const { url } = await open(dataDir);
 
   expect(await ownerUrl({ DATA_DIR: dataDir })).toBe(url);
-  const reader = await connect(url, { role: "dex_reader" });
+  await using reader = await openClient(url, { role: "dex_reader" });
   const { rows } = await reader.query(
     "select datname from pg_database where datname like 'dex%' order by datname",
   );
   expect(rows).toEqual([{ datname: "dex" }, { datname: "dex_shadow" }]);
   expect((await reader.query("select from dex_market")).rows).toEqual([]);
   await expect(reader.query("delete from dex_trade")).rejects.toThrow();
-  await reader.end();
 });
 
 it("begins anew where its making was interrupted", async () => {
@@ -128,19 +127,18 @@ it("begins anew where its making was interrupted", async () => {
   ]);
 });
 
-it("has a login for reading that can become nobody else, with a password of this start", async () => {
+it("has a login for reading that can become no other role, with a password of this start", async () => {
   const dataDir = await dataDirs.make();
   const first = await open(dataDir);
   await first.stop();
   const { readerUrl } = await open(dataDir);
 
-  const client = await connect(readerUrl, { role: "dex_reader" });
+  await using client = await openClient(readerUrl, { role: "dex_reader" });
   await client.query("select from dex_trade");
   await client.query("set role none");
   for (const role of ["postgres", "dex_owner", "dex_writer"]) {
     await expect(client.query(`set role ${role}`)).rejects.toThrow(/permission denied/);
   }
-  await client.end();
   expect(new URL(readerUrl).password).not.toBe(new URL(first.readerUrl).password);
   expect(said).toEqual([]);
 });

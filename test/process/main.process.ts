@@ -3,16 +3,17 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { connect, type Client } from "../../db/connect.ts";
+import type { Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/roles.ts";
-import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
+import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, write } from "../factories.ts";
 import {
   DataDirs,
   embeddedUrl,
+  readinessOf,
   runScript,
   serverPid,
   startService,
@@ -49,12 +50,8 @@ const get = async (service: Service, path: string): Promise<{ status: number; bo
 };
 
 async function asSuperuser<T>(dataDir: string, ask: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connect(await embeddedUrl(dataDir));
-  try {
-    return await ask(client);
-  } finally {
-    await client.end();
-  }
+  await using client = await openClient(await embeddedUrl(dataDir));
+  return await ask(client);
 }
 
 const countTrades = (dataDir: string): Promise<number> =>
@@ -68,7 +65,7 @@ describe("without DATABASE_URL", () => {
     const dataDir = await dataDirs.make();
     const first = start({ DATA_DIR: dataDir });
     const markets = await get(first, "/v1/markets/");
-    const ready = await get(first, "/ready");
+    const ready = await readinessOf(await first.url);
     const filled = await countTrades(dataDir);
     const ended = await stop(first);
 
@@ -104,21 +101,23 @@ describe("without DATABASE_URL", () => {
     expect(finished.output()).not.toContain("Filling");
   });
 
-  it("warns where EMBEDDED_SEED=none finds the simulated exchange", async () => {
+  it("warns of a name like a setting, and where SEED_TRADES=0 finds the simulated exchange", async () => {
     const dataDir = await dataDirs.make();
     const simulated = start({ DATA_DIR: dataDir });
     await simulated.url;
     await stop(simulated);
 
-    const own = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const own = start({ DATA_DIR: dataDir, SEED_TRADES: "0", RATELIMIT: "100" });
     await own.url;
 
     const warnings = own
       .output()
       .split("\n")
       .filter((line) => line.includes('"level":40'));
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain(`DATA_DIR ${dataDir} holds the simulated exchange`);
+    expect(warnings).toEqual([
+      expect.stringContaining("RATELIMIT is no setting, and is ignored: did you mean RATE_LIMIT?"),
+      expect.stringContaining(`DATA_DIR ${dataDir} holds the simulated exchange`),
+    ]);
   });
 
   it("goes on trading at SIMULATE_RATE", async () => {
@@ -134,9 +133,9 @@ describe("without DATABASE_URL", () => {
     expect(await stop(service)).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("never trades into what was loaded under EMBEDDED_SEED=none", async () => {
+  it("never trades into what was loaded under SEED_TRADES=0", async () => {
     const dataDir = await dataDirs.make();
-    const unfilled = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const unfilled = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     expect((await get(unfilled, "/v1/markets/")).body.data).toEqual({});
     await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     await stop(unfilled);
@@ -147,36 +146,36 @@ describe("without DATABASE_URL", () => {
 
     expect(code).toBe(0);
     expect(stdout).toContain("holds data that this service did not simulate");
-    const later = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const later = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await later.url;
     expect(await countTrades(dataDir)).toBe(1);
   });
 
   it("refuses a DATA_DIR that another service has, and names its process", async () => {
     const dataDir = await dataDirs.make();
-    const first = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const first = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await first.url;
 
-    const second = await start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" }).ended;
+    const second = await start({ DATA_DIR: dataDir, SEED_TRADES: "0" }).ended;
 
     expect(second).toEqual({
       code: 1,
       stdout: "",
       stderr: `DATA_DIR ${dataDir} is in use by the service that runs as process ${first.pid}. Stop that one first, or give this one another DATA_DIR.\n`,
     });
-    expect((await get(first, "/ready")).status).toBe(200);
+    expect((await readinessOf(await first.url)).status).toBe(200);
   });
 
   it("takes over the server that a killed service left", async () => {
     const dataDir = await dataDirs.make();
-    const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const killed = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await killed.url;
     const server = await serverPid(dataDir);
     await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     killed.signal("SIGKILL");
     await killed.ended;
 
-    const next = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const next = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await next.url;
 
     expect(await serverPid(dataDir)).toBe(server);
@@ -187,14 +186,14 @@ describe("without DATABASE_URL", () => {
 
   it("starts again where service and server were both killed", async () => {
     const dataDir = await dataDirs.make();
-    const killed = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const killed = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await killed.url;
     await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
     killed.signal("SIGKILL");
     process.kill((await serverPid(dataDir))!, "SIGKILL");
     await killed.ended;
 
-    const next = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const next = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await next.url;
 
     expect(await countTrades(dataDir)).toBe(1);
@@ -204,13 +203,15 @@ describe("without DATABASE_URL", () => {
     "answers at %s what it has begun, and leaves nothing running",
     async (signal) => {
       const dataDir = await dataDirs.make();
-      const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+      const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
       const url = await service.url;
       const server = await serverPid(dataDir);
       const { answer } = await asSuperuser(dataDir, async (client) => {
         // The request waits for the table.
         await client.query("begin");
-        await client.query("lock table dex_pair in access exclusive mode");
+        await client.query(
+          "lock table dex_pair, dex_private.market_figure in access exclusive mode",
+        );
         const begun = fetch(`${url}/v1/markets/`);
         await untilSomebodyWaits(client);
         service.signal(signal);
@@ -230,12 +231,12 @@ describe("without DATABASE_URL", () => {
 
   it("gives up at a second signal what it has begun, and leaves nothing running", async () => {
     const dataDir = await dataDirs.make();
-    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     const url = await service.url;
     const server = await serverPid(dataDir);
-    const client = await connect(await embeddedUrl(dataDir));
+    const client = await openClient(await embeddedUrl(dataDir));
     await client.query("begin");
-    await client.query("lock table dex_pair in access exclusive mode");
+    await client.query("lock table dex_pair, dex_private.market_figure in access exclusive mode");
     const begun = fetch(`${url}/v1/markets/`).catch((error: unknown) => error);
     await untilSomebodyWaits(client);
     service.signal("SIGTERM");
@@ -254,7 +255,7 @@ describe("without DATABASE_URL", () => {
     const dataDir = await dataDirs.make();
     const npm = runScript("start", {
       DATA_DIR: dataDir,
-      EMBEDDED_SEED: "none",
+      SEED_TRADES: "0",
       PORT: "0",
     });
     running.push(npm);
@@ -270,7 +271,7 @@ describe("without DATABASE_URL", () => {
 
   it("starts its database again when that was killed, and says so once", async () => {
     const dataDir = await dataDirs.make();
-    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none", CACHE: "off" });
+    const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0", CACHE_BYTES: "0" });
     await service.url;
     const killed = (await serverPid(dataDir))!;
     process.kill(killed, "SIGKILL");
@@ -286,7 +287,7 @@ describe("without DATABASE_URL", () => {
 
   it("ends with the reason where its database cannot be started again", async () => {
     const dataDir = await dataDirs.make();
-    const service = start({ DATA_DIR: dataDir, EMBEDDED_SEED: "none" });
+    const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await service.url;
     await writeFile(join(dataDir, "postgres", "postgresql.conf"), "nonsense = 1\n");
     process.kill((await serverPid(dataDir))!, "SIGKILL");
@@ -394,7 +395,7 @@ describe("with DATABASE_URL", () => {
       /The database lacks \d+ migration\(s\): 000001-baseline\.sql[.,] .*npm start -- --migrate/,
     );
     const before = await get(waiting, "/v1/markets/");
-    const ready = await get(waiting, "/ready");
+    const ready = await readinessOf(await waiting.url);
     await makeRoles(database.url);
     await applyMigrations(database.url);
     await waiting.printed(/it is served from now on/);
@@ -402,9 +403,9 @@ describe("with DATABASE_URL", () => {
     expect(before.status).toBe(503);
     expect(before.body.message).toBe("The database is not ready to be served");
     expect(ready.status).toBe(503);
-    expect(ready.body.reasons).toContain("The database lacks the migration 000001-baseline.sql");
+    expect(ready.reasons).toContain("The database lacks the migration 000001-baseline.sql");
     expect((await get(waiting, "/v1/markets/")).status).toBe(200);
-    expect((await get(waiting, "/ready")).status).toBe(200);
+    expect((await readinessOf(await waiting.url)).status).toBe(200);
     expect(await stop(waiting)).toMatchObject({ code: 0, stderr: "" });
   });
 
@@ -432,12 +433,12 @@ describe("with DATABASE_URL", () => {
     database = await makeDatabase({ migrated: false });
     await makeRoles(database.url);
     const migrated = start({ DATABASE_URL: database.url }, ["--migrate"]);
-    expect((await get(migrated, "/ready")).status).toBe(200);
+    expect((await readinessOf(await migrated.url)).status).toBe(200);
   });
 
   it("refuses a login that cannot become the reader, and shows no password", async () => {
     database = await makeDatabase();
-    const admin = await connect(clusterUrl());
+    await using admin = await openClient(clusterUrl());
     const login = `stranger_${process.pid}`;
     await admin.query(`create role ${login} login password 'secret'`);
     const url = new URL(database.url);
@@ -457,18 +458,17 @@ describe("with DATABASE_URL", () => {
       await admin.query(`drop owned by ${login}`);
       await admin.query(`revoke connect on database ${url.pathname.slice(1)} from ${login}`);
       await admin.query(`drop role ${login}`);
-      await admin.end();
     }
   });
 
-  it("says in a line that nobody answers, and answers 503 until somebody does", async () => {
+  it("says in a line that no database answers, and answers 503 until one does", async () => {
     const service = start({ DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market" });
     const markets = await get(service, "/v1/markets/");
-    const ready = await get(service, "/ready");
+    const ready = await readinessOf(await service.url);
     const { code, stdout, stderr } = await stop(service);
 
     expect(markets.status).toBe(503);
-    expect(ready.body.reasons).toEqual(["The database cannot be reached"]);
+    expect(ready.reasons).toEqual(["The database cannot be reached"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(
       "postgres://app@127.0.0.1:1/market does not answer: connect ECONNREFUSED 127.0.0.1:1.",

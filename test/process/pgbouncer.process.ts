@@ -9,10 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../../db/connect.ts";
 import { serverAccount } from "../../db/embedded/account.ts";
 import { makeRoles } from "../../db/roles.ts";
-import { clusterUrl, makeDatabase, type TestDatabase } from "../database.ts";
-import { aTrade, registerMarkets, write } from "../factories.ts";
+import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { aTrade, blockAt, registerMarkets, write } from "../factories.ts";
 import { freePort } from "../free-port.ts";
-import { startService, type Service } from "../service.ts";
+import { readinessOf, startService, type Service } from "../service.ts";
 
 const PROGRAM = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
 const PAGE = readFileSync(new URL("../../docs/deployment.md", import.meta.url), "utf8");
@@ -79,7 +79,7 @@ async function stopPooler(): Promise<void> {
 function start(url: URL, env: Record<string, string>): Service {
   const service = startService({
     DATABASE_URL: url.href,
-    CACHE: "off",
+    CACHE_BYTES: "0",
     MAX_CONCURRENT: "0",
     ...env,
   });
@@ -96,9 +96,12 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
     await write(database.writer, {
       trades: Array.from({ length: 50 }, (_, n) => aTrade({ id: n + 1, base: "2", quote: "250" })),
     });
-    const admin = await connect(clusterUrl());
+    // A later head, of another price.
+    await write(database.writer, {
+      trades: [aTrade({ id: 51, hour: 2, base: "2", quote: "300" })],
+    });
+    await using admin = await openClient(clusterUrl());
     await admin.query(`create role ${LOGIN} login password '${PASSWORD}'`);
-    await admin.end();
     await makeRoles(database.url, LOGIN);
     direct = new URL(database.url);
     direct.username = LOGIN;
@@ -106,9 +109,8 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
   });
   afterAll(async () => {
     await database.drop();
-    const admin = await connect(clusterUrl());
+    await using admin = await openClient(clusterUrl());
     await admin.query(`drop role ${LOGIN}`);
-    await admin.end();
     await rm(folder, { recursive: true });
   });
   afterEach(async () => {
@@ -129,9 +131,8 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
     expect(unset.code).toBe(1);
     expect(unset.stderr).toContain(`reads as ${LOGIN}, not as dex_reader`);
 
-    const admin = await connect(database.url);
+    await using admin = await openClient(database.url);
     await admin.query(`alter role ${LOGIN} in database ${name()} set role = 'dex_reader'`);
-    await admin.end();
     await stopPooler();
     await startPooler("options");
     const half = await start(pooled, { PREPARE: "off" }).ended;
@@ -139,9 +140,8 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
   });
 
   it("answers as it does without, however many ask at once", async () => {
-    const admin = await connect(database.url);
+    await using admin = await openClient(database.url);
     await admin.query(STATEMENTS.replaceAll("app", LOGIN).replaceAll("market", name()));
-    await admin.end();
     // Without `options` among what it ignores, as PgBouncer comes.
     await startPooler("");
     const plain = await start(direct, {}).url;
@@ -153,24 +153,35 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
         nodes { id time price }
       }
     }`;
-    const ask = async (url: string, n: number): Promise<unknown> =>
-      n % 3 === 0
-        ? (
-            await fetch(`${url}/graphql`, {
-              method: "POST",
-              headers: { "content-type": "application/json", accept: "application/json" },
-              body: JSON.stringify({ query }),
-            })
-          ).json()
-        : (await fetch(`${url}/${n % 3 === 1 ? "v1/markets/" : "v2/trades/weth/dai"}`)).json();
+    const post = {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query }),
+    };
+    // The setting of a past block must not reach another request by the connection.
+    const past = `block=${blockAt(1)}`;
+    const asked: [string, RequestInit?][] = [
+      ["graphql", post],
+      ["v1/markets/"],
+      ["v2/trades/weth/dai?limit=1"],
+      [`v1/markets/?${past}`],
+      [`v2/trades/weth/dai?limit=1&${past}`],
+    ];
+    const ask = async (url: string, n: number): Promise<unknown> => {
+      const [path, init] = asked[n % asked.length]!;
+      return (await fetch(`${url}/${path}`, init)).json();
+    };
 
-    const expected = await Promise.all([0, 1, 2].map((n) => ask(plain, n)));
-    expect(expected[0]).toMatchObject({ data: { allDexTrades: { totalCount: 50 } } });
+    const expected = await Promise.all(asked.map((_, n) => ask(plain, n)));
+    expect(expected[0]).toMatchObject({ data: { allDexTrades: { totalCount: 51 } } });
+    expect([expected[2], expected[4]]).toMatchObject([
+      { data: [{ id: 51, price: "150" }] },
+      { data: [{ id: 50, price: "125" }] },
+    ]);
     const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => ask(behind, n)));
 
-    for (const [n, answer] of answers.entries()) expect(answer).toEqual(expected[n % 3]);
-    const ready = await fetch(`${behind}/ready`);
-    expect(ready.status).toBe(200);
+    for (const [n, answer] of answers.entries()) expect(answer).toEqual(expected[n % asked.length]);
+    expect((await readinessOf(behind)).status).toBe(200);
   });
 });
 

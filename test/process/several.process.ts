@@ -1,25 +1,22 @@
 // Several processes of the service on one machine: on one port, and with one rate limit counted in Redis.
 import { setTimeout as sleep } from "node:timers/promises";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";
 import { exchange } from "../exchange-http.ts";
 import { describeWithRedis, TestRedis } from "../redis.ts";
+import { useDatabase } from "../served.ts";
 import { startService, type Service } from "../service.ts";
 
-let database: TestDatabase;
-const running: Service[] = [];
-beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  await setHead(database.writer, 24);
+const database = useDatabase(async (writer) => {
+  await registerMarkets(writer);
+  await setHead(writer, 24);
 });
+const running: Service[] = [];
 afterEach(async () => {
   for (const service of running.splice(0)) {
     service.signal("SIGTERM");
     await service.ended;
   }
 });
-afterAll(() => database.drop());
 
 function start(env: Record<string, string>): Service {
   const service = startService({ DATABASE_URL: database.url, ...env });

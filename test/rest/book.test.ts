@@ -1,16 +1,10 @@
 // The book of a market by levels of price.
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { rowsRead } from "../explain.ts";
 import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { dataOf, type TradesPage } from "../graphql.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
-});
+const { app, database } = serveDatabase();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
@@ -30,10 +24,6 @@ beforeEach(async () => {
     ],
     head: 2,
   });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 const BIDS = [

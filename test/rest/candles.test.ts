@@ -1,14 +1,10 @@
 // The candles of a market.
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
 import { dataOf, errorsOf, type TradesPage } from "../graphql.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
+const { app, database } = serveDatabase();
 beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
   await registerMarkets(database.writer);
   await write(database.writer, {
     trades: [
@@ -23,10 +19,6 @@ beforeAll(async () => {
     ],
     head: 4.5,
   });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 const TIME = "2026-01-01T04:30:00.000Z";

@@ -3,9 +3,8 @@
 // The structures are those of its manual (https://docs.ccxt.com/#/README, "Ticker structure", "Trade
 // structure", "OHLCV structure", "Order book structure"), with ccxt's own option of numbers as strings
 // (`exchange.number = String`), as floats would lose digits.
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { fillExchange } from "./exchange.ts";
+import { serveDatabase } from "../served.ts";
 
 interface Ticker {
   symbol: string;
@@ -74,16 +73,9 @@ interface Answered<Kind extends keyof Answers> {
   time: string;
 }
 
-let database: TestDatabase;
-let app: TestApp;
+const { app, database } = serveDatabase();
 beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
   await fillExchange(database.writer);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 async function answer<Kind extends keyof Answers>(kind: Kind, query = ""): Promise<Answered<Kind>> {

@@ -1,6 +1,4 @@
 // Markets, pairs, prices, volumes and summaries, of both versions, as clients read them.
-import { makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anAddress,
   anOffer,
@@ -15,19 +13,11 @@ import {
   write,
 } from "../factories.ts";
 import { dealAnHourLater, fillExchange, HEAD, MKR_WETH, WETH_DAI, WSTETH_DAI } from "./exchange.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
-});
+const { app, database } = serveDatabase();
 beforeEach(async () => {
   await database.empty();
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 /** Registers a token of this symbol, and its market in DAI. */
@@ -210,7 +200,7 @@ describe("a single pair", () => {
 });
 
 describe("the summary", () => {
-  it("tells how far the price has come from where it stood 24 hours ago", async () => {
+  it("shows how far the price has come from where it was 24 hours ago", async () => {
     await fillExchange(database.writer);
     await dealAnHourLater(database.writer);
     // 30 hours after genesis: at hour 6 the trade of hour 1 stood, 100; the last is that of hour 25.

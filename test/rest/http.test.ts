@@ -1,6 +1,5 @@
 // How the REST interface speaks HTTP: paths, methods, caching, compression, other origins.
-import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp, OF_ONE_VERSION } from "../app.ts";
 import {
   anAddress,
   aTrade,
@@ -12,12 +11,10 @@ import {
   WETH,
 } from "../factories.ts";
 import { fillExchange, HEAD } from "./exchange.ts";
+import { serveDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
+const { app, database } = serveDatabase();
 beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
   // No test here depends on what is traded, so it stays: enough of it for an answer over 1 kB.
   await fillExchange(
     database.writer,
@@ -29,10 +26,6 @@ beforeEach(async () => {
   await database.writer.query("select ingest.take_back($1)", [blockAt(24)]);
   // An error's time is the head that was seen last.
   await app.request.get("/v1/markets/");
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 const PATHS = [
@@ -109,7 +102,7 @@ describe.each([...PATHS, ...LISTING_PATHS])("%s", (path) => {
     expect(head.text).toBeFalsy();
   });
 
-  it("tells its methods to OPTIONS", async () => {
+  it("answers OPTIONS with its methods", async () => {
     const answer = await app.request.options(path);
     expect(answer.status).toBe(204);
     expect(answer.headers["allow"]).toBe("GET, HEAD, OPTIONS");
@@ -147,18 +140,14 @@ describe.each([...PATHS, ...LISTING_PATHS])("%s", (path) => {
 });
 
 it("answers every path from memory while the data stand", async () => {
-  const cached = await makeTestApp(database.reader, { cache: OF_ONE_VERSION });
-  try {
-    for (const path of [...PATHS, ...LISTING_PATHS]) {
-      await cached.request.get(path);
-      const again = await cached.request.get(path);
-      expect([path, again.headers["server-timing"]]).toEqual([
-        path,
-        expect.stringContaining("cache;desc=hit"),
-      ]);
-    }
-  } finally {
-    await cached.close();
+  await using cached = await makeTestApp(database.reader, { cache: OF_ONE_VERSION });
+  for (const path of [...PATHS, ...LISTING_PATHS]) {
+    await cached.request.get(path);
+    const again = await cached.request.get(path);
+    expect([path, again.headers["server-timing"]]).toEqual([
+      path,
+      expect.stringContaining("cache;desc=hit"),
+    ]);
   }
 });
 
@@ -196,6 +185,8 @@ describe("an unknown path", () => {
     "/v1x/markets",
     "/v1/constructor/weth/dai",
     "/v1/__proto__",
+    "/constructor",
+    "/__proto__",
     "/coingecko",
     "/coingecko/ticker",
     "/coinmarketcap/tickers",

@@ -1,10 +1,10 @@
 // The environment, as the service reads it.
 import { basename, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { GRAPHQL_LIMITS } from "../../server/graphql/limits/limits.ts";
+import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
 import { STREAM_LIMITS } from "../../rest/stream/stream-endpoint.ts";
-import { HTTP_BOUNDS } from "../../server/http/http-server.ts";
+import { HTTP_BOUNDS } from "../../http/http-server.ts";
 
 /** The lines that say what is wrong with this environment. */
 function complaints(env: Record<string, string>): string[] {
@@ -27,7 +27,6 @@ it("has a default for everything", () => {
     databaseUrl: undefined,
     databaseOwnerUrl: undefined,
     exposedSchemas: [],
-    embeddedSeed: "simulated",
     seedTrades: 20_000,
     simulateRate: 1,
     poolSize: 10,
@@ -45,7 +44,9 @@ it("has a default for everything", () => {
     rateLimit: 6000,
     rateLimitRedisUrl: undefined,
     trustedProxies: 0,
-    maxConcurrent: 8,
+    publicUrl: undefined,
+    inFlight: { perClient: 8, waiting: 200, waitMs: 5000 },
+    requestsPerClient: 200,
     streams: STREAM_LIMITS,
     maxHeadAge: 0,
     maxReplicaLag: 0,
@@ -68,13 +69,13 @@ it("takes what is given", () => {
       DATABASE_URL,
       EXPOSED_SCHEMAS: "site, other,site",
       DATA_DIR: "data",
-      EMBEDDED_SEED: "none",
-      SEED_TRADES: "1000",
+      SEED_TRADES: "0",
       SIMULATE_RATE: "0.25",
       POOL_SIZE: "3",
       GRAPHQL_POOL_SIZE: "2",
-      GRAPHQL_STATEMENT_TIMEOUT_MS: "0",
+      PUBLIC_URL: "HTTPS://Api.Example:8443/dex/",
       MAX_CONCURRENT: "0",
+      MAX_REQUESTS_PER_CLIENT: "0",
       MAX_STREAMS: "0",
       MAX_STREAMS_PER_CLIENT: "1",
       STREAM_BUFFER_BYTES: "10000",
@@ -83,15 +84,14 @@ it("takes what is given", () => {
       POOL_HOLD_MS: "2000",
       PREPARE: "off",
       RATE_LIMIT_REDIS_URL: "rediss://counter:secret@redis.example:6380/2",
-      HEADERS_TIMEOUT_MS: "1000",
       REQUEST_TIMEOUT_MS: "2000",
       IDLE_TIMEOUT_MS: "4000",
-      MAX_HEADER_BYTES: "8192",
       MAX_CONNECTIONS: "50",
       LOG_LEVEL: "warn",
       MAX_HEAD_AGE: "60",
       MAX_REPLICA_LAG: "5",
       MIN_BLOCK_WAIT_MS: "300",
+      FINALITY: "12",
       METRICS_PORT: "9464",
       CACHE_BYTES: "1000000",
       CACHE_CHECK_MS: "0",
@@ -107,8 +107,7 @@ it("takes what is given", () => {
     databaseOwnerUrl: DATABASE_URL,
     exposedSchemas: ["site", "other"],
     dataDir: resolve("data"),
-    embeddedSeed: "none",
-    seedTrades: 1000,
+    seedTrades: 0,
     simulateRate: 0.25,
     poolSize: 3,
     graphqlPoolSize: 2,
@@ -116,22 +115,25 @@ it("takes what is given", () => {
     poolWaitMs: 100,
     poolHoldMs: 2000,
     http: {
-      headersTimeoutMs: 1000,
+      headersTimeoutMs: 2000,
       requestTimeoutMs: 2000,
       idleMs: 4000,
-      maxHeaderBytes: 8192,
+      maxHeaderBytes: 16_384,
       maxConnections: 50,
     },
     logLevel: "warn",
     limits: GRAPHQL_LIMITS,
     statementTimeoutMs: 10_000,
-    graphqlStatementTimeoutMs: 0,
+    graphqlStatementTimeoutMs: 5000,
     lockTimeoutMs: 3000,
     prepare: false,
+    finality: 12,
     rateLimit: 6000,
     rateLimitRedisUrl: "rediss://counter:secret@redis.example:6380/2",
     trustedProxies: 0,
-    maxConcurrent: 0,
+    publicUrl: "https://api.example:8443/dex",
+    inFlight: { perClient: 0, waiting: 0, waitMs: 100 },
+    requestsPerClient: 0,
     streams: { ...STREAM_LIMITS, all: 0, perClient: 1, bufferBytes: 10_000 },
     maxHeadAge: 60,
     maxReplicaLag: 5,
@@ -152,35 +154,37 @@ it("takes each limit of a GraphQL request", () => {
       MAX_ROWS: "2",
       MAX_COST: "3",
       MAX_BODY_BYTES: "4000",
-      MAX_TOKENS: "500",
       MAX_DEPTH: "16",
-      MAX_FIELDS: "700",
-      MAX_COMPLEXITY: "900",
-      MAX_VALUES: "11",
-      MAX_INPUT_DEPTH: "12",
-      PLANNING_TIMEOUT_MS: "13",
-      EXECUTION_TIMEOUT_MS: "14",
+      MAX_COMPLEXITY: "3000",
     }).limits,
   ).toEqual({
     page: 1,
     rows: 2,
     cost: 3,
     bodyBytes: 4000,
-    tokens: 500,
+    tokens: 6000,
     depth: 16,
-    fields: 700,
-    complexity: 900,
-    values: 11,
+    fields: 1500,
+    complexity: 3000,
+    values: 1000,
+    repeatedValues: 10_000,
     inputDepth: 12,
-    planningMs: 13,
-    executionMs: 14,
+    planningMs: 1000,
+    executionMs: 15_000,
   });
 });
 
 it("takes the bounds of a statement, and how often a client may ask", () => {
   expect(
     readConfig({ STATEMENT_TIMEOUT_MS: "0", LOCK_TIMEOUT_MS: "7", RATE_LIMIT: "0" }),
-  ).toMatchObject({ statementTimeoutMs: 0, lockTimeoutMs: 7, rateLimit: 0 });
+  ).toMatchObject({
+    statementTimeoutMs: 0,
+    graphqlStatementTimeoutMs: 0,
+    lockTimeoutMs: 7,
+    rateLimit: 0,
+  });
+  expect(readConfig({ STATEMENT_TIMEOUT_MS: "3001" }).graphqlStatementTimeoutMs).toBe(1501);
+  expect(readConfig({ REQUEST_TIMEOUT_MS: "20000" }).http.headersTimeoutMs).toBe(10_000);
   expect(readConfig({ RATE_LIMIT: "5", TRUST_PROXY: "2" })).toMatchObject({
     rateLimit: 5,
     trustedProxies: 2,
@@ -209,14 +213,45 @@ it.each(["11", "-1", "true", "proxy.example", "10.0.0.0/33", "10.0.0.1,"])(
   },
 );
 
+it.each([
+  "api.example",
+  "ftp://api.example",
+  "https://",
+  "https://name:secret@api.example",
+  "https://api.example/?",
+  "https://api.example/#top",
+])("refuses %s as the public URL, and shows nothing of it", (PUBLIC_URL) => {
+  expect(complaints({ PUBLIC_URL })).toEqual([
+    "PUBLIC_URL: what was given is not a URL such as https://api.example, http or https, without a login or a query.",
+  ]);
+});
+
 it("refuses limits under which no page and no tool would be answered", () => {
   expect(complaints({ MAX_COST: "999" })).toEqual([
     "MAX_COST: 999 is less than MAX_PAGE, 1000, which a page costs.",
   ]);
-  expect(complaints({ MAX_DEPTH: "14", MAX_TOKENS: "199", MAX_FIELDS: "249" })).toEqual([
-    'MAX_TOKENS: "199" is not an integer from 200 to 1000000.',
+  expect(complaints({ MAX_DEPTH: "14" })).toEqual([
     'MAX_DEPTH: "14" is not an integer from 15 to 100.',
-    'MAX_FIELDS: "249" is not an integer from 250 to 1000000.',
+  ]);
+});
+
+it("refuses what was a setting before, and names what holds instead", () => {
+  expect(complaints({ MAX_TOKENS: "5000", MAX_HEADER_BYTES: "8192", MAX_FIELDS: "" })).toEqual([
+    "MAX_TOKENS is no setting any more: it follows from MAX_COMPLEXITY.",
+    "MAX_HEADER_BYTES is no setting any more: it is 16384.",
+  ]);
+  expect(
+    complaints({
+      CACHE: "off",
+      EMBEDDED_SEED: "none",
+      GRAPHQL_STATEMENT_TIMEOUT_MS: "1",
+      HEADERS_TIMEOUT_MS: "1",
+    }),
+  ).toEqual([
+    "CACHE is no setting any more: CACHE_BYTES=0 turns the cache off.",
+    "EMBEDDED_SEED is no setting any more: SEED_TRADES=0 leaves a new embedded database empty.",
+    "GRAPHQL_STATEMENT_TIMEOUT_MS is no setting any more: it is half of STATEMENT_TIMEOUT_MS.",
+    "HEADERS_TIMEOUT_MS is no setting any more: it is 10000, or REQUEST_TIMEOUT_MS where that is less.",
   ]);
 });
 
@@ -229,9 +264,11 @@ it.each([
   expect(() => readConfig({ [name]: value })).toThrow(`${name}: ${JSON.stringify(value)} is not `);
 });
 
-it("keeps no answers where CACHE is off", () => {
-  expect(readConfig({ CACHE: "off" }).cache).toBeUndefined();
-  expect(readConfig({ CACHE: "on" }).cache).toEqual(readConfig({}).cache);
+it("keeps no answers in 0 bytes, and refuses a cache too small for one", () => {
+  expect(readConfig({ CACHE_BYTES: "0" }).cache).toBeUndefined();
+  expect(complaints({ CACHE_BYTES: "999999" })).toEqual([
+    'CACHE_BYTES: "999999" is not 0 (no cache), or an integer of bytes from 1000000 to 1000000000000.',
+  ]);
 });
 
 it.each([
@@ -245,7 +282,7 @@ it.each([
   [{ HOST: "0.0.0.0", METRICS: "on" }, { port: undefined }],
   [{ HOST: "0.0.0.0", METRICS_PORT: "9464" }, { port: 9464 }],
   [{ METRICS: "off" }, undefined],
-])("shows the metrics to nobody from elsewhere unless told to: %j", (env, metrics) => {
+])("shows the metrics to no other machine unless METRICS says so: %j", (env, metrics) => {
   expect(readConfig(env).metrics).toEqual(metrics);
 });
 
@@ -276,7 +313,6 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
     complaints({
       HOST: "here and there",
       PORT: "65536",
-      EMBEDDED_SEED: "real",
       SEED_TRADES: "none",
       SIMULATE_RATE: "-1",
       POOL_SIZE: "0",
@@ -284,24 +320,23 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
       MAX_HEAD_AGE: "1h",
       METRICS: "public",
       METRICS_PORT: "65536",
-      CACHE: "yes",
       CACHE_BYTES: "64MB",
       CACHE_CHECK_MS: "-1",
+      FINALITY: "0x40",
     }),
   ).toEqual([
     'HOST: "here and there" is not an IP address or a host name, such as 127.0.0.1 or 0.0.0.0.',
     'PORT: "65536" is not an integer from 0 (any free port) to 65535.',
-    'EMBEDDED_SEED: "real" is not `simulated` or `none`.',
-    'SEED_TRADES: "none" is not an integer from 1 to 5000000.',
+    'SEED_TRADES: "none" is not an integer from 0 (an empty database) to 5000000.',
     'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
     'POOL_SIZE: "0" is not an integer from 1 to 1000.',
-    'LOG_LEVEL: "loud" is not `silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`.',
+    'CACHE_BYTES: "64MB" is not 0 (no cache), or an integer of bytes from 1000000 to 1000000000000.',
+    'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',
     'MAX_HEAD_AGE: "1h" is not an integer of seconds from 0 (any age) to 31536000.',
+    'LOG_LEVEL: "loud" is not `silent`, `fatal`, `error`, `warn`, `info`, `debug` or `trace`.',
     'METRICS: "public" is not `on` or `off`.',
     'METRICS_PORT: "65536" is not an integer from 0 (any free port) to 65535.',
-    'CACHE: "yes" is not `on` or `off`.',
-    'CACHE_BYTES: "64MB" is not an integer of bytes from 1000000 to 1000000000000.',
-    'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',
+    'FINALITY: "0x40" is not an integer of blocks that the chain may take back, from 0 to 1000000.',
   ]);
 });
 

@@ -6,8 +6,6 @@ select
   'pg_class'::regclass as class,
   relation.oid as object,
   attribute.attnum as part,
-  null::oid as within,
-  null::oid as owner,
   attribute.attacl as acl,
   jsonb_build_object(
     'type', format_type(attribute.atttypid, attribute.atttypmod),

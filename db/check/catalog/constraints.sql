@@ -6,10 +6,7 @@ select
   format('%I.%I', schema.nspname, relation.relname) as part_of,
   'pg_constraint'::regclass as class,
   con.oid as object,
-  0 as part,
   relation.oid as within,
-  null::oid as owner,
-  null::aclitem[] as acl,
   jsonb_build_object('definition', pg_get_constraintdef(con.oid)) as facts
 from pg_constraint as con
 join pg_class as relation on relation.oid = con.conrelid

@@ -2,13 +2,9 @@
 select
   'event trigger' as kind,
   quote_ident(trigger.evtname) as name,
-  null as part_of,
   'pg_event_trigger'::regclass as class,
   trigger.oid as object,
-  0 as part,
-  null::oid as within,
   trigger.evtowner as owner,
-  null::aclitem[] as acl,
   jsonb_build_object(
     'event', trigger.evtevent,
     'function', format('%I.%I()', schema.nspname, function.proname),

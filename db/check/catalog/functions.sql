@@ -9,8 +9,6 @@ select
   schema.nspname as part_of,
   'pg_proc'::regclass as class,
   function.oid as object,
-  0 as part,
-  null::oid as within,
   function.proowner as owner,
   coalesce(function.proacl, acldefault('f', function.proowner)) as acl,
   jsonb_build_object(

@@ -5,10 +5,7 @@ select
   format('%I.%I', schema.nspname, relation.relname) as part_of,
   'pg_class'::regclass as class,
   indexed.oid as object,
-  0 as part,
   relation.oid as within,
-  null::oid as owner,
-  null::aclitem[] as acl,
   jsonb_build_object(
     'definition', pg_get_indexdef(index.indexrelid),
     'state', case when index.indisvalid and index.indisready then 'valid' else 'invalid' end,

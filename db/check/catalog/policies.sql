@@ -5,10 +5,7 @@ select
   format('%I.%I', schema.nspname, relation.relname) as part_of,
   'pg_policy'::regclass as class,
   policy.oid as object,
-  0 as part,
   relation.oid as within,
-  null::oid as owner,
-  null::aclitem[] as acl,
   jsonb_build_object(
     'command', policy.polcmd,
     'permissive', policy.polpermissive,

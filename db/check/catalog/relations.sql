@@ -10,8 +10,6 @@ select
   schema.nspname as part_of,
   'pg_class'::regclass as class,
   relation.oid as object,
-  0 as part,
-  null::oid as within,
   relation.relowner as owner,
   coalesce(relation.relacl, acldefault('r', relation.relowner)) as acl,
   jsonb_build_object(

@@ -2,12 +2,8 @@
 select
   'database' as kind,
   'itself' as name,
-  null as part_of,
   'pg_database'::regclass as class,
   database.oid as object,
-  0 as part,
-  null::oid as within,
-  null::oid as owner,
   -- Without the owner's own rights; dex_owner may be the owner.
   array(
     select granted
@@ -22,12 +18,8 @@ union all
 select
   'default privileges' as kind,
   format('of %I%s for %s', granting.rolname, ' in ' || schema.nspname, defaults.defaclobjtype) as name,
-  null as part_of,
   'pg_default_acl'::regclass as class,
   defaults.oid as object,
-  0 as part,
-  null::oid as within,
-  null::oid as owner,
   defaults.defaclacl as acl,
   '{}'::jsonb as facts
 from pg_default_acl as defaults

@@ -5,10 +5,7 @@ select
   format('%I.%I', schema.nspname, relation.relname) as part_of,
   'pg_rewrite'::regclass as class,
   rule.oid as object,
-  0 as part,
   relation.oid as within,
-  null::oid as owner,
-  null::aclitem[] as acl,
   jsonb_build_object('definition', pg_get_ruledef(rule.oid)) as facts
 from pg_rewrite as rule
 join pg_class as relation on relation.oid = rule.ev_class

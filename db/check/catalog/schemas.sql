@@ -2,11 +2,8 @@
 select
   'schema' as kind,
   schema.nspname as name,
-  null as part_of,
   'pg_namespace'::regclass as class,
   schema.oid as object,
-  0 as part,
-  null::oid as within,
   case when schema.nspname <> 'public' then schema.nspowner end as owner,
   coalesce(schema.nspacl, acldefault('n', schema.nspowner)) as acl,
   '{}'::jsonb as facts

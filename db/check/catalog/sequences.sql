@@ -5,8 +5,6 @@ select
   coalesce(of_column.name, schema.nspname) as part_of,
   'pg_class'::regclass as class,
   relation.oid as object,
-  0 as part,
-  null::oid as within,
   case when of_column.name is null then relation.relowner end as owner,
   coalesce(relation.relacl, acldefault('s', relation.relowner)) as acl,
   jsonb_build_object(

@@ -5,10 +5,8 @@ select
   format('%I.%I', of_schema.nspname, relation.relname) as part_of,
   'pg_statistic_ext'::regclass as class,
   statistics.oid as object,
-  0 as part,
   relation.oid as within,
   statistics.stxowner as owner,
-  null::aclitem[] as acl,
   jsonb_build_object(
     'definition', pg_get_statisticsobjdef(statistics.oid),
     'target', nullif(statistics.stxstattarget, -1)

@@ -5,10 +5,7 @@ select
   format('%I.%I', schema.nspname, relation.relname) as part_of,
   'pg_trigger'::regclass as class,
   trigger.oid as object,
-  0 as part,
   relation.oid as within,
-  null::oid as owner,
-  null::aclitem[] as acl,
   jsonb_build_object(
     'definition', pg_get_triggerdef(trigger.oid),
     'state', case trigger.tgenabled

@@ -5,8 +5,6 @@ select
   schema.nspname as part_of,
   'pg_type'::regclass as class,
   type.oid as object,
-  0 as part,
-  null::oid as within,
   type.typowner as owner,
   coalesce(type.typacl, acldefault('T', type.typowner)) as acl,
   jsonb_build_object(

@@ -1,4 +1,4 @@
--- A lock that is not to be had at once is given up: all readers would queue behind the wait for it.
+-- A lock that is not free at once is given up: all readers would queue behind the wait for it.
 set local lock_timeout = '200ms';
 
 create function dex_private.derive_day() returns trigger
@@ -17,6 +17,7 @@ alter table dex_trade add column day date;
 comment on column dex_trade.day is
   E'@behavior -*\nDay of the block, in UTC.';
 
+-- db:lint allow trigger: it fills in the new column alone.
 create trigger derive_day
 before insert or update on dex_trade
 for each row execute function dex_private.derive_day();

@@ -1,2 +1,2 @@
--- Reads every row, and keeps nobody from reading or writing meanwhile.
+-- Reads every row, and blocks no reader and no writer.
 alter table dex_trade validate constraint dex_trade_day_check;

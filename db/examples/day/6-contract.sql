@@ -1,7 +1,7 @@
 set local lock_timeout = '200ms';
 
 -- No row is read: the check says already that there is no null. Not in one statement with what drops
--- the check, which would be dropped first, and every row read while nobody may read any.
+-- the check, which would be dropped first, and every row read while no query may read any.
 alter table dex_trade alter column day set not null;
 alter table dex_trade drop constraint dex_trade_day_check;
 comment on column dex_trade.day is

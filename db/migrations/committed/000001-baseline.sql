@@ -1,8 +1,17 @@
 --! Previous: -
---! Hash: sha1:d913adcc4a1451b81b8acb2b583299b4d2ab46d8
+--! Hash: sha1:d6b39d678cb275a5defafdfc32aca7d7a67882c6
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
+
+-- In Turkish and Azeri, LINKDAI and linkdai would be two names.
+do $$
+begin
+  if upper('i') <> 'I' or lower('I') <> 'i' then
+    raise exception 'The locale of this database writes i in capitals as %, so symbols in any letter case would not be found: create the database with another locale, such as C.UTF-8', upper('i');
+  end if;
+end
+$$;
 
 create schema dex_private;
 comment on schema dex_private is 'Derived data that the service does not publish: sums, the standing book, and the views that public views build on.';
@@ -122,7 +131,7 @@ create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), g
 create index dex_pair_base_gem_quote_gem_idx on dex_pair (base_gem, quote_gem);
 create index dex_pair_quote_gem_base_gem_idx on dex_pair (quote_gem, base_gem);
 
-comment on table dex_pair is 'A registered pair of tokens: a market of the exchange.';
+comment on table dex_pair is E'@asOf dex_private.pairs_as_of\nA registered pair of tokens: a market of the exchange.';
 comment on constraint dex_pair_base_gem_fkey on dex_pair is E'@fieldName baseToken\n@foreignFieldName pairsAsBase\n@forwardDescription The base token, whose price the market gives. Never null.\n@backwardDescription The registered pairs that have this token as base, by pages.';
 comment on constraint dex_pair_quote_gem_fkey on dex_pair is E'@fieldName quoteToken\n@foreignFieldName pairsAsQuote\n@forwardDescription The quote token, in which prices are given. Never null.\n@backwardDescription The registered pairs that have this token as quote, by pages.';
 comment on column dex_pair.id is E'@behavior -*\nThe key that tables and views join by.';
@@ -154,9 +163,12 @@ create table dex_block (
 -- Serves time ranges: finds their blocks, and by first_trade their trades.
 create index dex_block_time_number_idx on dex_block (time, number);
 
--- Serves ingest.thin_out, which deletes blocks without rows.
+-- Serves ingest.written_to, which deletes blocks without rows.
 create index dex_block_empty_idx on dex_block (number)
 where not has_rows;
+
+-- Serves dex_private.past_moment, by hash.
+create index dex_block_hash_idx on dex_block using hash (hash);
 
 comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
@@ -173,6 +185,7 @@ from public.dex_block as block
 order by block.number desc
 limit 1;
 comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
+grant select on dex_private.last_block to dex_reader, dex_writer;
 
 -- The planner inlines it.
 create function dex_private.first_from(moment timestamptz) returns setof public.dex_block
@@ -286,8 +299,14 @@ create table dex_offer (
   time timestamptz not null,
   tx text not null
     constraint dex_offer_tx_check check (dex_private.is_hash(tx)),
+  venue text
+    constraint dex_offer_venue_check check (dex_private.is_address(venue)),
+  ref text,
   filled boolean not null default false,
-  closed boolean not null default false
+  closed boolean not null default false,
+  ended integer
+    constraint dex_offer_ended_check check (ended >= block),
+  constraint dex_offer_two_tokens_check check (lower(lot_gem) <> lower(bid_gem))
 )
 with (fillfactor = 70);
 
@@ -300,14 +319,19 @@ create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, 
 -- Serves allDexOffers by both tokens, and the labelling of offers whose pair is registered later.
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
+-- Serves allDexOffers by contract.
+create index dex_offer_venue_block_id_idx on dex_offer (coalesce(venue, ''), block, id);
+-- Serves allDexOffers by the contract's own id.
+create unique index dex_offer_ref_venue_idx on dex_offer (ref, venue)
+where ref is not null;
 -- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))
 where lot_tkn is null;
 create index dex_offer_lower_bid_gem_unlabelled_idx on dex_offer (lower(bid_gem))
 where bid_tkn is null;
 
-comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
-comment on column dex_offer.id is 'Offer identifier, as the exchange gave it.';
+comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@asOf dex_private.offers_as_of\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
+comment on column dex_offer.id is 'Offer identifier, as the exchange gave it where `ref` is null.';
 comment on column dex_offer.block is 'Height of the block the offer was made in.';
 comment on column dex_offer.killed is 'Height of the block the offer was cancelled in; 0 while it is not cancelled.';
 comment on column dex_offer.market_id is E'@behavior -*\nThe key that tables and views join by.';
@@ -324,8 +348,11 @@ comment on column dex_offer.bid_amt is 'Amount of the bid token wanted for the w
 comment on column dex_offer.price is 'Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base amount is 0.';
 comment on column dex_offer.time is 'Timestamp of the block the offer was made in.';
 comment on column dex_offer.tx is 'Hash of the transaction that made the offer.';
+comment on column dex_offer.venue is 'Address of the contract that the offer is of. Null where the source does not say.';
+comment on column dex_offer.ref is 'Identifier that the contract gave the offer, where `id` is another: of a contract beside the first one with offers. Unique with `venue`.';
 comment on column dex_offer.filled is 'Whether nothing is left: all recorded trades together took the whole lot, or the source of the data says so.';
 comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
+comment on column dex_offer.ended is E'@behavior -*\nHeight of the first block after which the offer was not open any more: cancelled, or with nothing left. Null while it is open.';
 grant select on dex_offer to dex_reader, dex_writer;
 
 -- Trades, written once. Id, block, time and (block, idx) give the same order.
@@ -333,7 +360,7 @@ grant select on dex_offer to dex_reader, dex_writer;
 create table dex_trade (
   id bigint primary key
     constraint dex_trade_id_check check (id between 1 and 9007199254740991),
-  offer_id integer not null
+  offer_id integer
     constraint dex_trade_offer_id_check check (offer_id >= 0),
   market_id integer,
   market text,
@@ -361,7 +388,10 @@ create table dex_trade (
     constraint dex_trade_tx_check check (dex_private.is_hash(tx)),
   idx integer not null
     constraint dex_trade_idx_check check (idx >= 0),
-  constraint dex_trade_tx_idx_key unique (tx, idx)
+  venue text
+    constraint dex_trade_venue_check check (dex_private.is_address(venue)),
+  constraint dex_trade_tx_idx_key unique (tx, idx),
+  constraint dex_trade_two_tokens_check check (lower(lot_gem) <> lower(bid_gem))
 );
 
 -- The primary key serves every order and range by id, block, time or (block, idx).
@@ -376,7 +406,12 @@ create index dex_trade_taker_id_idx on dex_trade (taker, id);
 -- Serves condition: { market, taker }.
 create index dex_trade_market_taker_id_idx on dex_trade (market, taker, id);
 -- Serves the trades of an offer.
-create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id);
+create index dex_trade_offer_id_id_idx on dex_trade (offer_id, id)
+where offer_id is not null;
+-- Serves allDexTrades by offer. Without an offer counts as -1, for the same reason.
+create index dex_trade_known_offer_id_id_idx on dex_trade (coalesce(offer_id, -1), id);
+-- Serves allDexTrades by contract or pool.
+create index dex_trade_venue_id_idx on dex_trade (coalesce(venue, ''), id);
 -- Serves allDexTrades by both tokens, and the labelling of trades whose pair is registered later.
 create index dex_trade_either_way_id_idx
 on dex_trade (dex_private.either_way_key(lot_gem, bid_gem), id);
@@ -386,14 +421,14 @@ where lot_tkn is null;
 create index dex_trade_lower_bid_gem_unlabelled_idx on dex_trade (lower(bid_gem))
 where bid_tkn is null;
 
-comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state counted by dex_private.trades_of(market) or by dex_private.market_of(lot_gem, bid_gem)\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer. The lot moves to the taker, the bid to the maker.';
+comment on table dex_trade is E'@foreignKey (offer_id) references dex_offer (id)|@fieldName offer|@foreignFieldName trades|@forwardDescription The offer that was matched. Null where it is not recorded, or there was none.|@backwardDescription The trades that matched this offer, by pages.\n@order id follows block by dex_private.first_trade_of, time by dex_private.first_trade_from, idx\n@appendOnly dex_private.write_state counted by dex_private.trades_of(market) or by dex_private.market_of(lot_gem, bid_gem)\n@soughtBy dex_private.sought\n@asOf dex_private.trades_as_of\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA trade: a taker''s transaction that matches part of an offer, or swaps with a pool. The lot moves to the taker, the bid to the maker.';
 comment on column dex_trade.id is 'Trade identifier: one series over all markets, growing with recency. Gaps are normal.';
-comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null.';
+comment on column dex_trade.offer_id is 'Identifier of the offer that was matched, also where that offer is not recorded and `offer` is null. Null where the trade matched no offer, as in a pool.';
 comment on column dex_trade.market_id is E'@behavior -*\nThe key that tables and views join by.';
 comment on column dex_trade.market is 'Base and quote symbol of the market, for example WETHDAI. Null where the two tokens are no registered pair.';
 comment on column dex_trade.act is 'The maker''s side of the base token: `sell` when the lot is base, `buy` when the bid is base. Null where the two tokens are no registered pair.';
 comment on column dex_trade.pair is 'Trading pair hash: keccak256 of lot token address and bid token address. A market has two, one for each direction.';
-comment on column dex_trade.maker is 'Address of the offer''s creator.';
+comment on column dex_trade.maker is 'Address of the offer''s creator, or of the pool.';
 comment on column dex_trade.taker is 'Address of the trade''s creator, the sender of the transaction.';
 comment on column dex_trade.lot_gem is 'Address of the lot token, which the maker gives.';
 comment on column dex_trade.lot_tkn is 'Symbol of the lot token, as on chain. Null where it is not known.';
@@ -406,6 +441,7 @@ comment on column dex_trade.idx is 'Log index within the block: orders the trade
 comment on column dex_trade.block is 'Height of the block that the trade is in.';
 comment on column dex_trade.time is 'Timestamp of the block that the trade is in.';
 comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
+comment on column dex_trade.venue is 'Address of the contract or pool that the trade is of. Null where the source does not say.';
 grant select on dex_trade to dex_reader, dex_writer;
 
 -- Reorganisations, so that a client that follows the data learns which blocks became void while it was away.
@@ -420,13 +456,216 @@ comment on column dex_private.reorganisation.number is 'Increases by one.';
 comment on column dex_private.reorganisation.to_block is 'The head that was left; the blocks after it were taken back. -1 if none was left.';
 grant select on dex_private.reorganisation to dex_reader, dex_writer;
 
--- The head: the last block written. All figures are as of its time.
+-- The state of the history, in one row. Writers lock the row to take turns.
+
+create table dex_private.write_state (
+  one_row boolean not null default true
+    constraint write_state_one_row_check check (one_row)
+    constraint write_state_pkey primary key,
+  head integer,
+  head_hash text,
+  last_trade bigint not null default 0,
+  epoch bigint not null default 0
+);
+insert into dex_private.write_state default values;
+-- The planner expects thousands of rows in a table that was never analyzed.
+analyze dex_private.write_state;
+comment on table dex_private.write_state is 'The state of the history. Every writer locks its row first and then updates it, so writers wait for each other, and a writer with an older snapshot fails.';
+comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
+comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
+comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name. Otherwise a recorded trade never changes.';
+grant select on dex_private.write_state to dex_reader, dex_writer;
+
+create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean
+language plpgsql stable
+as $$
+begin
+  raise exception 'The figures are not of the head: % and the last block is %',
+      case
+        when figures_of is null then 'they are of no block'
+        when figures_of = head then format('they are of another block %s', head)
+        else format('they are of block %s', figures_of)
+      end,
+      coalesce(head::text, 'none')
+    using
+      errcode = 'DX001',
+      hint = 'Blocks were written without the functions of ingest, for example by logical replication. As dex_owner: select ingest.rebuild().';
+end
+$$;
+comment on function dex_private.refuse_outdated(integer, integer) is 'Raises an error that says of which block the derived data are.';
+grant execute on function dex_private.refuse_outdated(integer, integer) to dex_reader, dex_writer;
+
+-- The head: the last block written. All figures are as of its time, or of an earlier block that the session names.
+
+-- Not checked, for what derives the figures.
+create view dex_private.last_moment as
+select
+  head.number as block,
+  coalesce(head.time, now()) as time,
+  9223372036854775807 as beyond
+from (values (true)) as one (row)
+left join dex_private.last_block as head on true;
+comment on view dex_private.last_moment is 'The last block and its time, in one row: the current time with a null block if no block was ever written. Trades have ids below `beyond`.';
+
+-- Blocks that came without the functions of ingest have no figures: figures of an older block must not be served
+-- under their time.
+create view dex_private.kept_moment as
+select
+  head.number as block,
+  coalesce(head.time, now()) as time,
+  9223372036854775807 as beyond
+from dex_private.write_state as state
+left join dex_private.last_block as head on true
+where case
+  when state.head is not distinct from head.number and state.head_hash is not distinct from head.hash then true
+  else dex_private.refuse_outdated(state.head, head.number)
+end;
+comment on view dex_private.kept_moment is 'The moment of the kept figures, as last_moment. Raises an error if the derived data are not of the head.';
+
+-- The planner inlines it.
+create function dex_private.is_past() returns boolean
+language sql stable parallel safe
+as $$
+  select coalesce(current_setting('dex.as_of_block', true), '') <> ''
+$$;
+comment on function dex_private.is_past() is 'Whether the session asks as of a block: by `set dex.as_of_block`.';
+grant execute on function dex_private.is_past() to dex_reader, dex_writer;
+
+-- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
+create function dex_private.named_moment() returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+declare
+  asked constant text := current_setting('dex.as_of_block', true);
+  -- A setting may have any length.
+  shown constant text := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
+  height integer;
+  asked_time timestamptz;
+  moment dex_private.last_moment;
+begin
+  if coalesce(asked, '') = '' then
+    return null;
+  end if;
+  if asked ~ '^(0|[1-9]\d{0,9})$' and asked::bigint <= 2147483647 then
+    height := asked;
+  elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
+    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+  elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
+    -- A day that the month does not have would be an error of PostgreSQL.
+    if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
+      asked_time := asked;
+      height := coalesce(
+        (
+          select block.number
+          from public.dex_block as block
+          where block.time <= asked_time
+            and asked_time <= (select head.time from dex_private.last_block as head)
+          order by
+            block.time desc,
+            block.number desc
+          limit 1
+        ),
+        -1
+      );
+    end if;
+  end if;
+  if height is null then
+    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select
+    found.number,
+    found.time,
+    (
+      select later.first_trade
+      from public.dex_block as later
+      where later.number > found.number
+      order by later.number
+      limit 1
+    )
+  into moment
+  from public.dex_block as found
+  where found.number <= height
+  order by found.number desc
+  limit 1;
+  -- Without a later block it is the head.
+  if moment.beyond is null and moment.block = height then
+    moment.beyond := 9223372036854775807;
+  end if;
+  if moment.beyond is null then
+    raise exception 'no such block: %', shown
+      using
+        errcode = 'DX002',
+        detail = coalesce(
+          (
+            select format(
+              'there are the blocks from %s, of %s, to %s, of %s',
+              first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+            )
+            from (
+              select *
+              from public.dex_block as block
+              order by block.number
+              limit 1
+            ) as first
+            cross join dex_private.last_block as head
+          ),
+          'no block was ever written'
+        );
+  end if;
+  return moment;
+end
+$$;
+comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
+grant execute on function dex_private.named_moment() to dex_reader, dex_writer;
+
+-- The planner inlines it.
+create function dex_private.past_moment() returns setof dex_private.last_moment
+language sql stable parallel safe
+rows 1
+as $$
+  select *
+  from dex_private.named_moment() as moment
+  where dex_private.is_past()
+$$;
+comment on function dex_private.past_moment() is 'The same in a row, or no row. A scan of it would cost each statement as of the head.';
+grant execute on function dex_private.past_moment() to dex_reader, dex_writer;
+
+-- Without the volatile condition the planner would evaluate `past` for each column. The condition raises the error also where no
+-- column is selected.
+create view dex_private.as_of as
+select
+  coalesce((kept.past).block, kept.block) as block,
+  coalesce((kept.past).time, kept.time) as time,
+  coalesce((kept.past).beyond, kept.beyond) as beyond
+from (
+  select
+    head.*,
+    case when dex_private.is_past() and clock_timestamp() is not null then dex_private.named_moment() end as past
+  from dex_private.kept_moment as head
+) as kept
+where not dex_private.is_past() or kept.past is distinct from null;
+comment on view dex_private.as_of is 'The block and time of what is published, in one row: of the head, or the current time with a null block if no block was ever written, or of the block that `dex.as_of_block` names. It has the trades with an id below `beyond`. Raises an error if the derived data are not of the head, or if there is no such block.';
+grant select on dex_private.as_of to dex_reader, dex_writer;
+
+create function dex_private.is_checked() returns boolean
+language plpgsql stable parallel safe
+as $$
+begin
+  return (select true from dex_private.as_of);
+end
+$$;
+comment on function dex_private.is_checked() is 'True, or an error as of as_of.';
+grant execute on function dex_private.is_checked() to dex_reader, dex_writer;
 
 create view dex_head as
 select
-  head.number as block,
-  head.time
-from dex_private.last_block as head;
+  as_of.block,
+  as_of.time
+from dex_private.as_of
+where as_of.block is not null;
 comment on view dex_head is E'@behavior -query:resource:list -query:resource:connection -query:resource:single\nThe head: the last block written. The service describes the exchange as of it.';
 comment on column dex_head.block is E'@notNull\nHeight of the last block written.';
 comment on column dex_head.time is E'@notNull\nTimestamp of that block: every figure is as of it.';
@@ -440,15 +679,6 @@ as $$
 $$;
 comment on function dex_latest_head() is E'@name dexHead\nThe last block written: market figures are as of it. Null where none was ever written.';
 grant execute on function dex_latest_head() to dex_reader, dex_writer;
-
-create view dex_private.as_of as
-select
-  head.block,
-  coalesce(head.time, now()) as time
-from (values (true)) as one (row)
-left join public.dex_head as head on true;
-comment on view dex_private.as_of is 'The block and time of the figures, in one row: the head, or the current time with a null block if no block was ever written.';
-grant select on dex_private.as_of to dex_reader, dex_writer;
 
 -- The arithmetic of the exchange: exact division, base and quote amounts, prices, minutes and hours.
 
@@ -506,23 +736,6 @@ as $$
 $$;
 comment on function dex_private.hour_of(timestamptz) is 'The start of the hour of this time.';
 grant execute on function dex_private.hour_of(timestamptz) to dex_reader, dex_writer;
-
--- The state of the history, in one row. Writers lock the row to take turns.
-
-create table dex_private.write_state (
-  one_row boolean not null default true
-    constraint write_state_one_row_check check (one_row)
-    constraint write_state_pkey primary key,
-  head integer,
-  last_trade bigint not null default 0,
-  epoch bigint not null default 0
-);
-insert into dex_private.write_state default values;
-comment on table dex_private.write_state is 'The state of the history. Every writer locks its row first and then updates it, so writers wait for each other, and a writer with an older snapshot fails.';
-comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
-comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
-comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name. Otherwise a recorded trade never changes.';
-grant select on dex_private.write_state to dex_reader, dex_writer;
 
 -- The labels of trades and offers by their tokens: one row for each direction of a market.
 
@@ -591,6 +804,65 @@ $$;
 comment on function dex_private.labels_of(text, text, numeric, numeric) is 'The tokens as registered, the labels and the price of a trade or an offer with these tokens and amounts, in one row. Market, act and price are null if the tokens are not a registered pair; an unknown symbol is null.';
 grant execute on function dex_private.labels_of(text, text, numeric, numeric) to dex_writer;
 
+-- When offers ended.
+
+-- Reads all trades of each offer, but each offer is emptied once.
+create function dex_private.end_emptied(offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  update public.dex_offer as offer
+  set
+    filled = true,
+    ended = least(offer.ended, emptied.block)
+  from (
+    select
+      dealt.id,
+      min(dealt.block) as block
+    from (
+      select
+        made.id,
+        case when made.lot_amt <= 0 then made.block else greatest(made.block, trade.block) end as block,
+        made.lot_amt - coalesce(sum(trade.lot_amt) over (partition by made.id order by trade.id), 0) as lot_amt
+      from unnest(offers) as given (id)
+      join public.dex_offer as made on made.id = given.id
+      left join public.dex_trade as trade on trade.offer_id = made.id
+    ) as dealt
+    where dealt.lot_amt <= 0
+    group by dealt.id
+  ) as emptied
+  where offer.id = emptied.id
+    and not offer.filled;
+end
+$$;
+comment on function dex_private.end_emptied(integer[]) is 'Records that nothing is left of these offers, and since which block.';
+
+create view dex_private.derived_offer_end as
+select
+  offer.id as offer_id,
+  least(
+    nullif(offer.killed, 0),
+    case when offer.closed or offer.lot_amt <= 0 then offer.block end,
+    emptied.block
+  ) as ended
+from public.dex_offer as offer
+left join (
+  select
+    dealt.id,
+    min(dealt.block) as block
+  from (
+    select
+      offers.id,
+      greatest(offers.block, trade.block) as block,
+      offers.lot_amt - sum(trade.lot_amt) over (partition by trade.offer_id order by trade.id) as lot_amt
+    from public.dex_trade as trade
+    join public.dex_offer as offers on offers.id = trade.offer_id
+  ) as dealt
+  where dealt.lot_amt <= 0
+  group by dealt.id
+) as emptied on emptied.id = offer.id;
+comment on view dex_private.derived_offer_end is 'The correct `ended` of each offer.';
+
 -- The remaining lot of each offer.
 
 create table dex_private.offer_left (
@@ -620,6 +892,8 @@ comment on view dex_private.derived_offer_left is 'The correct rows of offer_lef
 create function dex_private.keep_left(offers integer[]) returns void
 language plpgsql
 as $$
+declare
+  emptied integer[];
 begin
   with kept as (
     insert into dex_private.offer_left (offer_id, lot_amt)
@@ -630,12 +904,13 @@ begin
       offer_id,
       lot_amt
   )
-  update public.dex_offer as offer
-  set filled = true
+  select array_agg(kept.offer_id)
+  into emptied
   from kept
-  where kept.lot_amt <= 0
-    and offer.id = kept.offer_id
-    and not offer.filled;
+  where kept.lot_amt <= 0;
+  if emptied is not null then
+    perform dex_private.end_emptied(emptied);
+  end if;
 end
 $$;
 comment on function dex_private.keep_left(integer[]) is 'Adds what is left of these new offers, after the trades that are written before them.';
@@ -654,6 +929,29 @@ create index cancellation_block_idx on dex_private.cancellation (block);
 comment on table dex_private.cancellation is 'The cancellations of each block, including those of offers that are not recorded; take_back undoes them.';
 grant select on dex_private.cancellation to dex_writer;
 
+-- The ids of the orders of every contract but the first book, whose ids may be the same.
+
+create table dex_private.offer_ref (
+  venue text not null,
+  ref text not null
+    constraint offer_ref_ref_check check (length(ref) between 1 and 100),
+  offer_id integer not null
+    constraint offer_ref_offer_id_key unique
+    constraint offer_ref_offer_id_check check (offer_id >= 1073741824),
+  block integer not null,
+  constraint offer_ref_pkey primary key (venue, ref)
+);
+
+-- Serves take_back.
+create index offer_ref_block_idx on dex_private.offer_ref (block);
+
+comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
+comment on column dex_private.offer_ref.venue is 'Address of the contract.';
+comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order.';
+comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
+comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
+grant select on dex_private.offer_ref to dex_writer;
+
 -- The standing book: the open offers of all markets.
 
 create table dex_private.standing_offer (
@@ -661,10 +959,12 @@ create table dex_private.standing_offer (
   act text not null,
   price numeric not null,
   offer_id integer not null,
+  made integer not null,
   -- Serves bid and ask, and the levels of a book in price order.
-  constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
+  constraint standing_offer_pkey primary key (market_id, act, price, offer_id) include (made)
 );
 comment on table dex_private.standing_offer is 'The offers of registered markets that have a price and are neither cancelled nor filled.';
+comment on column dex_private.standing_offer.made is 'The block in which the offer was made.';
 grant select on dex_private.standing_offer to dex_reader, dex_writer;
 
 create view dex_private.derived_standing_offer as
@@ -672,12 +972,12 @@ select
   offer.market_id,
   offer.act,
   offer.price,
-  offer.id as offer_id
+  offer.id as offer_id,
+  offer.block as made
 from public.dex_offer as offer
 where offer.market_id is not null
   and offer.price is not null
-  and offer.killed = 0
-  and not offer.filled;
+  and offer.ended is null;
 comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
 create function dex_private.enter_book(offers integer[], out touched integer[])
@@ -720,6 +1020,334 @@ end
 $$;
 comment on function dex_private.leave_book(integer[]) is 'Removes these recorded offers from the book. Returns the markets of those that were in it.';
 
+-- The offers that are not open any more, by the blocks in which they were: the books of the past.
+
+create table dex_private.ended_offer (
+  market_id integer not null,
+  node integer not null,
+  made integer not null,
+  offer_id integer not null,
+  act text not null,
+  price numeric not null,
+  ended integer not null,
+  -- Serves the book as of a block, without a look at the table.
+  constraint ended_offer_pkey primary key (market_id, node, made, offer_id) include (act, price, ended)
+);
+comment on table dex_private.ended_offer is 'The offers of registered markets that had a price, were open after a block, and are not any more.';
+comment on column dex_private.ended_offer.node is 'What block_node gives for the blocks after which the offer was open.';
+comment on column dex_private.ended_offer.made is 'The block in which the offer was made: after it, it was open.';
+comment on column dex_private.ended_offer.ended is 'The first block after which it was not.';
+grant select on dex_private.ended_offer to dex_reader, dex_writer;
+
+-- Numbers are the nodes of a binary tree: odd ones its leaves, and above each pair the even number between them. Every
+-- range has one node that is in it and above all others of it. So the ranges that a block is in have a node on the
+-- way from the block up, which are 31 of any number of them.
+create function dex_private.block_node(first_block integer, last_block integer) returns integer
+language plpgsql immutable parallel safe
+as $$
+declare
+  -- All bits from the highest one that differs.
+  below integer := first_block # last_block;
+begin
+  below := below | (below >> 1);
+  below := below | (below >> 2);
+  below := below | (below >> 4);
+  below := below | (below >> 8);
+  below := below | (below >> 16);
+  return last_block & (~(below >> 1));
+end
+$$;
+comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides.';
+grant execute on function dex_private.block_node(integer, integer) to dex_reader, dex_writer;
+
+create function dex_private.block_nodes(block integer) returns setof integer
+language sql immutable parallel safe
+rows 31
+as $$
+  select ((block >> (bit + 1)) << (bit + 1)) | (1 << bit)
+  from generate_series(0, 30) as bit
+$$;
+comment on function dex_private.block_nodes(integer) is 'What block_node can give for a range with this block in it.';
+grant execute on function dex_private.block_nodes(integer) to dex_reader, dex_writer;
+
+create view dex_private.derived_ended_offer as
+select
+  offer.market_id,
+  dex_private.block_node(offer.block, offer.ended - 1) as node,
+  offer.block as made,
+  offer.id as offer_id,
+  offer.act,
+  offer.price,
+  offer.ended
+from public.dex_offer as offer
+where offer.market_id is not null
+  and offer.price is not null
+  and offer.ended > offer.block;
+comment on view dex_private.derived_ended_offer is 'The correct rows of ended_offer.';
+
+create function dex_private.enter_past_books(offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.ended_offer
+  select derived.*
+  from unnest(offers) as given (id)
+  join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
+  on conflict do nothing;
+end
+$$;
+comment on function dex_private.enter_past_books(integer[]) is 'Adds those of these offers that have ended to the books of the past.';
+
+create function dex_private.leave_past_books(offers integer[]) returns void
+language plpgsql
+as $$
+begin
+  delete from dex_private.ended_offer as past
+  using unnest(offers) as given (id)
+  join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
+  where past.market_id = derived.market_id
+    and past.node = derived.node
+    and past.made = derived.made
+    and past.offer_id = derived.offer_id;
+end
+$$;
+comment on function dex_private.leave_past_books(integer[]) is 'Removes these offers from the books of the past, before what ended them is undone.';
+
+-- The best price of each side of each book, after each block that changed it.
+
+create table dex_private.best_price (
+  market_id integer not null,
+  act text not null,
+  block integer not null,
+  price numeric,
+  constraint best_price_pkey primary key (market_id, act, block)
+);
+comment on table dex_private.best_price is 'The best price of a side of a market''s book, for each block after which it was another than before.';
+comment on column dex_private.best_price.act is 'The side: `buy` for the bid, `sell` for the ask.';
+comment on column dex_private.best_price.price is 'Null where the side was empty.';
+grant select on dex_private.best_price to dex_reader, dex_writer;
+
+create function dex_private.best_price_at(market integer, act text, block integer) returns numeric
+language plpgsql stable
+as $$
+begin
+  return (
+    select best.price
+    from dex_private.best_price as best
+    where best.market_id = best_price_at.market
+      and best.act = best_price_at.act
+      and best.block <= best_price_at.block
+    order by best.block desc
+    limit 1
+  );
+end
+$$;
+comment on function dex_private.best_price_at(integer, text, integer) is 'The best price of a side of a market''s book after this block.';
+grant execute on function dex_private.best_price_at(integer, text, integer) to dex_reader, dex_writer;
+
+-- From the best price on, an offer is the best one in those of its blocks in which no better one was open. Mostly a few
+-- of thousands of offers cover all blocks, and the others need no look.
+create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
+returns setof dex_private.best_price
+language plpgsql stable
+as $$
+declare
+  since constant int4multirange := int4multirange(int4range(after, null, '()'));
+  sorted record;
+  market integer;
+  side text;
+  covered int4multirange := '{}';
+  rest int4multirange;
+  blocks integer[] := '{}';
+  prices numeric[] := '{}';
+begin
+  for sorted in
+    select
+      offer.market_id,
+      offer.act,
+      offer.price,
+      offer.made,
+      offer.ended
+    from (
+      select
+        standing.market_id,
+        standing.act,
+        standing.price,
+        standing.made,
+        null::integer as ended
+      from dex_private.standing_offer as standing
+      where standing.market_id = any (markets)
+      union all
+      select
+        past.market_id,
+        past.act,
+        past.price,
+        past.made,
+        past.ended
+      from dex_private.ended_offer as past
+      where past.market_id = any (markets)
+        and derived_best_prices.ended is null
+      union all
+      select
+        derived.market_id,
+        derived.act,
+        derived.price,
+        derived.made,
+        derived.ended
+      from (
+        select distinct listed.id
+        from unnest(derived_best_prices.ended) as listed (id)
+      ) as given
+      join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
+      union all
+      -- Ends the last side.
+      select null, null, null, null, null
+    ) as offer
+    order by
+      offer.market_id,
+      offer.act,
+      case offer.act when 'buy' then -offer.price else offer.price end
+  loop
+    if (sorted.market_id, sorted.act) is distinct from (market, side) then
+      return query
+        select
+          market,
+          side,
+          changed.block,
+          changed.price
+        from (
+          select
+            best.block,
+            best.price,
+            lag(best.price, 1, dex_private.best_price_at(market, side, after)) over (order by best.block) as price_before
+          from (
+            select *
+            from unnest(blocks, prices)
+            union all
+            select
+              lower(gap),
+              null
+            from unnest(since - covered) as gap
+            where market is not null
+          ) as best (block, price)
+        ) as changed
+        where changed.price is distinct from changed.price_before;
+      market := sorted.market_id;
+      side := sorted.act;
+      covered := '{}';
+      blocks := '{}';
+      prices := '{}';
+    end if;
+    continue when covered @> since;
+    rest := int4multirange(int4range(sorted.made, sorted.ended)) * since - covered;
+    continue when isempty(rest);
+    covered := covered + rest;
+    blocks := blocks || array(select lower(piece) from unnest(rest) as piece);
+    prices := prices || array_fill(sorted.price, array[cardinality(blocks) - cardinality(prices)]);
+  end loop;
+end
+$$;
+comment on function dex_private.derived_best_prices(integer[], integer, integer[]) is 'The correct rows of best_price for these markets and the blocks after this one. Where `ended` is given, it has all offers that ended after that block.';
+
+create function dex_private.derive_best_prices(markets integer[], after integer, ended integer[] default null) returns void
+language plpgsql
+as $$
+begin
+  delete from dex_private.best_price as kept
+  where kept.market_id = any (markets)
+    and kept.act in ('buy', 'sell')
+    and kept.block > after;
+
+  insert into dex_private.best_price
+  select *
+  from dex_private.derived_best_prices(markets, after, ended);
+end
+$$;
+comment on function dex_private.derive_best_prices(integer[], integer, integer[]) is 'Recomputes the best prices of these markets after this block.';
+
+-- Which markets were active, for past blocks.
+
+create table dex_private.active_until (
+  market_id integer not null,
+  block integer not null,
+  active boolean not null,
+  constraint active_until_pkey primary key (market_id, block)
+);
+comment on table dex_private.active_until is 'What `active` of a market was up to a block, and is not after it. A change holds from the block after the head at which it was made.';
+comment on column dex_private.active_until.block is 'The last block with this value.';
+grant select on dex_private.active_until to dex_reader, dex_writer;
+
+create function dex_private.past_active(market integer) returns boolean
+language plpgsql stable
+as $$
+begin
+  return (
+    select until.active
+    from dex_private.active_until as until
+    where until.market_id = market
+      and until.block >= (select past.block from dex_private.past_moment() as past)
+    order by until.block
+    limit 1
+  );
+end
+$$;
+comment on function dex_private.past_active(integer) is 'Whether a market was active as of the block that `dex.as_of_block` names, if that has changed since.';
+grant execute on function dex_private.past_active(integer) to dex_reader, dex_writer;
+
+-- The planner inlines it.
+create function dex_private.active_of(market integer, active boolean) returns boolean
+language sql stable
+as $$
+  select case when dex_private.is_past() then coalesce(dex_private.past_active(market), active) else active end
+$$;
+comment on function dex_private.active_of(integer, boolean) is 'Whether a market is active, as of what as_of names, given whether it is now.';
+grant execute on function dex_private.active_of(integer, boolean) to dex_reader, dex_writer;
+
+create function dex_private.keep_active(market integer, block integer) returns void
+language sql
+as $$
+  -- The first change after a block counts: what it ended was so as of the block.
+  insert into dex_private.active_until (market_id, block, active)
+  select
+    pair.id,
+    keep_active.block,
+    pair.active
+  from public.dex_pair as pair
+  where pair.id = keep_active.market
+    and keep_active.block is not null
+  on conflict do nothing
+$$;
+comment on function dex_private.keep_active(integer, integer) is 'Records that `active` of a market is about to change at this head.';
+
+create function dex_private.take_back_active(head integer) returns void
+language plpgsql
+as $$
+begin
+  -- What was so up to the new head, is recorded by the first change after it.
+  with later as (
+    delete from dex_private.active_until as until
+    where until.block > head
+      or head is null
+    returning
+      until.market_id,
+      until.block,
+      until.active
+  )
+  insert into dex_private.active_until (market_id, block, active)
+  select distinct on (later.market_id)
+    later.market_id,
+    head,
+    later.active
+  from later
+  where head is not null
+  order by
+    later.market_id,
+    later.block
+  on conflict do nothing;
+end
+$$;
+comment on function dex_private.take_back_active(integer) is 'Has the changes of `active` after this head hold from the block after it.';
+
 -- Sums of each market by minute and by hour.
 
 create table dex_private.period_figure (
@@ -738,10 +1366,6 @@ create table dex_private.period_figure (
   constraint period_figure_pkey primary key (market_id, minutes, start)
 )
 with (fillfactor = 80);
-
--- Serves priced_before. By `open`, which is set once, so that a later trade of the minute is a HOT update.
-create index period_figure_priced_minute_idx on dex_private.period_figure (market_id, start)
-where minutes = 1 and open is not null;
 
 comment on table dex_private.period_figure is 'Sums and prices of each market for each minute and each hour with a trade.';
 comment on column dex_private.period_figure.minutes is 'The length of the period: 1 or 60.';
@@ -773,10 +1397,15 @@ as $$
     dex_private.hour_of(figure.start)
 $$;
 comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
+grant execute on function dex_private.hours_of(dex_private.period_figure[]) to dex_reader, dex_writer;
 
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
 -- index by market.
-create function dex_private.figures_from(first_trade bigint, market integer default null)
+create function dex_private.figures_from(
+  first_trade bigint,
+  market integer default null,
+  beyond bigint default 9223372036854775807
+)
 returns setof dex_private.period_figure
 language sql stable
 as $$
@@ -803,6 +1432,7 @@ as $$
       dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
     from public.dex_trade as trade
     where trade.id >= first_trade
+      and trade.id < figures_from.beyond
       and (figures_from.market is null or trade.market_id = figures_from.market)
     offset 0
   ) as dealt
@@ -810,7 +1440,8 @@ as $$
   where dealt.market_id is not null
   group by 1, 2, 3
 $$;
-comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
+comment on function dex_private.figures_from(bigint, integer, bigint) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on, and below the other.';
+grant execute on function dex_private.figures_from(bigint, integer, bigint) to dex_reader, dex_writer;
 
 create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
@@ -834,57 +1465,39 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
 
--- Two minutes are enough: in the first one, all trades with a price may be later than the time.
-create function dex_private.priced_before(market integer, moment timestamptz)
-returns table (price numeric, "time" timestamptz)
-language sql stable
+create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
+returns setof dex_private.period_figure
+language plpgsql stable
 rows 1
 as $$
-  select
-    trade.price,
-    trade.time
-  from (
-    select figure.start
-    from dex_private.period_figure as figure
-    where figure.market_id = priced_before.market
-      and figure.minutes = 1
-      and figure.open is not null
-      and figure.start <= priced_before.moment
-    order by figure.start desc
-    limit 2
-  ) as priced_minute
-  cross join lateral (
+declare
+  last_minute constant timestamptz := dex_private.minute_of(moment.time);
+  cut constant dex_private.period_figure[] := array(
+    select figure
+    from dex_private.figures_from(dex_private.first_trade_from(last_minute), market, moment.beyond) as figure
+    where figure.minutes = 1
+  );
+begin
+  if cut_period.minutes = 1 then
+    return query
+      select *
+      from unnest(cut);
+    return;
+  end if;
+  return query
     select *
-    from public.dex_trade as trades
-    where trades.market_id = priced_before.market
-      and trades.price is not null
-      and trades.id >= dex_private.first_trade_from(priced_minute.start)
-      and trades.id < dex_private.first_trade_from(
-        least(priced_minute.start + interval '1 minute', priced_before.moment + interval '1 microsecond')
-      )
-    order by
-      trades.market_id desc,
-      trades.id desc
-    limit 1
-  ) as trade
-  order by trade.id desc
-  limit 1
+    from dex_private.hours_of(cut || array(
+      select figure
+      from dex_private.period_figure as figure
+      where figure.market_id = market
+        and figure.minutes = 1
+        and figure.start >= dex_private.hour_of(moment.time)
+        and figure.start < last_minute
+    ));
+end
 $$;
-comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
-
-create function dex_private.trades_of(market text) returns bigint
-language sql stable parallel safe
-as $$
-  select coalesce(sum(figure.trades), 0)::bigint
-    + (select count(*) from public.dex_trade as trade where trade.market_id is null and trades_of.market is null)
-  from dex_private.period_figure as figure
-  where figure.minutes = 60
-    and figure.market_id = any (array(
-      select pair.id from public.dex_pair as pair where pair.market = coalesce(trades_of.market, pair.market)
-    ))
-$$;
-comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
-grant execute on function dex_private.trades_of(text) to dex_reader;
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade.';
+grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text
 language sql stable parallel safe
@@ -896,11 +1509,311 @@ $$;
 comment on function dex_private.market_of(text[]) is 'The market of two tokens, whichever is base: its trades are exactly those of both tokens. Null where they are no registered pair, or are spelled otherwise.';
 grant execute on function dex_private.market_of(text[]) to dex_reader;
 
+-- What each market had traded up to a block: a window is the difference of two rows.
+
+create table dex_private.running_sum (
+  market_id integer not null,
+  time timestamptz not null,
+  block integer not null,
+  trades bigint not null,
+  base_amt numeric not null,
+  quote_amt numeric not null,
+  last numeric,
+  last_time timestamptz,
+  low numeric,
+  high numeric,
+  constraint running_sum_pkey primary key (market_id, time, block)
+);
+comment on table dex_private.running_sum is 'The sums of each market from its first trade up to each block in which it was traded.';
+comment on column dex_private.running_sum.trades is 'Number of trades, including those without a price.';
+comment on column dex_private.running_sum.last is 'The price of the newest trade that has a price.';
+comment on column dex_private.running_sum.last_time is 'The time of that trade.';
+comment on column dex_private.running_sum.low is 'The lowest price of a trade in the block itself; high likewise.';
+grant select on dex_private.running_sum to dex_reader, dex_writer;
+
+-- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
+-- index by market.
+create function dex_private.running_sums_from(first_trade bigint, market integer default null)
+returns setof dex_private.running_sum
+language sql stable
+as $$
+  select
+    summed.market_id,
+    summed.time,
+    summed.block,
+    coalesce(before.trades, 0) + summed.trades,
+    coalesce(before.base_amt, 0) + summed.base_amt,
+    coalesce(before.quote_amt, 0) + summed.quote_amt,
+    coalesce(summed.last, before.last),
+    coalesce(summed.last_time, before.last_time),
+    summed.low,
+    summed.high
+  from (
+    select
+      traded.market_id,
+      traded.time,
+      traded.block,
+      min(traded.time) over market as first_time,
+      min(traded.block) over market as first_block,
+      (sum(traded.trades) over so_far)::bigint as trades,
+      sum(traded.base_amt) over so_far as base_amt,
+      sum(traded.quote_amt) over so_far as quote_amt,
+      first_value(traded.last) over since_priced as last,
+      case when first_value(traded.last) over since_priced is not null then first_value(traded.time) over since_priced end
+        as last_time,
+      traded.low,
+      traded.high
+    from (
+      select
+        by_block.*,
+        count(by_block.last) over (
+          partition by by_block.market_id
+          order by by_block.block
+        ) as priced_blocks
+      from (
+        select
+          dealt.market_id,
+          dealt.time,
+          dealt.block,
+          count(*) as trades,
+          sum(dealt.base_amt) as base_amt,
+          sum(dealt.quote_amt) as quote_amt,
+          (array_agg(dealt.price order by dealt.id desc) filter (where dealt.price is not null))[1] as last,
+          min(dealt.price) as low,
+          max(dealt.price) as high
+        from (
+          select
+            trade.market_id,
+            trade.id,
+            trade.block,
+            trade.time,
+            trade.price,
+            dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt) as base_amt,
+            dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
+          from public.dex_trade as trade
+          where trade.id >= running_sums_from.first_trade
+            and (running_sums_from.market is null or trade.market_id = running_sums_from.market)
+          offset 0
+        ) as dealt
+        where dealt.market_id is not null
+        group by
+          dealt.market_id,
+          dealt.time,
+          dealt.block
+      ) as by_block
+    ) as traded
+    window
+      market as (partition by traded.market_id),
+      so_far as (partition by traded.market_id order by traded.block),
+      since_priced as (partition by traded.market_id, traded.priced_blocks order by traded.block)
+  ) as summed
+  left join lateral (
+    select *
+    from dex_private.running_sum as kept
+    where kept.market_id = summed.market_id
+      and (kept.time, kept.block) < (summed.first_time, summed.first_block)
+    order by
+      kept.time desc,
+      kept.block desc
+    limit 1
+  ) as before on true
+$$;
+comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them.';
+grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
+
+create function dex_private.keep_running_sums(first_trade bigint) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.running_sum
+  select *
+  from dex_private.running_sums_from(first_trade);
+end
+$$;
+comment on function dex_private.keep_running_sums(bigint) is 'Adds the newest trades, which start at this id.';
+
+create function dex_private.trades_of(market text) returns bigint
+language sql stable parallel safe
+as $$
+  select coalesce(sum(summed.trades), 0)::bigint
+    + (
+      select count(*)
+      from public.dex_trade as trade
+      where trade.market_id is null
+        and trades_of.market is null
+        and trade.id < (select as_of.beyond from dex_private.as_of)
+    )
+  from dex_private.as_of
+  cross join public.dex_pair as pair
+  cross join lateral (
+    select kept.trades
+    from dex_private.running_sum as kept
+    where kept.market_id = pair.id
+      and (kept.time, kept.block) <= (as_of.time, as_of.block)
+    order by
+      kept.time desc,
+      kept.block desc
+    limit 1
+  ) as summed
+  where pair.market = coalesce(trades_of.market, pair.market)
+$$;
+comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are, as of what as_of names. Reads one row a market, and the trades of no market.';
+grant execute on function dex_private.trades_of(text) to dex_reader;
+
+-- The figures of a market as of any block: for past blocks, and to derive those of the head.
+
+create type dex_private.window_sums as (
+  last numeric,
+  last_time timestamptz,
+  open numeric,
+  trades_24h integer,
+  base_24h numeric,
+  quote_24h numeric,
+  base_12h numeric,
+  quote_12h numeric,
+  base_6h numeric,
+  quote_6h numeric,
+  base_1h numeric,
+  quote_1h numeric
+);
+comment on type dex_private.window_sums is 'The last price, the one of 24 hours before, and the sums of the windows (t - W, t].';
+
+-- One scan for all edges, and no aggregates: to begin either takes longer than to find a row.
+create function dex_private.sums_at(market integer, moment dex_private.last_moment) returns dex_private.window_sums
+language plpgsql stable strict parallel safe
+as $$
+declare
+  ends constant dex_private.running_sum[] := array(
+    select (
+      select kept
+      from dex_private.running_sum as kept
+      where kept.market_id = sums_at.market
+        and (kept.time, kept.block) <= (edge.time, edge.block)
+      order by
+        kept.time desc,
+        kept.block desc
+      limit 1
+    )
+    from (
+      values
+        (moment.time, coalesce(moment.block, 2147483647)),
+        (moment.time - interval '24 hours', 2147483647),
+        (moment.time - interval '12 hours', 2147483647),
+        (moment.time - interval '6 hours', 2147483647),
+        (moment.time - interval '1 hour', 2147483647)
+    ) as edge (time, block)
+  );
+  nothing constant numeric := 0.000000000000000000;
+  base_amt constant numeric := coalesce(ends[1].base_amt, nothing);
+  quote_amt constant numeric := coalesce(ends[1].quote_amt, nothing);
+begin
+  return row(
+    ends[1].last,
+    ends[1].last_time,
+    ends[2].last,
+    (coalesce(ends[1].trades, 0) - coalesce(ends[2].trades, 0))::integer,
+    base_amt - coalesce(ends[2].base_amt, nothing),
+    quote_amt - coalesce(ends[2].quote_amt, nothing),
+    base_amt - coalesce(ends[3].base_amt, nothing),
+    quote_amt - coalesce(ends[3].quote_amt, nothing),
+    base_amt - coalesce(ends[4].base_amt, nothing),
+    quote_amt - coalesce(ends[4].quote_amt, nothing),
+    base_amt - coalesce(ends[5].base_amt, nothing),
+    quote_amt - coalesce(ends[5].quote_amt, nothing)
+  );
+end
+$$;
+comment on function dex_private.sums_at(integer, dex_private.last_moment) is 'The last price and the sums of a market as of a moment.';
+grant execute on function dex_private.sums_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
+create type dex_private.day_prices as (
+  low numeric,
+  high numeric,
+  bid numeric,
+  ask numeric,
+  active boolean
+);
+comment on type dex_private.day_prices is 'The lowest and the highest price of 24 hours, and the best prices of the book. `active` is null where it has not changed since.';
+
+-- From whole hours, and at both ends from minutes and blocks.
+create function dex_private.prices_at(market integer, moment dex_private.last_moment) returns dex_private.day_prices
+language plpgsql stable strict parallel safe
+as $$
+declare
+  first_time constant timestamptz := moment.time - interval '24 hours';
+  first_minute constant timestamptz := dex_private.minute_of(first_time) + interval '1 minute';
+  first_hour constant timestamptz := dex_private.hour_of(first_time) + interval '1 hour';
+  last_minute constant timestamptz := dex_private.minute_of(moment.time);
+  last_hour constant timestamptz := dex_private.hour_of(moment.time);
+begin
+  return (
+    select row(
+      min(part.low),
+      max(part.high),
+      dex_private.best_price_at(market, 'buy', moment.block),
+      dex_private.best_price_at(market, 'sell', moment.block),
+      (
+        select until.active
+        from dex_private.active_until as until
+        where until.market_id = prices_at.market
+          and until.block >= moment.block
+        order by until.block
+        limit 1
+      )
+    )::dex_private.day_prices
+    from (
+      select
+        figure.low,
+        figure.high
+      from (
+        values
+          (60, first_hour, last_hour),
+          (1, first_minute, first_hour),
+          (1, last_hour, last_minute)
+      ) as span (minutes, start, beyond)
+      cross join lateral (
+        select
+          min(figures.low) as low,
+          max(figures.high) as high
+        from dex_private.period_figure as figures
+        where figures.market_id = prices_at.market
+          and figures.minutes = span.minutes
+          and figures.start >= span.start
+          and figures.start < span.beyond
+      ) as figure
+      union all
+      select
+        block.low,
+        block.high
+      from (
+        values
+          (first_time, 2147483647, first_minute, -1),
+          (last_minute, -1, moment.time, coalesce(moment.block, 2147483647))
+      ) as span (time, block, last_time, last_block)
+      cross join lateral (
+        select
+          min(summed.low) as low,
+          max(summed.high) as high
+        from dex_private.running_sum as summed
+        where summed.market_id = prices_at.market
+          and (summed.time, summed.block) > (span.time, span.block)
+          and (summed.time, summed.block) <= (span.last_time, span.last_block)
+      ) as block
+    ) as part
+  );
+end
+$$;
+comment on function dex_private.prices_at(integer, dex_private.last_moment) is 'The prices of the day and of the book of a market as of a moment.';
+grant execute on function dex_private.prices_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
 -- All figures of each market as of the head.
 
 create table dex_private.market_figure (
   market_id integer
     constraint market_figure_pkey primary key,
+  base text not null,
+  quote text not null,
+  active boolean not null,
   last numeric,
   last_time timestamptz,
   open numeric,
@@ -919,81 +1832,18 @@ create table dex_private.market_figure (
   quote_1h numeric not null
 )
 with (fillfactor = 50);
+
+-- Serves the published views, by both symbols. Not unique, since pairs may exchange their names.
+create index market_figure_base_quote_idx on dex_private.market_figure (base, quote);
+
 comment on table dex_private.market_figure is 'The figures of each registered market as of the head. Every write updates them.';
+comment on column dex_private.market_figure.base is 'Of dex_pair, as quote and active: so that the published views read one table.';
 comment on column dex_private.market_figure.last is 'The price of the newest trade that has a price.';
 comment on column dex_private.market_figure.last_time is 'The time of that trade.';
 comment on column dex_private.market_figure.open is 'The price of the newest trade with a price at or before t - 24 h.';
 comment on column dex_private.market_figure.low is 'The lowest price of the last 24 hours; high and trades_24h cover the same window.';
 comment on column dex_private.market_figure.base_24h is 'The sum of the base amounts over (t - 24 h, t]; the other sums likewise.';
 grant select on dex_private.market_figure to dex_reader, dex_writer;
-
--- The windows that end at the head. Each window starts within a minute, whose trades it covers in part.
-create view dex_private.figure_window as
-select
-  span.hours,
-  span.after,
-  dex_private.first_trade_from(span.after + interval '1 microsecond') as first_trade,
-  dex_private.first_trade_from(dex_private.minute_of(span.after) + interval '1 minute') as beyond_trade
-from (
-  select
-    length.hours,
-    as_of.time - length.hours * interval '1 hour' as after
-  from dex_private.as_of
-  cross join (
-    values (24), (12), (6), (1)
-  ) as length (hours)
-  offset 0
-) as span;
-comment on view dex_private.figure_window is 'The windows (t - W, t]: the id of their first trade, and of the first trade after the minute in which they start.';
-
--- A window is the sum of its whole hours, of the minutes from its start to the next hour, and of the trades
--- from its start to the next minute.
-create function dex_private.window_of(market integer, span dex_private.figure_window)
-returns table (trades integer, base_amt numeric, quote_amt numeric, low numeric, high numeric)
-language sql stable
-rows 1
-as $$
-  select
-    coalesce(sum(piece.trades), 0)::integer,
-    coalesce(sum(piece.base_amt), 0.000000000000000000),
-    coalesce(sum(piece.quote_amt), 0.000000000000000000),
-    min(piece.low),
-    max(piece.high)
-  from (
-    select
-      figure.trades,
-      figure.base_amt,
-      figure.quote_amt,
-      figure.low,
-      figure.high
-    from (
-      values
-        (60, dex_private.hour_of(span.after), 'infinity'),
-        (1, dex_private.minute_of(span.after), dex_private.hour_of(span.after) + interval '1 hour')
-    ) as whole (minutes, after, before)
-    cross join lateral (
-      select *
-      from dex_private.period_figure as figures
-      where figures.market_id = window_of.market
-        and figures.minutes = whole.minutes
-        and figures.start > whole.after
-        and figures.start < whole.before
-      offset 0
-    ) as figure
-    union all
-    select
-      1,
-      dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt),
-      dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt),
-      trade.price,
-      trade.price
-    from public.dex_trade as trade
-    where trade.market_id = window_of.market
-      and trade.id >= span.first_trade
-      and trade.id < span.beyond_trade
-  ) as piece
-$$;
-comment on function dex_private.window_of(integer, dex_private.figure_window) is 'The sums and the price range of a market in a window that ends at the head.';
 
 create function dex_private.best_offers(market integer)
 returns table (bid numeric, ask numeric)
@@ -1016,40 +1866,37 @@ as $$
 $$;
 comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book.';
 
-create function dex_private.derived_market_figures(markets integer[])
-returns setof dex_private.market_figure
+create function dex_private.derived_market_figures(markets integer[]) returns setof dex_private.market_figure
 language sql stable
 as $$
   select
-    given.market_id,
-    newest.price,
-    newest.time,
-    opening.price,
-    best.*,
-    traded.*
-  from unnest(markets) as given (market_id)
-  cross join lateral dex_private.best_offers(given.market_id) as best
-  cross join lateral (
-    select
-      max(piece.low) filter (where span.hours = 24) as low,
-      max(piece.high) filter (where span.hours = 24) as high,
-      max(piece.trades) filter (where span.hours = 24) as trades_24h,
-      max(piece.base_amt) filter (where span.hours = 24) as base_24h,
-      max(piece.quote_amt) filter (where span.hours = 24) as quote_24h,
-      max(piece.base_amt) filter (where span.hours = 12) as base_12h,
-      max(piece.quote_amt) filter (where span.hours = 12) as quote_12h,
-      max(piece.base_amt) filter (where span.hours = 6) as base_6h,
-      max(piece.quote_amt) filter (where span.hours = 6) as quote_6h,
-      max(piece.base_amt) filter (where span.hours = 1) as base_1h,
-      max(piece.quote_amt) filter (where span.hours = 1) as quote_1h
-    from dex_private.figure_window as span
-    cross join lateral dex_private.window_of(given.market_id, span) as piece
-  ) as traded
-  cross join dex_private.as_of
-  left join lateral dex_private.priced_before(given.market_id, as_of.time) as newest on true
-  left join lateral dex_private.priced_before(given.market_id, as_of.time - interval '24 hours') as opening on true
+    pair.id,
+    pair.base,
+    pair.quote,
+    pair.active,
+    sums.last,
+    sums.last_time,
+    sums.open,
+    prices.bid,
+    prices.ask,
+    prices.low,
+    prices.high,
+    sums.trades_24h,
+    sums.base_24h,
+    sums.quote_24h,
+    sums.base_12h,
+    sums.quote_12h,
+    sums.base_6h,
+    sums.quote_6h,
+    sums.base_1h,
+    sums.quote_1h
+  from dex_private.last_moment as moment
+  cross join public.dex_pair as pair
+  cross join lateral dex_private.sums_at(pair.id, moment) as sums
+  cross join lateral dex_private.prices_at(pair.id, moment) as prices
+  where pair.id = any (markets)
 $$;
-comment on function dex_private.derived_market_figures(integer[]) is 'The correct rows of market_figure for these markets, computed from hours, minutes, trades and the standing book.';
+comment on function dex_private.derived_market_figures(integer[]) is 'The figures of these markets as of the head, computed as those of a past block.';
 
 create function dex_private.derive_market_figures(markets integer[]) returns void
 language plpgsql
@@ -1063,19 +1910,39 @@ begin
   from dex_private.derived_market_figures(markets);
 end
 $$;
-comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets; the array must have no duplicates.';
+comment on function dex_private.derive_market_figures(integer[]) is 'Recomputes the figures of these markets.';
+
+create function dex_private.label_market_figures(markets integer[]) returns void
+language plpgsql
+as $$
+begin
+  update dex_private.market_figure as kept
+  set
+    base = pair.base,
+    quote = pair.quote,
+    active = pair.active
+  from public.dex_pair as pair
+  where pair.id = any (markets)
+    and kept.market_id = pair.id
+    and (kept.base, kept.quote, kept.active) <> (pair.base, pair.quote, pair.active);
+end
+$$;
+comment on function dex_private.label_market_figures(integer[]) is 'Copies the symbols and `active` of these pairs.';
+
+-- Updates the figures of the markets that a block changes.
 
 -- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
--- the result is the sum over the window.
+-- the result is the sum over the window. Each row is updated once: every version of it is read by the next
+-- writes for as long as a transaction is open that may read it.
 create function dex_private.keep_market_figures(
+  number integer,
   first_trade bigint,
   before timestamptz,
-  after timestamptz
+  after timestamptz,
+  touched integer[]
 ) returns void
 language plpgsql
 as $$
-declare
-  stale integer[];
 begin
   with dealt as materialized (
     select
@@ -1130,87 +1997,146 @@ begin
     from dealt
     group by dealt.market_id
   ),
-  changed as (
-    update dex_private.market_figure as kept
-    set
-      last = coalesce(change.last, kept.last),
-      last_time = case when change.last is null then kept.last_time else keep_market_figures.after end,
-      open = coalesce(change.open, kept.open),
-      low = least(kept.low, change.new_low),
-      high = greatest(kept.high, change.new_high),
-      trades_24h = kept.trades_24h + change.trades_24h,
-      base_24h = kept.base_24h + change.base_24h,
-      quote_24h = kept.quote_24h + change.quote_24h,
-      base_12h = kept.base_12h + change.base_12h,
-      quote_12h = kept.quote_12h + change.quote_12h,
-      base_6h = kept.base_6h + change.base_6h,
-      quote_6h = kept.quote_6h + change.quote_6h,
-      base_1h = kept.base_1h + change.base_1h,
-      quote_1h = kept.quote_1h + change.quote_1h
-    from change
-    where kept.market_id = change.market_id
-    returning
+  moved_to as (
+    select
       kept.market_id,
-      change.old_low <= kept.low or change.old_high >= kept.high as is_stale
-  )
-  select array_agg(changed.market_id)
-  into stale
-  from changed
-  where changed.is_stale;
-
-  -- The lowest or highest trade has left the 24-hour window.
-  if stale is not null then
-    update dex_private.market_figure as kept
-    set
-      low = found.low,
-      high = found.high
+      kept.place,
+      change.last,
+      change.open,
+      change.new_low,
+      change.new_high,
+      change.trades_24h,
+      change.base_24h,
+      change.quote_24h,
+      change.base_12h,
+      change.quote_12h,
+      change.base_6h,
+      change.quote_6h,
+      change.base_1h,
+      change.quote_1h,
+      kept.bid as old_bid,
+      kept.ask as old_ask,
+      best.is_touched,
+      best.bid as new_bid,
+      best.ask as new_ask,
+      -- The lowest or highest trade has left the 24-hour window.
+      coalesce(change.old_low <= kept.low or change.old_high >= kept.high, false) as is_stale
     from (
+      select change.market_id
+      from change
+      union
+      select given.market_id
+      from unnest(touched) as given (market_id)
+    ) as affected
+    -- Backward, because the newest version of a row is the last one under its key.
+    join lateral (
       select
-        given.market_id,
-        day.low,
-        day.high
-      from unnest(stale) as given (market_id)
-      join dex_private.figure_window as span on span.hours = 24
-      cross join lateral dex_private.window_of(given.market_id, span) as day
-    ) as found
-    where kept.market_id = found.market_id;
-  end if;
-end
-$$;
-comment on function dex_private.keep_market_figures(bigint, timestamptz, timestamptz) is 'Updates the figures after one block: adds its trades, which start at this id, and moves the windows from the old to the new time of the head.';
-
-create function dex_private.keep_best_offers(markets integer[]) returns void
-language plpgsql
-as $$
-begin
+        figure.ctid as place,
+        figure.market_id,
+        figure.bid,
+        figure.ask,
+        figure.low,
+        figure.high
+      from dex_private.market_figure as figure
+      where figure.market_id <= affected.market_id
+      order by figure.market_id desc
+      limit 1
+    ) as kept on kept.market_id = affected.market_id
+    left join change on change.market_id = affected.market_id
+    left join lateral (
+      select
+        true as is_touched,
+        offers.bid,
+        offers.ask
+      from dex_private.best_offers(affected.market_id) as offers
+      where affected.market_id = any (touched)
+      offset 0
+    ) as best on true
+    where change.market_id is not null
+      or (kept.bid, kept.ask) is distinct from (best.bid, best.ask)
+  ),
+  bettered as (
+    insert into dex_private.best_price (market_id, act, block, price)
+    select
+      moved_to.market_id,
+      side.act,
+      keep_market_figures.number,
+      side.price
+    from moved_to
+    cross join lateral (
+      values
+        ('buy', moved_to.new_bid, moved_to.old_bid),
+        ('sell', moved_to.new_ask, moved_to.old_ask)
+    ) as side (act, price, price_before)
+    where moved_to.is_touched
+      and side.price is distinct from side.price_before
+  ),
+  day as (
+    select
+      moved_to.*,
+      found.low as found_low,
+      found.high as found_high
+    from moved_to
+    left join lateral (
+      select
+        prices.low,
+        prices.high
+      from dex_private.last_moment as moment
+      cross join lateral dex_private.prices_at(moved_to.market_id, moment) as prices
+      where moved_to.is_stale
+      offset 0
+    ) as found on true
+  )
   update dex_private.market_figure as kept
   set
-    bid = best.bid,
-    ask = best.ask
-  from (
-    select distinct given.market_id
-    from unnest(markets) as given (market_id)
-  ) as touched
-  cross join lateral (
-    select *
-    from dex_private.best_offers(touched.market_id)
-    offset 0
-  ) as best
-  where kept.market_id = touched.market_id
-    and (kept.bid, kept.ask) is distinct from (best.bid, best.ask);
+    last = coalesce(day.last, kept.last),
+    last_time = case when day.last is null then kept.last_time else keep_market_figures.after end,
+    open = coalesce(day.open, kept.open),
+    bid = case when day.is_touched then day.new_bid else kept.bid end,
+    ask = case when day.is_touched then day.new_ask else kept.ask end,
+    low = case when day.is_stale then day.found_low else least(kept.low, day.new_low) end,
+    high = case when day.is_stale then day.found_high else greatest(kept.high, day.new_high) end,
+    trades_24h = kept.trades_24h + coalesce(day.trades_24h, 0),
+    base_24h = kept.base_24h + coalesce(day.base_24h, 0),
+    quote_24h = kept.quote_24h + coalesce(day.quote_24h, 0),
+    base_12h = kept.base_12h + coalesce(day.base_12h, 0),
+    quote_12h = kept.quote_12h + coalesce(day.quote_12h, 0),
+    base_6h = kept.base_6h + coalesce(day.base_6h, 0),
+    quote_6h = kept.quote_6h + coalesce(day.quote_6h, 0),
+    base_1h = kept.base_1h + coalesce(day.base_1h, 0),
+    quote_1h = kept.quote_1h + coalesce(day.quote_1h, 0)
+  from day
+  -- Writers take turns, so the row is still at its place. Its key would lead through all its versions again.
+  where kept.ctid = day.place;
 end
 $$;
-comment on function dex_private.keep_best_offers(integer[]) is 'Updates bid and ask of these markets from the standing book.';
+comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block: adds its trades, which start at this id, moves the windows from the old to the new time of the head, and reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
 
 -- Trades and offers with wrong labels. There are none unless rows were written without the functions of ingest.
--- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
+-- The labels are looked up once for each two tokens that occur: the planner does not always memoize a function,
+-- and then a look-up for each row takes most of the time of ingest.rebuild().
 
 create view dex_private.mislabelled_trade as
 select
   trade.id,
   derived.*
 from public.dex_trade as trade
-cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, null, null) as label
+join (
+  select
+    given.lot_gem as given_lot_gem,
+    given.bid_gem as given_bid_gem,
+    found.*
+  from (
+    select distinct
+      rows.lot_gem,
+      rows.bid_gem
+    from public.dex_trade as rows
+  ) as given
+  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
+  offset 0
+) as label
+  on label.given_lot_gem = trade.lot_gem
+  and label.given_bid_gem = trade.bid_gem
 cross join lateral (
   select
     label.lot_gem,
@@ -1232,7 +2158,22 @@ select
   derived.*
 from public.dex_offer as offer
 join dex_private.offer_left as kept on kept.offer_id = offer.id
-cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, null, null) as label
+join (
+  select
+    given.lot_gem as given_lot_gem,
+    given.bid_gem as given_bid_gem,
+    found.*
+  from (
+    select distinct
+      rows.lot_gem,
+      rows.bid_gem
+    from public.dex_offer as rows
+  ) as given
+  cross join lateral dex_private.labels_of(given.lot_gem, given.bid_gem, null, null) as found
+  offset 0
+) as label
+  on label.given_lot_gem = offer.lot_gem
+  and label.given_bid_gem = offer.bid_gem
 cross join lateral (
   select
     label.lot_gem,
@@ -1313,6 +2254,7 @@ create view dex_private.derived_write_state as
 select
   one.row as one_row,
   head.number as head,
+  head.hash as head_hash,
   greatest(
     kept.last_trade,
     head.first_trade - 1,
@@ -1339,10 +2281,13 @@ begin
   into strict state
   from dex_private.write_state
   for update;
+  -- A write on figures of another block would hide that they are wrong.
+  perform kept.block
+  from dex_private.kept_moment as kept;
   return state;
 end
 $$;
-comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes.';
+comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes. Raises an error if the derived data are not of the last block.';
 grant execute on function ingest.take_turn() to dex_writer;
 
 -- Updates the row even if its values stay the same, so that a writer with an older snapshot fails.
@@ -1354,7 +2299,7 @@ declare
 begin
   update dex_private.write_state
   set
-    head = (select block.number from dex_private.last_block as block),
+    (head, head_hash) = (select block.number, block.hash from dex_private.last_block as block),
     last_trade = written_to.last_trade,
     epoch = written_to.epoch
   returning head
@@ -1406,6 +2351,10 @@ as $$
       format('block %s is not after the head, block %s: write blocks in order, take back first what a reorganisation replaces, and load older data whole into a new database', number, number_before)
     when at < time_before then
       format('block %s is at %s, before block %s at %s', number, at, number_before, time_before)
+    when hash is null and hash_before is not null then
+      format('block %s has no hash, but block %s has one: a source gives the hash of every block or of none', number, number_before)
+    when parent <> hash_before and number > number_before + 1 then
+      format('block %s has the parent %s, but the last block before it is block %s with the hash %s: a block between them is missing', number, parent, number_before, hash_before)
     when parent <> hash_before then
       format('block %s has the parent %s, but block %s has the hash %s: take back first what a reorganisation replaces', number, parent, number_before, hash_before)
   end
@@ -1426,6 +2375,7 @@ end
 $$;
 comment on function ingest.time_of(text) is 'The text as a timestamp; null if it is not one.';
 
+-- An id leaves 2^52 more below 2^53, up to which JSON numbers are exact: one that is too high would end all ids.
 -- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
 -- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
 create view ingest.rule as
@@ -1437,19 +2387,19 @@ select
   rule.*
 from (
   values
-    ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?}'::text[]),
-    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}', '{id?,integer,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?}')
+    ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
+    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
   values
     ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
-    ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
-    ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
+    ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+    ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
     ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
-    ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
+    ('time', '^"[0-9]+-[0-9]+-[0-9]+[T ][0-9:.]+ ?(Z|[+-][0-9:]+)"$', 12, 90, null, null, 'a timestamp with its UTC offset')
 ) as rule (type, pattern, shortest, longest, beyond, digits, description) on rule.type = rtrim(field.kind, '?');
 comment on view ingest.rule is 'What each column of a listed offer or trade must be.';
 
@@ -1497,6 +2447,8 @@ begin
       trim(given.value, '"')::numeric <> number
     when rule.name = 'time' then
       ingest.time_of(trim(given.value, '"')) <> at or ingest.time_of(trim(given.value, '"')) is null
+    when rule.name = 'bid_gem' then
+      lower(given.value) = lower((element.value -> 'lot_gem')::text)
     when rule.beyond is not null then
       trim(given.value, '"')::numeric >= rule.beyond or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
   end
@@ -1517,6 +2469,8 @@ begin
         format('.block is %s: it must be %s, the block that is written', left(trim(wrong.value, '"'), 90), number)
       when wrong.name = 'time' and wrong.value ~ wrong.pattern and ingest.time_of(trim(wrong.value, '"')) is not null then
         format('.time is %s: it must be %s, the time of the block', trim(wrong.value, '"'), at)
+      when wrong.name = 'bid_gem' and lower(wrong.value) = lower((wrong.element -> 'lot_gem')::text) and wrong.value ~ wrong.pattern then
+        format('.bid_gem is %s, as lot_gem: an offer is of two tokens', wrong.value)
       else format('.%s is %s: it must be %s', wrong.name, coalesce(left(wrong.value, 90), 'missing'), wrong.description)
     end);
   end if;
@@ -1576,12 +2530,82 @@ as $$
 $$;
 comment on function ingest.refuse_known_trades(integer[], text[], bigint[]) is 'Raises an error that names the first of these trades that is listed before or recorded.';
 
+-- Gives ids to the orders of contracts beside the first book.
+
+create function ingest.offer_ids(venues text[], refs text[], blocks integer[]) returns integer[]
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+begin
+  perform ingest.refuse((
+    select case
+      when coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$' then
+        format('venues[%s] is %s: it must be 0x and 40 hex digits', given.place - 1, coalesce(left(given.venue, 90), 'null'))
+      when coalesce(length(given.ref), 0) not between 1 and 100 then
+        format('refs[%s] is %s: it must be a text of 1 to 100 characters', given.place - 1, coalesce(left(given.ref, 90), 'null'))
+      else format('blocks[%s] is %s: it must be after the head, block %s', given.place - 1, coalesce(given.block::text, 'null'), before.head)
+    end
+    from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
+    where coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$'
+      or coalesce(length(given.ref), 0) not between 1 and 100
+      or given.block is null
+      or given.block <= before.head
+    order by given.place
+    limit 1
+  ));
+
+  insert into dex_private.offer_ref (venue, ref, offer_id, block)
+  select
+    fresh.venue,
+    fresh.ref,
+    row_number() over (order by fresh.place) + greatest(
+      1073741823,
+      (select max(known.offer_id) from dex_private.offer_ref as known),
+      -- After a restore of the history alone, trades have ids that no table of refs has.
+      (select max(trade.offer_id) from public.dex_trade as trade)
+    ),
+    fresh.block
+  from (
+    select distinct on (given.venue, given.ref)
+      given.*
+    from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
+    order by
+      given.venue,
+      given.ref,
+      given.place
+  ) as fresh
+  left join dex_private.offer_ref as known
+    on known.venue = fresh.venue
+    and known.ref = fresh.ref
+  where known.offer_id is null;
+
+  return array(
+    select known.offer_id
+    from unnest(offer_ids.venues, offer_ids.refs) with ordinality as given (venue, ref, place)
+    join dex_private.offer_ref as known
+      on known.venue = given.venue
+      and known.ref = given.ref
+    order by given.place
+  );
+end
+$$;
+comment on function ingest.offer_ids(text[], text[], integer[]) is 'Returns the ids of orders by their contract and the id that it gave them, in the order given, and gives one to each that has none, from 2^30 on. Call it in the transaction that writes the blocks, with the block of each row; take_back frees the ids of what it removes.';
+grant execute on function ingest.offer_ids(text[], text[], integer[]) to dex_writer;
+
 -- Writes the trades of a block.
 
 create function ingest.write_trades(number integer, at timestamptz, last_trade bigint, trades jsonb, out last bigint)
 language plpgsql
 as $$
 #variable_conflict use_column
+declare
+  doubled bigint;
 begin
   -- A source with idx and without ids, which most are, needs no look at all trades.
   if write_trades.trades @? '$[*] ? (@.id != null || !(@.idx != null))' then
@@ -1612,7 +2636,7 @@ begin
   with written as (
     insert into public.dex_trade (
       id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx, venue
     )
     select
       coalesce(
@@ -1636,19 +2660,36 @@ begin
       write_trades.number,
       write_trades.at,
       trade.tx,
-      coalesce(trade.idx, trade.ordinality - 1)
+      coalesce(trade.idx, trade.ordinality - 1),
+      trade.venue
     from rows from (
       jsonb_to_recordset(write_trades.trades) as (
         id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
-        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer, venue text
       )
     ) with ordinality as trade
     cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id
+    returning
+      id,
+      idx
   )
-  select max(written.id)
-  into last
+  select
+    max(written.id),
+    count(*) - count(distinct written.idx)
+  into
+    last,
+    doubled
   from written;
+  if doubled > 0 then
+    perform ingest.refuse((
+      select format('trades: idx %s is given %s times: it is the log''s, of which a block has one', listed.idx, count(*))
+      from jsonb_to_recordset(write_trades.trades) as listed (idx integer)
+      group by listed.idx
+      having count(*) > 1
+      order by listed.idx
+      limit 1
+    ));
+  end if;
 exception
   when unique_violation then
     perform ingest.refuse_known_trades(null, array_agg(trade.tx), array_agg(coalesce(trade.idx, trade.ordinality - 1)))
@@ -1690,10 +2731,7 @@ begin
   from kept
   where kept.lot_amt <= 0;
   if emptied <> '{}' then
-    update public.dex_offer as offer
-    set filled = true
-    where offer.id = any (emptied)
-      and not offer.filled;
+    perform dex_private.end_emptied(emptied);
   end if;
 end
 $$;
@@ -1704,16 +2742,28 @@ language plpgsql
 as $$
 begin
   perform ingest.refuse((
+    select format('trade with tx %s, idx %s: its offer %s was cancelled in block %s, before its block %s', trade.tx, trade.idx, trade.offer_id, cancelled.block, trade.block)
+    from (
+      select trades.offer_id, trades.tx, trades.idx, trades.block
+      from public.dex_trade as trades
+      where trades.id >= first_trade
+      offset 0
+    ) as trade
+    join dex_private.cancellation as cancelled on cancelled.offer_id = trade.offer_id
+    where cancelled.block < trade.block
+    limit 1
+  ));
+  perform ingest.refuse((
     select format('trade with tx %s, idx %s: its %s is %s, but that of its offer %s is %s', trade.tx, trade.idx, fact.name, fact.here, offer.id, fact.there)
     from (
-      select newer.id, newer.offer_id, newer.tx, newer.idx, newer.maker, newer.lot_gem, newer.bid_gem
+      select newer.id, newer.offer_id, newer.tx, newer.idx, newer.maker, newer.pair, newer.lot_gem, newer.bid_gem, newer.venue
       from public.dex_trade as newer
       where newer.id >= first_trade
       union all
       select older.*
       from unnest(offers) as given (id)
       cross join lateral (
-        select trades.id, trades.offer_id, trades.tx, trades.idx, trades.maker, trades.lot_gem, trades.bid_gem
+        select trades.id, trades.offer_id, trades.tx, trades.idx, trades.maker, trades.pair, trades.lot_gem, trades.bid_gem, trades.venue
         from public.dex_trade as trades
         where trades.offer_id = given.id
         offset 0
@@ -1725,7 +2775,9 @@ begin
       values
         ('maker', trade.maker, offer.maker),
         ('lot_gem', trade.lot_gem, offer.lot_gem),
-        ('bid_gem', trade.bid_gem, offer.bid_gem)
+        ('bid_gem', trade.bid_gem, offer.bid_gem),
+        ('pair', trade.pair, offer.pair),
+        ('venue', trade.venue, offer.venue)
     ) as fact (name, here, there)
     where fact.here <> fact.there
       and lower(fact.here) <> lower(fact.there)
@@ -1733,7 +2785,7 @@ begin
   ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker or other tokens than its offer.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
 
 -- Writes the offers and the cancellations of a block.
 
@@ -1776,7 +2828,9 @@ begin
       block
   )
   update public.dex_offer as offer
-  set killed = listed.block
+  set
+    killed = listed.block,
+    ended = coalesce(offer.ended, listed.block)
   from listed
   where offer.id = listed.offer_id;
 end
@@ -1791,7 +2845,7 @@ begin
   with written as (
     insert into public.dex_offer (
       id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+      bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
     )
     select
       offer.id,
@@ -1811,11 +2865,21 @@ begin
       label.price,
       write_offers.at,
       offer.tx,
+      offer.venue,
+      case
+        when offer.id >= 1073741824 then
+          (
+            select known.ref
+            from dex_private.offer_ref as known
+            where known.offer_id = offer.id
+          )
+      end,
       coalesce(offer.filled, false),
-      coalesce(offer.filled, false)
+      coalesce(offer.filled, false),
+      case when offer.filled then write_offers.number else cancellation.block end
     from jsonb_to_recordset(write_offers.offers) as offer (
       id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
-      bid_amt numeric, tx text, filled boolean
+      bid_amt numeric, tx text, filled boolean, venue text
     )
     left join dex_private.cancellation on cancellation.offer_id = offer.id
     cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label
@@ -1904,6 +2968,7 @@ begin
   end if;
   if ended <> '{}' then
     touched := dex_private.leave_book(ended);
+    perform dex_private.enter_past_books(ended);
   end if;
   if write_block.offers <> '[]' then
     made := ingest.write_offers(write_block.number, write_block.at, write_block.offers);
@@ -1917,24 +2982,29 @@ begin
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
+    perform dex_private.keep_running_sums(before.last_trade + 1);
   end if;
-  perform dex_private.keep_market_figures(before.last_trade + 1, head.time, write_block.at);
-  if touched <> '{}' then
-    perform dex_private.keep_best_offers(touched);
-  end if;
+  perform dex_private.keep_market_figures(
+    write_block.number, before.last_trade + 1, head.time, write_block.at, touched
+  );
 end
 $$;
 comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
 to dex_writer;
 
--- Staging tables of write_blocks, which empties them. Unlogged: a crash empties them too.
+-- Staging tables of write_blocks. Unlogged: a crash empties them.
+
+-- Each row carries the transaction that staged it. No writer can set these two columns: the views own_… show a
+-- transaction its rows alone, whatever another one commits beside it. Not xmin, which a savepoint changes.
 
 create unlogged table ingest.staged_block (
   number integer not null,
   time timestamptz not null,
   hash text,
-  parent text
+  parent text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
 
@@ -1951,20 +3021,25 @@ create unlogged table ingest.staged_offer (
   filled boolean not null default false,
   block integer not null,
   time timestamptz not null,
-  tx text not null
+  tx text not null,
+  venue text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
 
 create unlogged table ingest.staged_cancellation (
   block integer not null,
-  offer_id integer not null
+  offer_id integer not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,
   id bigint,
-  offer_id integer not null,
+  offer_id integer,
   pair text not null,
   maker text not null,
   taker text not null,
@@ -1975,29 +3050,101 @@ create unlogged table ingest.staged_trade (
   block integer not null,
   time timestamptz not null,
   tx text not null,
-  idx integer
+  venue text,
+  idx integer,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
-grant select, insert, update, delete on
+create view ingest.own_block as
+select
+  staged.number,
+  staged.time,
+  staged.hash,
+  staged.parent
+from ingest.staged_block as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_block is 'The blocks that the present transaction staged.';
+
+create view ingest.own_offer as
+select
+  staged.line,
+  staged.id,
+  staged.pair,
+  staged.maker,
+  staged.lot_gem,
+  staged.lot_amt,
+  staged.bid_gem,
+  staged.bid_amt,
+  staged.killed,
+  staged.filled,
+  staged.block,
+  staged.time,
+  staged.tx,
+  staged.venue
+from ingest.staged_offer as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_offer is 'The offers that the present transaction staged.';
+
+create view ingest.own_cancellation as
+select
+  staged.block,
+  staged.offer_id
+from ingest.staged_cancellation as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_cancellation is 'The cancellations that the present transaction staged.';
+
+create view ingest.own_trade as
+select
+  staged.line,
+  staged.id,
+  staged.offer_id,
+  staged.pair,
+  staged.maker,
+  staged.taker,
+  staged.lot_gem,
+  staged.lot_amt,
+  staged.bid_gem,
+  staged.bid_amt,
+  staged.block,
+  staged.time,
+  staged.tx,
+  staged.idx,
+  staged.venue
+from ingest.staged_trade as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_trade is 'The trades that the present transaction staged.';
+
+grant select, delete on
   ingest.staged_block,
   ingest.staged_offer,
   ingest.staged_cancellation,
   ingest.staged_trade
+to dex_writer;
+grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
+grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
+grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
+grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
+grant select, update, delete on
+  ingest.own_block,
+  ingest.own_offer,
+  ingest.own_cancellation,
+  ingest.own_trade
 to dex_writer;
 
 create view ingest.staged_end as
 select
   staged.offer_id,
   staged.block
-from ingest.staged_cancellation as staged
+from ingest.own_cancellation as staged
 union all
 select
   staged.id,
   staged.killed
-from ingest.staged_offer as staged
+from ingest.own_offer as staged
 where staged.killed > 0;
-comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not.';
+comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not, of the present transaction.';
 
 -- A block with only cancellations has no row with a time: it gets the time of the block before it.
 create view ingest.staged_head as
@@ -2027,13 +3174,13 @@ from (
     select
       staged.*,
       false as is_row
-    from ingest.staged_block as staged
+    from ingest.own_block as staged
     union all
     select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
     union all
     select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.staged_trade as staged
+    from ingest.own_trade as staged
     union all
     select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended
@@ -2044,9 +3191,55 @@ left join dex_private.last_block as head on true
 window
   in_order as (order by listed.number),
   earlier as (in_order rows between unbounded preceding and 1 preceding);
-comment on view ingest.staged_head is 'The blocks of all staged rows, each with what its rows say of it and with the block before it.';
+comment on view ingest.staged_head is 'The blocks of the rows that the present transaction staged, each with what its rows say of it and with the block before it.';
 
--- Writes many blocks at once from the staging tables; the loader calls it.
+-- Refuses staged blocks that cannot be the next ones, and staged rows that are invalid or of another transaction.
+
+-- Where nothing is its own, or an earlier transaction of its session staged a part, the caller expects rows to be
+-- written that are not. What other sessions left is none of its business.
+create function ingest.refuse_rows_of_others() returns void
+language sql stable
+as $$
+  select ingest.refuse((
+    select format(
+      'ingest.%1$s has %2$s that transaction %3$s of process %4$s staged and committed: a transaction writes only the rows that it staged itself. Stage %5$s again in the transaction that writes, and remove %5$s: delete from ingest.%1$s where staged_by = ''%3$s''',
+      staged.name,
+      case staged.rows when 1 then '1 row' else staged.rows || ' rows' end,
+      staged.staged_by,
+      staged.session,
+      case staged.rows when 1 then 'it' else 'them' end
+    )
+    from (
+      select
+        listed.*,
+        bool_or(listed.staged_by = pg_current_xact_id()) over () as has_own
+      from (
+        select 'staged_block' as name, staged.staged_by, staged.session, count(*) as rows
+        from ingest.staged_block as staged
+        group by staged.staged_by, staged.session
+        union all
+        select 'staged_offer', staged.staged_by, staged.session, count(*)
+        from ingest.staged_offer as staged
+        group by staged.staged_by, staged.session
+        union all
+        select 'staged_cancellation', staged.staged_by, staged.session, count(*)
+        from ingest.staged_cancellation as staged
+        group by staged.staged_by, staged.session
+        union all
+        select 'staged_trade', staged.staged_by, staged.session, count(*)
+        from ingest.staged_trade as staged
+        group by staged.staged_by, staged.session
+      ) as listed
+    ) as staged
+    where staged.staged_by <> pg_current_xact_id()
+      and (staged.session = pg_backend_pid() or not staged.has_own)
+    order by
+      staged.staged_by desc,
+      staged.name
+    limit 1
+  ))
+$$;
+comment on function ingest.refuse_rows_of_others() is 'Raises an error that names staged rows of an earlier transaction of this session, or of any other if this one staged none.';
 
 create function ingest.refuse_staged(last_trade bigint) returns void
 language plpgsql stable
@@ -2054,7 +3247,7 @@ as $$
 begin
   perform ingest.refuse((
     select format('offers line %s.killed is %s: it must be 0, or a block from %s on, in which the offer was made', staged.line, staged.killed, staged.block)
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
     where staged.killed <> 0
       and staged.killed < staged.block
     order by staged.line
@@ -2084,22 +3277,41 @@ begin
   ));
   perform ingest.refuse((
     select 'only some trades have an id or an idx: give it to every trade or to none'
-    from ingest.staged_trade as staged
+    from ingest.own_trade as staged
     having count(staged.id) not in (0, count(*))
       or count(staged.idx) not in (0, count(*))
   ));
   perform ingest.refuse((
-    select format('id %s of block %s, idx %s is not greater than %s: ids increase with block and idx, and are above the highest ever used', trade.id, trade.block, trade.idx, trade.id_before)
+    select case
+      when trade.id > 4503599627370495 then
+        format('trades line %s.id is %s: it must be an integer from 1 to 4503599627370495', trade.line, trade.id)
+      else format('id %s of block %s, idx %s is not greater than %s: ids increase with block and idx, and are above the highest ever used', trade.id, trade.block, trade.idx, trade.id_before)
+    end
     from (
       select
+        staged.line,
         staged.id,
         staged.block,
         staged.idx,
         lag(staged.id, 1, last_trade) over (order by staged.block, staged.idx, staged.line) as id_before
-      from ingest.staged_trade as staged
+      from ingest.own_trade as staged
       where staged.id is not null
     ) as trade
     where trade.id <= trade.id_before
+      or trade.id > 4503599627370495
+    limit 1
+  ));
+  perform ingest.refuse((
+    select format('trades line %s.idx is %s, as in line %s: it is the log''s, of which block %s has one', max(staged.line), staged.idx, min(staged.line), staged.block)
+    from ingest.own_trade as staged
+    where staged.idx is not null
+    group by
+      staged.block,
+      staged.idx
+    having min(staged.tx) <> max(staged.tx)
+    order by
+      staged.block,
+      staged.idx
     limit 1
   ));
 end
@@ -2124,13 +3336,13 @@ as $$
         'offers' as listed,
         staged.line,
         to_jsonb(staged) as value
-      from ingest.staged_offer as staged
+      from ingest.own_offer as staged
       union all
       select
         'trades',
         staged.line,
         to_jsonb(staged)
-      from ingest.staged_trade as staged
+      from ingest.own_trade as staged
     ) as staged_row
   ) as batch
   group by
@@ -2144,7 +3356,7 @@ as $$
     array_agg(staged.id order by staged.line),
     array_agg(staged.block order by staged.line)
   )
-  from ingest.staged_offer as staged;
+  from ingest.own_offer as staged;
   select ingest.refuse_known_trades(
     array_agg(staged.line order by staged.line),
     array_agg(staged.tx order by staged.line),
@@ -2155,10 +3367,12 @@ as $$
       trade.line,
       trade.tx,
       coalesce(trade.idx, row_number() over (partition by trade.block order by trade.line) - 1) as idx
-    from ingest.staged_trade as trade
+    from ingest.own_trade as trade
   ) as staged
 $$;
 comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
+
+-- Writes many blocks at once from the staging tables; the loader calls it.
 
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
@@ -2173,22 +3387,20 @@ declare
   before constant dex_private.write_state := ingest.take_turn();
   written bigint;
   made integer[];
+  ended integer[];
 begin
   analyze ingest.staged_offer;
   analyze ingest.staged_trade;
+  perform ingest.refuse_rows_of_others();
   perform ingest.refuse_staged(before.last_trade);
 
   perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
   from ingest.staged_end as ended;
-  perform dex_private.leave_book(array(
-    select staged.offer_id
-    from ingest.staged_cancellation as staged
-  ));
   begin
     -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
     insert into public.dex_trade (
       id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx, venue
     )
     select
       coalesce(
@@ -2215,8 +3427,9 @@ begin
       coalesce(
         staged.idx,
         row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
-      )
-    from ingest.staged_trade as staged
+      ),
+      staged.venue
+    from ingest.own_trade as staged
     cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
     order by
       staged.block,
@@ -2232,8 +3445,8 @@ begin
       block.time,
       coalesce(
         min(trade.first_trade) over (order by block.number desc),
-        (select max(trade.id) + 1 from public.dex_trade as trade),
-        before.last_trade + 1
+        -- An id that was taken back is not given again.
+        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
       ),
       block.has_rows
     from ingest.staged_head as block
@@ -2246,10 +3459,13 @@ begin
       group by trade.block
     ) as trade on trade.block = block.number;
 
-    perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
+    ended := ingest.take_from_offers(before.last_trade + 1) || array(
+      select staged.offer_id
+      from ingest.own_cancellation as staged
+    );
     insert into public.dex_offer (
       id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+      bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
     )
     select
       staged.id,
@@ -2269,9 +3485,19 @@ begin
       dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
       staged.time,
       staged.tx,
+      staged.venue,
+      case
+        when staged.id >= 1073741824 then
+          (
+            select known.ref
+            from dex_private.offer_ref as known
+            where known.offer_id = staged.id
+          )
+      end,
       staged.filled,
-      staged.filled
-    from ingest.staged_offer as staged
+      staged.filled,
+      case when staged.filled then staged.block else cancellation.block end
+    from ingest.own_offer as staged
     left join dex_private.cancellation on cancellation.offer_id = staged.id
     cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
     order by
@@ -2284,30 +3510,191 @@ begin
   end;
   made := array(
     select staged.id
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
   );
   perform ingest.refuse_contradictions(before.last_trade + 1, made);
   perform dex_private.keep_left(made);
+  perform dex_private.leave_book(ended);
   perform dex_private.enter_book(made);
+  perform dex_private.enter_past_books(ended || made);
+  perform dex_private.derive_best_prices(
+    array(
+      select distinct offer.market_id
+      from unnest(ended || made) as given (id)
+      join public.dex_offer as offer on offer.id = given.id
+      where offer.market_id is not null
+    ),
+    coalesce(before.head, -1),
+    ended || made
+  );
 
   perform ingest.written_to(
     greatest(before.last_trade, (select max(trade.id) from public.dex_trade as trade)),
     before.epoch
   );
   perform dex_private.keep_figures(before.last_trade + 1);
+  perform dex_private.keep_running_sums(before.last_trade + 1);
   perform dex_private.derive_market_figures(array(
     select pair.id
     from public.dex_pair as pair
   ));
-  delete from ingest.staged_block;
-  delete from ingest.staged_offer;
-  delete from ingest.staged_cancellation;
-  delete from ingest.staged_trade;
+  delete from ingest.own_block;
+  delete from ingest.own_offer;
+  delete from ingest.own_cancellation;
+  delete from ingest.own_trade;
   return written;
 end
 $$;
-comment on function ingest.write_blocks() is 'Writes all staged blocks in order, or nothing. Returns the number of trades written. Copy the rows in the same transaction, so that no other session sees them: see db/load/README.md.';
+comment on function ingest.write_blocks() is 'Writes the blocks that this transaction staged, in order, or nothing, and deletes what it wrote from the staging tables. Returns the number of trades written. Refuses rows that an earlier transaction staged.';
 grant execute on function ingest.write_blocks() to dex_writer;
+
+-- What an indexer has found out about contracts, so that a start goes on without asking again.
+
+create table dex_private.index_contract (
+  address text
+    constraint index_contract_pkey primary key,
+  kind text not null,
+  block integer not null,
+  factory text,
+  number integer,
+  answers jsonb not null
+);
+comment on table dex_private.index_contract is 'What an indexer has found out about contracts: those that factories have made, and what contracts return that never changes.';
+comment on column dex_private.index_contract.address is 'Address of the contract, in lower case.';
+comment on column dex_private.index_contract.kind is 'The kind of exchange, by which its events are read.';
+comment on column dex_private.index_contract.block is 'The block of the log by which it was found: where that is taken back, the contract is forgotten.';
+comment on column dex_private.index_contract.factory is 'Address of the factory that made it, in lower case; null for a contract of the settings.';
+comment on column dex_private.index_contract.number is 'Which one of the factory''s it is, from 1; null where the factory does not count them.';
+comment on column dex_private.index_contract.answers is 'What its functions return, by their names.';
+create index index_contract_block_idx on dex_private.index_contract (block);
+comment on index dex_private.index_contract_block_idx is 'Contracts of the newest blocks, for take_back and for comparing a range.';
+grant select on dex_private.index_contract to dex_writer;
+
+create function ingest.found_contracts(contracts jsonb) returns void
+language sql security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into dex_private.index_contract (address, kind, block, factory, number, answers)
+  select given.address, given.kind, given.block, given.factory, given.number, given.answers
+  from jsonb_to_recordset(found_contracts.contracts) as given (
+    address text,
+    kind text,
+    block integer,
+    factory text,
+    number integer,
+    answers jsonb
+  );
+end;
+comment on function ingest.found_contracts(jsonb) is 'Records what was found out about contracts by the blocks that the same transaction writes.';
+grant execute on function ingest.found_contracts(jsonb) to dex_writer;
+
+-- What an indexer has filled the history from, and how far it is checked. In one row, or none where no indexer wrote.
+
+create table dex_private.index_source (
+  one_row boolean not null default true
+    constraint index_source_one_row_check check (one_row)
+    constraint index_source_pkey primary key,
+  chain_id bigint not null,
+  exchange text not null,
+  kind text not null,
+  first_block integer not null,
+  taker text not null,
+  ranged_to integer not null,
+  audited_to integer not null
+);
+comment on table dex_private.index_source is 'What an indexer has filled the history from: a start with other settings is refused.';
+comment on column dex_private.index_source.chain_id is 'The id of the chain.';
+comment on column dex_private.index_source.exchange is 'Address of the contract, in lower case.';
+comment on column dex_private.index_source.kind is 'The kind of exchange, by which its events are read.';
+comment on column dex_private.index_source.first_block is 'The block that the history begins with.';
+comment on column dex_private.index_source.taker is 'Whose trade it is: the taker of the event, or the sender of its transaction.';
+comment on column dex_private.index_source.ranged_to is 'Every block up to this one was read as final, in a range.';
+comment on column dex_private.index_source.audited_to is 'The final block up to which the offers agreed with the state of the contract: nothing up to it is taken back by the indexer.';
+grant select on dex_private.index_source to dex_writer;
+grant select (ranged_to, audited_to) on dex_private.index_source to dex_reader;
+
+create function ingest.begin_index(
+  chain_id bigint,
+  exchange text,
+  kind text,
+  first_block integer,
+  taker text
+) returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+  known dex_private.index_source;
+  given dex_private.index_source;
+begin
+  select *
+  into known
+  from dex_private.index_source;
+  given := row(
+    true, begin_index.chain_id, lower(begin_index.exchange), begin_index.kind, begin_index.first_block, begin_index.taker,
+    -- What was written without a record was read in ranges for the most part.
+    greatest(begin_index.first_block, before.head - 1000) - 1,
+    begin_index.first_block - 1
+  );
+  if known.one_row
+    and (known.chain_id, known.exchange, known.kind, known.first_block, known.taker)
+      = (given.chain_id, given.exchange, given.kind, given.first_block, given.taker)
+  then
+    -- Where blocks were removed by other means than take_back.
+    delete from dex_private.index_contract as contract
+    where contract.block > coalesce(before.head, -1);
+    update dex_private.index_source as source
+    set
+      ranged_to = least(source.ranged_to, coalesce(before.head, given.ranged_to)),
+      audited_to = least(source.audited_to, coalesce(before.head, given.audited_to));
+    return false;
+  end if;
+
+  -- Tokens and markets of another contract would stay: they cannot be taken back.
+  perform ingest.refuse(case
+    when known.one_row and (
+      before.head is not null
+      or (known.chain_id, known.exchange, known.kind) <> (given.chain_id, given.exchange, given.kind)
+        and exists (select from public.dex_token)
+    ) then
+      format(
+        'the database was filled from %s',
+        (
+          select string_agg(format('%s %s, not %s', setting.name, setting.recorded, setting.asked), '; ' order by setting.line)
+          from (
+            values
+              (1, 'chain', known.chain_id::text, given.chain_id::text),
+              (2, 'contract', known.exchange, given.exchange),
+              (3, 'kind', known.kind, given.kind),
+              (4, 'first block', known.first_block::text, given.first_block::text),
+              (5, 'taker', known.taker, given.taker)
+          ) as setting (line, name, recorded, asked)
+          where setting.recorded <> setting.asked
+        )
+      )
+  end);
+  delete from dex_private.index_source;
+  insert into dex_private.index_source
+  values (given.*);
+  return before.head is not null;
+end
+$$;
+comment on function ingest.begin_index(bigint, text, text, integer, text) is 'Records what the history is filled from, and refuses another source than the recorded one, unless no block is written (and, for another chain, contract or kind, no token is registered). Returns whether the database had blocks without a record.';
+grant execute on function ingest.begin_index(bigint, text, text, integer, text) to dex_writer;
+
+create function ingest.checked_to(ranged_to integer, audited_to integer) returns void
+language sql security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update dex_private.index_source as source
+  set
+    ranged_to = greatest(source.ranged_to, checked_to.ranged_to),
+    audited_to = greatest(source.audited_to, checked_to.audited_to);
+end;
+comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Null changes nothing.';
+grant execute on function ingest.checked_to(integer, integer) to dex_writer;
 
 -- Removes the newest blocks after a chain reorganisation.
 
@@ -2328,11 +3715,13 @@ declare
   traded integer[];
   touched integer[];
   offers integer[];
+  new_offers integer[];
+  reopened integer[];
   taken_back bigint;
 begin
   perform ingest.refuse(case
-    when to_block is null or to_block < 0 then
-      format('to_block is %s: it must be an integer from 0', coalesce(to_block::text, 'null'))
+    when to_block is null or to_block < -1 then
+      format('to_block is %s: it must be an integer from 0, or -1 for all blocks', coalesce(to_block::text, 'null'))
     when to_block > coalesce(before.head, -1) then
       format('block %s is not written: %s', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks'))
   end);
@@ -2343,7 +3732,7 @@ begin
   first_trade := dex_private.first_trade_of(to_block + 1);
   select
     array_agg(distinct trade.market_id) filter (where trade.market_id is not null),
-    array_agg(distinct trade.offer_id)
+    array_agg(distinct trade.offer_id) filter (where trade.offer_id is not null)
   into
     traded,
     offers
@@ -2367,52 +3756,71 @@ begin
     delete from dex_private.cancellation as cancellation
     where cancellation.block > to_block
     returning cancellation.offer_id
-  ),
-  revived as (
-    update public.dex_offer as offer
-    set killed = 0
-    from undone
-    where offer.id = undone.offer_id
-    returning offer.id
   )
-  select coalesce(offers, '{}') || coalesce(array_agg(revived.id), '{}')
+  select coalesce(offers, '{}') || coalesce(array_agg(undone.offer_id), '{}')
   into offers
-  from revived;
+  from undone;
 
   delete from public.dex_trade as trade
   where trade.id >= first_trade;
   get diagnostics taken_back = row_count;
 
-  touched := dex_private.leave_book(array(
+  new_offers := array(
     select offer.id
     from public.dex_offer as offer
     where offer.block > to_block
-  ));
+  );
+  reopened := array(
+    select offer.id
+    from public.dex_offer as offer
+    where offer.id = any (offers)
+      and offer.ended > to_block
+  );
+  delete from dex_private.best_price as kept
+  using (
+    select distinct offer.market_id
+    from public.dex_offer as offer
+    where offer.id = any (new_offers || reopened)
+      and offer.market_id is not null
+  ) as changed
+  where kept.market_id = changed.market_id
+    and kept.act in ('buy', 'sell')
+    and kept.block > to_block;
+  touched := dex_private.leave_book(new_offers);
+  perform dex_private.leave_past_books(new_offers || reopened);
   with gone as (
     delete from public.dex_offer as offer
-    where offer.block > to_block
+    where offer.id = any (new_offers)
     returning offer.id
   )
   delete from dex_private.offer_left as kept
   using gone
   where kept.offer_id = gone.id;
 
+  -- An offer that was filled before can be cancelled later.
   update public.dex_offer as offer
-  set filled = false
-  from dex_private.offer_left as kept
+  set
+    killed = case when offer.killed > to_block then 0 else offer.killed end,
+    filled = offer.filled and offer.ended <= to_block,
+    ended = case when offer.ended <= to_block then offer.ended end
   where offer.id = any (offers)
-    and kept.offer_id = offer.id
-    and offer.filled
-    and not offer.closed
-    and kept.lot_amt > 0;
+    and (offer.killed > to_block or offer.ended > to_block);
+  touched := touched || dex_private.enter_book(reopened);
 
-  touched := touched || dex_private.enter_book(offers);
-
+  delete from dex_private.offer_ref as known
+  where known.block > to_block;
   delete from public.dex_block as block
   where block.number > to_block;
+  delete from dex_private.index_contract as contract
+  where contract.block > to_block;
+  update dex_private.index_source as source
+  set
+    ranged_to = least(source.ranged_to, to_block),
+    audited_to = least(source.audited_to, to_block);
   select *
   into head
   from dex_private.last_block;
+  perform dex_private.take_back_active(head.number);
   -- Not to_block: if it is not recorded, a later block may get its number.
   insert into dex_private.reorganisation (number, to_block)
   select coalesce(max(past.number), 0) + 1, coalesce(head.number, -1)
@@ -2443,6 +3851,11 @@ begin
       and figure.start >= first_hour
   ));
 
+  delete from dex_private.running_sum as kept
+  where kept.market_id = any (traded)
+    and kept.time >= coalesce(head.time, '-infinity')
+    and kept.block > to_block;
+
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(
     select given.market_id
@@ -2465,7 +3878,7 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Removes every block after to_block: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;
 
 -- Registers a token, or changes its symbol, decimals or name.
@@ -2502,6 +3915,9 @@ begin
       format('address is %s: the token is registered as %s', register_token.address, known.address)
     when register_token.symbol = '' or length(register_token.symbol) > 100 then
       format('symbol of %s is %s: it must be a text of 1 to 100 characters, or null', register_token.address, quote_literal(left(register_token.symbol, 90)))
+    -- Control characters, line ends, direction marks, blanks around it: it would pass for another or not be shown.
+    when register_token.symbol ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|^[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]|[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]$' then
+      format('symbol of %s is %s: it may have no control character, line end or direction mark, and no blank before or after it', register_token.address, to_json(register_token.symbol))
     when register_token.decimals is null or register_token.decimals not between 0 and 255 then
       format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
     when length(register_token.name) > 1000 then
@@ -2574,50 +3990,97 @@ grant execute on function ingest.register_token(text, text, integer, text) to de
 
 -- Registers a pair of tokens as a market, or changes its direction or `active`.
 
+create view ingest.wanted_pair as
+select
+  pair.id,
+  upper(base.symbol) as base,
+  upper(quote.symbol) as quote,
+  base.decimals as base_precision,
+  quote.decimals as quote_precision
+from public.dex_pair as pair
+join public.dex_token as base on base.address = pair.base_gem
+join public.dex_token as quote on quote.address = pair.quote_gem;
+comment on view ingest.wanted_pair is 'The columns of each pair that come from its tokens.';
+
+create function ingest.names_of(base text, quote text) returns table (kind text, name text)
+language sql immutable
+as $$
+  values
+    ('market', names_of.base || names_of.quote),
+    ('path', names_of.base || '/' || names_of.quote)
+$$;
+comment on function ingest.names_of(text, text) is 'The names of a pair that no other pair may have.';
+
+-- Few statements for all pairs, however many: all writers wait until they are renamed.
 create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
 as $$
 declare
-  wanted record;
+  changed constant integer[] := array(
+    select pair.id
+    from public.dex_pair as pair
+    join ingest.wanted_pair as wanted on wanted.id = pair.id
+    where pair.id = any (pairs)
+      and (pair.base, pair.quote, pair.base_precision, pair.quote_precision)
+        <> (wanted.base, wanted.quote, wanted.base_precision, wanted.quote_precision)
+  );
 begin
-  -- Frees the names first, so that pairs can exchange them. No symbol in upper case is an address, with its x.
+  -- Frees the names that pairs exchange. No symbol in upper case is an address, with its x.
   update public.dex_pair as pair
   set
     base = pair.base_gem,
     quote = pair.quote_gem
-  where pair.id = any (pairs);
+  where pair.id in (
+    select held.id
+    from public.dex_pair as held
+    cross join lateral ingest.names_of(held.base, held.quote) as has
+    join (
+      select
+        wanted.id,
+        names.kind,
+        names.name
+      from ingest.wanted_pair as wanted
+      cross join lateral ingest.names_of(wanted.base, wanted.quote) as names
+      where wanted.id = any (changed)
+    ) as taker using (kind, name)
+    where held.id = any (changed)
+      and held.id <> taker.id
+  );
 
-  for wanted in
-    select
-      pair.id,
-      upper(base.symbol) as base,
-      upper(quote.symbol) as quote,
-      base.decimals as base_precision,
-      quote.decimals as quote_precision
-    from public.dex_pair as pair
-    join public.dex_token as base on base.address = pair.base_gem
-    join public.dex_token as quote on quote.address = pair.quote_gem
-    where pair.id = any (pairs)
-    order by pair.id
-  loop
-    perform ingest.refuse(
-      (
-        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
-        from public.dex_pair as other
-        where other.market = wanted.base || wanted.quote
-          or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
-        limit 1
-      ),
-      'unique_violation'
-    );
+  begin
     update public.dex_pair as pair
     set
       base = wanted.base,
       quote = wanted.quote,
       base_precision = wanted.base_precision,
       quote_precision = wanted.quote_precision
-    where pair.id = wanted.id;
-  end loop;
+    from ingest.wanted_pair as wanted
+    where pair.id = any (changed)
+      and wanted.id = pair.id;
+  exception when unique_violation then
+    perform ingest.refuse(
+      (
+        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
+        from ingest.wanted_pair as wanted
+        cross join lateral ingest.names_of(wanted.base, wanted.quote) as names
+        join (
+          select
+            pair.*,
+            names.kind,
+            names.name
+          from ingest.wanted_pair as pair
+          cross join lateral ingest.names_of(pair.base, pair.quote) as names
+        ) as other using (kind, name)
+        where wanted.id = any (changed)
+          and other.id <> wanted.id
+          and (other.id < wanted.id or other.id <> all (changed))
+        order by wanted.id
+        limit 1
+      ),
+      'unique_violation'
+    );
+    raise;
+  end;
 
   delete from dex_private.market_direction as kept
   where kept.market_id = any (pairs);
@@ -2625,6 +4088,7 @@ begin
   select *
   from dex_private.derived_market_direction as derived
   where derived.market_id = any (pairs);
+  perform dex_private.label_market_figures(pairs);
 end
 $$;
 comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Raises an error if two pairs would have the same name.';
@@ -2645,6 +4109,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  offers integer[];
 begin
   select *
   into base
@@ -2672,12 +4137,16 @@ begin
   from public.dex_pair as pair
   where least(pair.base_gem, pair.quote_gem) = least(base.address, quote.address)
     and greatest(pair.base_gem, pair.quote_gem) = greatest(base.address, quote.address);
+  if known.active <> register_pair.active then
+    perform dex_private.keep_active(known.id, before.head);
+  end if;
   if known.base_gem = base.address then
     update public.dex_pair as pair
     set active = register_pair.active
     where pair.id = known.id
       and pair.active <> register_pair.active;
     if found then
+      perform dex_private.label_market_figures(array[known.id]);
       perform ingest.written_to(before.last_trade, before.epoch);
     end if;
     return;
@@ -2719,17 +4188,27 @@ begin
     insert into dex_private.period_figure
     select *
     from dex_private.figures_from(1, known.id);
+    delete from dex_private.running_sum as kept
+    where kept.market_id = known.id;
+    insert into dex_private.running_sum
+    select *
+    from dex_private.running_sums_from(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
     where standing.market_id = known.id;
-    perform dex_private.enter_book(array(
+    delete from dex_private.ended_offer as past
+    where past.market_id = known.id;
+    offers := array(
       select offer.id
       from public.dex_offer as offer
       where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
           = dex_private.either_way_key(base.address, quote.address)
         and offer.market_id = known.id
-    ));
+    );
+    perform dex_private.enter_book(offers);
+    perform dex_private.enter_past_books(offers);
+    perform dex_private.derive_best_prices(array[known.id], -1);
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
@@ -2751,7 +4230,11 @@ declare
 begin
   insert into dex_private.write_state default values
   on conflict do nothing;
-  before := ingest.take_turn();
+  -- Not take_turn, which refuses to go on from figures of another block.
+  select *
+  into strict before
+  from dex_private.write_state
+  for update;
 
   -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
@@ -2778,6 +4261,11 @@ begin
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
+  update public.dex_offer as offer
+  set ended = derived.ended
+  from dex_private.derived_offer_end as derived
+  where offer.id = derived.offer_id
+    and offer.ended is distinct from derived.ended;
   -- Keeps cancellations of offers that are not recorded: no other table has them.
   delete from dex_private.cancellation as kept
   using public.dex_offer as offer
@@ -2790,10 +4278,37 @@ begin
   from public.dex_offer as offer
   where offer.killed > 0
   on conflict do nothing;
+  -- Keeps those of orders that are not recorded, for the same reason.
+  delete from dex_private.offer_ref as known
+  using public.dex_offer as offer
+  where offer.id = known.offer_id;
+  insert into dex_private.offer_ref (venue, ref, offer_id, block)
+  select
+    offer.venue,
+    offer.ref,
+    offer.id,
+    least(
+      offer.block,
+      (
+        select min(trade.block)
+        from public.dex_trade as trade
+        where trade.offer_id = offer.id
+      )
+    )
+  from public.dex_offer as offer
+  where offer.ref is not null
+  on conflict (venue, ref) do update
+  set
+    offer_id = excluded.offer_id,
+    block = excluded.block;
   delete from dex_private.standing_offer;
   insert into dex_private.standing_offer
   select *
   from dex_private.derived_standing_offer;
+  delete from dex_private.ended_offer;
+  insert into dex_private.ended_offer
+  select *
+  from dex_private.derived_ended_offer;
 
   insert into public.dex_block as block (number, time, first_trade, has_rows)
   select
@@ -2825,8 +4340,18 @@ begin
     -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
+  delete from dex_private.best_price;
+  perform dex_private.derive_best_prices(
+    array(
+      select pair.id
+      from public.dex_pair as pair
+    ),
+    -1
+  );
   delete from dex_private.period_figure;
   perform dex_private.keep_figures(1);
+  delete from dex_private.running_sum;
+  perform dex_private.keep_running_sums(1);
   delete from dex_private.market_figure;
   perform dex_private.derive_market_figures(array(
     select pair.id
@@ -2848,32 +4373,168 @@ from graphile_migrate.migrations as migration;
 comment on view dex_private.applied_migration is 'The committed migrations that are applied to this database.';
 grant select on dex_private.applied_migration to dex_reader;
 
+-- What can be taken back.
+
+create function dex_private.final_block(finality integer) returns setof public.dex_block
+language sql stable
+rows 1
+as $$
+  select block.*
+  from (
+    select coalesce(
+      least(
+        (
+          select greatest(source.ranged_to, source.audited_to)
+          from dex_private.index_source as source
+        ),
+        head.number - finality
+      ),
+      head.number - 64
+    ) as number
+    from (
+      select max(block.number) as number
+      from public.dex_block as block
+    ) as head
+  ) as final
+  cross join lateral (
+    select *
+    from public.dex_block as recorded
+    where recorded.number <= final.number
+    order by recorded.number desc
+    limit 1
+  ) as block
+$$;
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
+grant execute on function dex_private.final_block(integer) to dex_reader;
+
+-- The rows of the tables as of a past block, which GraphQL reads for an operation with @asOf.
+
+-- The planner inlines these functions, so that the indexes of the tables serve the same orders and conditions. They return
+-- the types of the tables, which functions of a row take. A migration that adds a column to dex_offer or dex_pair adds it here.
+create function dex_private.trades_as_of() returns setof public.dex_trade
+language sql stable parallel safe
+as $$
+  select trade.*
+  from public.dex_trade as trade
+  where trade.id < (select past.beyond from dex_private.past_moment() as past)
+$$;
+comment on function dex_private.trades_as_of() is 'The trades up to the block that `dex.as_of_block` names.';
+grant execute on function dex_private.trades_as_of() to dex_reader, dex_writer;
+
+-- What was cancelled is not traded after it: `ended` of a filled offer is the block in which it was filled.
+create function dex_private.offers_as_of() returns setof public.dex_offer
+language sql stable parallel safe
+as $$
+  select
+    offer.id,
+    offer.block,
+    case when offer.killed <= (select past.block from dex_private.past_moment() as past) then offer.killed else 0 end,
+    offer.market_id,
+    offer.market,
+    offer.act,
+    offer.pair,
+    offer.maker,
+    offer.lot_gem,
+    offer.lot_tkn,
+    offer.lot_amt,
+    offer.bid_gem,
+    offer.bid_tkn,
+    offer.bid_amt,
+    offer.price,
+    offer.time,
+    offer.tx,
+    offer.venue,
+    offer.ref,
+    offer.filled and offer.ended <= (select past.block from dex_private.past_moment() as past),
+    offer.closed,
+    case when offer.ended <= (select past.block from dex_private.past_moment() as past) then offer.ended end
+  from public.dex_offer as offer
+  where offer.block <= (select past.block from dex_private.past_moment() as past)
+$$;
+comment on function dex_private.offers_as_of() is 'The offers made up to the block that `dex.as_of_block` names, as they were then.';
+grant execute on function dex_private.offers_as_of() to dex_reader, dex_writer;
+
+create function dex_private.pairs_as_of() returns setof public.dex_pair
+language sql stable
+as $$
+  select
+    pair.id,
+    pair.base,
+    pair.quote,
+    pair.base_gem,
+    pair.quote_gem,
+    pair.base_precision,
+    pair.quote_precision,
+    pair.market,
+    dex_private.active_of(pair.id, pair.active)
+  from public.dex_pair as pair
+$$;
+comment on function dex_private.pairs_as_of() is 'The registered pairs, with `active` as of the block that `dex.as_of_block` names.';
+grant execute on function dex_private.pairs_as_of() to dex_reader, dex_writer;
+
 -- All market figures in one view; the published views select from it.
 
+-- In plpgsql, which the planner does not inline: as of the head it is one expression of the plan instead of ten.
+create function dex_private.vwap_of(quote_amt numeric, base_amt numeric) returns numeric
+language plpgsql immutable parallel safe
+as $$
+begin
+  return dex_private.quotient(quote_amt, base_amt);
+end
+$$;
+comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighted price of these sums, as quotient.';
+grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
+
+-- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
+-- a plan costs time before the first row. Without the volatile column the planner would evaluate `sums` and `prices` for each
+-- column; it drops the one of which no column is selected. Conditions on the pair are evaluated before them. The condition
+-- without columns refuses figures that are not of the head, and a block that is not there, whatever is selected: keys
+-- alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
-  pair.base || '/' || pair.quote as pair,
-  pair.base,
-  pair.quote,
-  pair.active,
-  kept.last,
-  kept.last_time,
-  kept.open,
-  kept.last - kept.open as change,
-  kept.low,
-  kept.high,
-  kept.bid,
-  kept.ask,
-  kept.trades_24h as trades,
-  case when kept.trades_24h > 0 then kept.base_24h end as vol,
-  case when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
-  dex_private.quotient(kept.quote_24h, kept.base_24h) as vwap24h,
-  dex_private.quotient(kept.quote_12h, kept.base_12h) as vwap12h,
-  dex_private.quotient(kept.quote_6h, kept.base_6h) as vwap6h,
-  dex_private.quotient(kept.quote_1h, kept.base_1h) as vwap1h
-from public.dex_pair as pair
-join dex_private.market_figure as kept on kept.market_id = pair.id;
-comment on view dex_private.head_figure is 'All figures of all registered markets as of the head.';
+  kept.base || '/' || kept.quote as pair,
+  kept.base,
+  kept.quote,
+  case when kept.is_past then coalesce((kept.prices).active, kept.active) else kept.active end as active,
+  case when kept.is_past then (kept.sums).last else kept.last end as last,
+  case when kept.is_past then (kept.sums).last_time else kept.last_time end as last_time,
+  case when kept.is_past then (kept.sums).open else kept.open end as open,
+  case when kept.is_past then (kept.sums).last - (kept.sums).open else kept.last - kept.open end as change,
+  case when kept.is_past then (kept.prices).low else kept.low end as low,
+  case when kept.is_past then (kept.prices).high else kept.high end as high,
+  case when kept.is_past then (kept.prices).bid else kept.bid end as bid,
+  case when kept.is_past then (kept.prices).ask else kept.ask end as ask,
+  case when kept.is_past then (kept.sums).trades_24h else kept.trades_24h end as trades,
+  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_24h, (kept.sums).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
+  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_12h, (kept.sums).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
+  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_6h, (kept.sums).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
+  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_1h, (kept.sums).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
+from (
+  select
+    figure.*,
+    dex_private.is_past() as is_past,
+    dex_private.sums_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as sums,
+    dex_private.prices_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as prices,
+    clock_timestamp() as fence
+  from dex_private.market_figure as figure
+) as kept
+where coalesce(
+  (
+    select case
+      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
+      when dex_private.is_past() then dex_private.named_moment() is distinct from null
+      else true
+    end
+    from public.dex_block as head
+    cross join dex_private.write_state as state
+    order by head.number desc
+    limit 1
+  ),
+  dex_private.is_checked()
+);
+comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
 
 -- Market overview.
 
@@ -3003,16 +4664,55 @@ comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, 
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
 
--- Reads the best prices in index order first, and then only the offers at these prices, so that the time does
--- not depend on the size of the book.
+-- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
+-- The planner inlines it.
+create function dex_private.past_offers(market integer, past integer)
+returns table (offer_id integer, act text, price numeric)
+language sql stable
+rows 1000
+as $$
+  select
+    ended.offer_id,
+    ended.act,
+    ended.price
+  from dex_private.block_nodes(past) as path (node)
+  cross join lateral (
+    select *
+    from dex_private.ended_offer as offer
+    where offer.market_id = past_offers.market
+      and offer.node = path.node
+      and offer.made <= past
+      and offer.ended > past
+    offset 0
+  ) as ended
+  union all
+  select
+    standing.offer_id,
+    standing.act,
+    standing.price
+  from dex_private.standing_offer as standing
+  where standing.market_id = past_offers.market
+    and standing.made <= past
+$$;
+comment on function dex_private.past_offers(integer, integer) is 'The offers of a market with a price that were open after this block.';
+grant execute on function dex_private.past_offers(integer, integer) to dex_reader, dex_writer;
+
+-- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
+-- the time does not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
 rows 100
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
   levels constant integer := coalesce(depth, 50);
+  is_past constant boolean := dex_private.is_past();
   market integer;
+  moment dex_private.last_moment;
 begin
   if levels not between 1 and 1000 then
     raise exception 'depth must be an integer from 1 to 1000, not %', levels
@@ -3024,57 +4724,134 @@ begin
   from public.dex_pair as pair
   where pair.base = upper(dex_book.base)
     and pair.quote = upper(dex_book.quote);
+  select *
+  into moment
+  from dex_private.as_of;
 
   return query
-  with bid_price as materialized (
-    select distinct standing.price
-    from dex_private.standing_offer as standing
-    where standing.market_id = market
-      and standing.act = 'buy'
-    order by standing.price desc
-    limit levels
+  with past_offer as materialized (
+    select *
+    from dex_private.past_offers(market, moment.block)
+    where is_past
   ),
-  ask_price as materialized (
-    select distinct standing.price
-    from dex_private.standing_offer as standing
-    where standing.market_id = market
-      and standing.act = 'sell'
-    order by standing.price
-    limit levels
+  level as (
+    (
+      select distinct
+        standing.act,
+        standing.price
+      from dex_private.standing_offer as standing
+      where not is_past
+        and standing.market_id = market
+        and standing.act = 'buy'
+      order by standing.price desc
+      limit levels
+    )
+    union all
+    (
+      select distinct
+        standing.act,
+        standing.price
+      from dex_private.standing_offer as standing
+      where not is_past
+        and standing.market_id = market
+        and standing.act = 'sell'
+      order by standing.price
+      limit levels
+    )
+    union all
+    (
+      select
+        'buy',
+        past_offer.price
+      from past_offer
+      where past_offer.act = 'buy'
+      group by past_offer.price
+      order by past_offer.price desc
+      limit levels
+    )
+    union all
+    (
+      select
+        'sell',
+        past_offer.price
+      from past_offer
+      where past_offer.act = 'sell'
+      group by past_offer.price
+      order by past_offer.price
+      limit levels
+    )
   ),
-  open_offer as materialized (
+  edge as materialized (
+    select
+      min(level.price) filter (where level.act = 'buy') as bid,
+      max(level.price) filter (where level.act = 'sell') as ask
+    from level
+  ),
+  open_offer as (
     select
       standing.act,
       standing.price,
+      standing.offer_id,
+      kept.lot_amt as left_amt,
+      null::numeric as taken
+    from edge
+    cross join lateral (
+      select *
+      from dex_private.standing_offer as bidden
+      where bidden.market_id = market
+        and bidden.act = 'buy'
+        and bidden.price >= edge.bid
+      union all
+      select *
+      from dex_private.standing_offer as asked
+      where asked.market_id = market
+        and asked.act = 'sell'
+        and asked.price <= edge.ask
+    ) as standing
+    join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
+    where not is_past
+    union all
+    select
+      past_offer.act,
+      past_offer.price,
+      past_offer.offer_id,
+      null,
+      (
+        select coalesce(sum(trade.lot_amt), 0)
+        from public.dex_trade as trade
+        where trade.offer_id = past_offer.offer_id
+          and trade.id < moment.beyond
+      )
+    from edge
+    join past_offer
+      on case past_offer.act when 'buy' then past_offer.price >= edge.bid else past_offer.price <= edge.ask end
+  ),
+  valued_offer as materialized (
+    select
+      open_offer.act,
+      open_offer.price,
       kept.lot_amt,
       dex_private.quotient(kept.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
-    from (
-      select 'buy' as act, bid_price.price
-      from bid_price
-      union all
-      select 'sell', ask_price.price
-      from ask_price
-    ) as level
-    join dex_private.standing_offer as standing
-      on standing.market_id = market
-      and standing.act = level.act
-      and standing.price = level.price
-    join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
-    join public.dex_offer as offer on offer.id = standing.offer_id
+    from open_offer
+    join public.dex_offer as offer on offer.id = open_offer.offer_id
+    cross join lateral (
+      select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
+      offset 0
+    ) as kept
   )
   select
-    open_offer.act,
-    open_offer.price,
-    sum(dex_private.base_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
-    sum(dex_private.quote_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
+    valued_offer.act,
+    valued_offer.price,
+    sum(dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
+    sum(dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
     count(*)::integer
-  from open_offer
+  from valued_offer
   group by
-    open_offer.act,
-    open_offer.price
+    valued_offer.act,
+    valued_offer.price
   order by
-    open_offer.act,
-    case open_offer.act when 'buy' then -open_offer.price else open_offer.price end;
+    valued_offer.act,
+    case valued_offer.act when 'buy' then -valued_offer.price else valued_offer.price end;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';
@@ -3117,6 +4894,7 @@ create function dex_candles(
 ) returns setof dex_candle
 language plpgsql stable
 rows 100
+set jit = off
 as $$
 declare
   minutes constant integer := case coalesce("interval", '1h')
@@ -3134,12 +4912,16 @@ declare
   part constant integer := case when minutes < 60 then 1 else 60 end;
   parts constant integer := minutes / part;
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
+  is_past constant boolean := dex_private.is_past();
   market integer;
-  head_time timestamptz;
+  moment dex_private.last_moment;
   -- Candles start at or after `lowest` and before `beyond`.
   lowest timestamptz := '-infinity';
   beyond timestamptz;
   oldest timestamptz;
+  -- Those before it are read whole.
+  whole_beyond timestamptz;
+  cut dex_private.period_figure[] := '{}';
 begin
   if minutes is null then
     raise exception 'interval must be 1m, 5m, 15m, 30m, 1h, 4h or 1d, not %', "interval"
@@ -3163,10 +4945,10 @@ begin
     return;
   end if;
 
-  select as_of.time
-  into head_time
+  select *
+  into moment
   from dex_private.as_of;
-  beyond := date_bin(span, head_time, epoch) + span;
+  beyond := date_bin(span, moment.time, epoch) + span;
   if "to" < beyond then
     beyond := date_bin(span, "to" - interval '1 microsecond', epoch) + span;
   end if;
@@ -3183,8 +4965,12 @@ begin
     where figure.market_id = market
       and figure.minutes = 1
       and figure.low is not null
+      and (not is_past or figure.start < dex_private.minute_of(moment.time))
     order by figure.start
     limit 1;
+    if oldest is null and is_past then
+      oldest := (select cut.start from dex_private.cut_period(market, 1, moment) as cut where cut.low is not null);
+    end if;
     lowest := greatest(lowest, date_bin(span, oldest, epoch));
     if oldest is null or lowest >= beyond then
       return;
@@ -3196,18 +4982,38 @@ begin
     end if;
   end if;
 
+  -- As of a past block, the last period is cut.
+  whole_beyond := beyond;
+  if is_past and beyond > moment.time then
+    whole_beyond := date_bin(make_interval(mins => part), moment.time, epoch);
+    cut := array(
+      select figure
+      from dex_private.cut_period(market, part, moment) as figure
+      where figure.start >= lowest
+        and figure.low is not null
+    );
+  end if;
+
   return query execute format(
     $statement$
       with part as materialized (
         select
           date_bin($1, figure.start, 'epoch') as time,
           figure.*
-        from dex_private.period_figure as figure
-        where figure.market_id = $2
-          and figure.minutes = $9
-          and figure.start >= $3
-          and figure.start < $4
-          and figure.low is not null
+        from (
+          (
+            select *
+            from dex_private.period_figure as whole
+            where whole.market_id = $2
+              and whole.minutes = $9
+              and whole.start >= $3
+              and whole.start < $10
+              and whole.low is not null
+            order by whole.start %1$s
+            limit $5
+          )
+          %2$s
+        ) as figure
         order by figure.start %1$s
         limit $5
       ),
@@ -3258,10 +5064,117 @@ begin
       ) as before on true
       order by listed.time
     $statement$,
-    case when "from" is null then 'desc' else 'asc' end
+    case when "from" is null then 'desc' else 'asc' end,
+    case when is_past then 'union all select * from unnest($11)' else '' end
   )
-  using span, market, lowest, beyond, most * parts, most, head_time, is_flat, part;
+  using span, market, lowest, beyond, most * parts, most, moment.time, is_flat, part, whole_beyond, cut;
 end
 $$;
 comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';
 grant execute on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) to dex_reader, dex_writer;
+
+-- What is left of each market's open offers, in dollars.
+
+create type dex_market_liquidity as (
+  pair text,
+  base text,
+  quote text,
+  liquidity_in_usd numeric
+);
+comment on type dex_market_liquidity is 'What is left of a market''s open offers, in dollars.';
+comment on column dex_market_liquidity.pair is E'@notNull\nPair identifier BASE/QUOTE.';
+comment on column dex_market_liquidity.base is E'@notNull\nSymbol of the base token, in upper case.';
+comment on column dex_market_liquidity.quote is E'@notNull\nSymbol of the quote token, in upper case.';
+comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and what they give of the other token at the last price, rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
+
+create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
+language sql stable
+as $$
+  with listed_token as (
+    select pair.base as symbol, pair.base_gem as gem
+    from public.dex_pair as pair
+    union
+    select pair.quote, pair.quote_gem
+    from public.dex_pair as pair
+  ),
+  usd_token as materialized (
+    -- Of a symbol that the pairs have for several tokens it is not known which is meant.
+    select min(listed_token.gem) as gem
+    from listed_token
+    group by listed_token.symbol
+    having count(*) = 1
+      and listed_token.symbol in (select upper(given.token) from unnest(dex_liquidity.usd_tokens) as given (token))
+    union
+    select listed_token.gem
+    from listed_token
+    where lower(listed_token.gem) in (select lower(given.token) from unnest(dex_liquidity.usd_tokens) as given (token))
+  )
+  select
+    figure.pair,
+    figure.base,
+    figure.quote,
+    case
+      when usd.is_quote and offered.base_amt = 0 then offered.quote_amt
+      when usd.is_quote then offered.quote_amt + round(offered.base_amt * figure.last, 18)
+      when usd.is_base and offered.quote_amt = 0 then offered.base_amt
+      when usd.is_base then offered.base_amt + dex_private.quotient(offered.quote_amt, figure.last)
+    end
+  from public.dex_summary as figure
+  join public.dex_pair as pair
+    on pair.base = figure.base
+    and pair.quote = figure.quote
+  cross join lateral (
+    select
+      pair.quote_gem in (select usd_token.gem from usd_token) as is_quote,
+      pair.base_gem in (select usd_token.gem from usd_token) as is_base
+  ) as usd
+  cross join lateral (
+    select
+      coalesce(sum(offer.lot_amt) filter (where offer.act = 'buy'), 0) as quote_amt,
+      coalesce(sum(offer.lot_amt) filter (where offer.act = 'sell'), 0) as base_amt
+    from (
+      select
+        standing.act,
+        kept.lot_amt
+      from dex_private.standing_offer as standing
+      join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
+      where standing.market_id = pair.id
+        and not dex_private.is_past()
+      union all
+      select
+        past.act,
+        made.lot_amt - coalesce(
+          (
+            select sum(trade.lot_amt)
+            from public.dex_trade as trade
+            where trade.offer_id = past.offer_id
+              and trade.id < moment.beyond
+          ),
+          0
+        )
+      from dex_private.past_moment() as moment
+      cross join dex_private.past_offers(pair.id, moment.block) as past
+      join public.dex_offer as made on made.id = past.offer_id
+      where dex_private.is_past()
+    ) as offer
+    where usd.is_quote
+      or usd.is_base
+  ) as offered
+  order by figure.pair collate "C"
+$$;
+comment on function dex_liquidity(text[]) is E'@argument usdTokens The tokens that are worth a dollar: symbols in any case, or addresses. A symbol that the markets have for two tokens is worth nothing.\nWhat is left of the open offers of each registered market as of the head, in dollars, in the order of BASE/QUOTE by code point.';
+grant execute on function dex_liquidity(text[]) to dex_reader, dex_writer;
+
+-- The price of a trade with more digits, for markets whose prices have zeros in the first 18.
+
+create function dex_trade_price50(trade dex_trade) returns numeric
+language sql stable parallel safe
+as $$
+  -- 10^32 times the amount gives a quotient of 50 digits once it is scaled back, which is rounded once.
+  select case trade.act
+    when 'sell' then dex_private.quotient(trade.bid_amt * 1e32, trade.lot_amt)
+    when 'buy' then dex_private.quotient(trade.lot_amt * 1e32, trade.bid_amt)
+  end * 1e-32
+$$;
+comment on function dex_trade_price50(dex_trade) is 'Quote per base, 50 fractional digits, rounded once. Null where the two tokens are no registered pair, or the base amount is 0.';
+grant execute on function dex_trade_price50(dex_trade) to dex_reader, dex_writer;

@@ -16,9 +16,12 @@ create table dex_block (
 -- Serves time ranges: finds their blocks, and by first_trade their trades.
 create index dex_block_time_number_idx on dex_block (time, number);
 
--- Serves ingest.thin_out, which deletes blocks without rows.
+-- Serves ingest.written_to, which deletes blocks without rows.
 create index dex_block_empty_idx on dex_block (number)
 where not has_rows;
+
+-- Serves dex_private.past_moment, by hash.
+create index dex_block_hash_idx on dex_block using hash (hash);
 
 comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
@@ -35,6 +38,7 @@ from public.dex_block as block
 order by block.number desc
 limit 1;
 comment on view dex_private.last_block is 'The last block written; empty if no block was written.';
+grant select on dex_private.last_block to dex_reader, dex_writer;
 
 -- The planner inlines it.
 create function dex_private.first_from(moment timestamptz) returns setof public.dex_block

@@ -28,8 +28,14 @@ create table dex_offer (
   time timestamptz not null,
   tx text not null
     constraint dex_offer_tx_check check (dex_private.is_hash(tx)),
+  venue text
+    constraint dex_offer_venue_check check (dex_private.is_address(venue)),
+  ref text,
   filled boolean not null default false,
-  closed boolean not null default false
+  closed boolean not null default false,
+  ended integer
+    constraint dex_offer_ended_check check (ended >= block),
+  constraint dex_offer_two_tokens_check check (lower(lot_gem) <> lower(bid_gem))
 )
 with (fillfactor = 70);
 
@@ -42,14 +48,19 @@ create index dex_offer_known_market_block_id_idx on dex_offer (coalesce(market, 
 -- Serves allDexOffers by both tokens, and the labelling of offers whose pair is registered later.
 create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
+-- Serves allDexOffers by contract.
+create index dex_offer_venue_block_id_idx on dex_offer (coalesce(venue, ''), block, id);
+-- Serves allDexOffers by the contract's own id.
+create unique index dex_offer_ref_venue_idx on dex_offer (ref, venue)
+where ref is not null;
 -- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))
 where lot_tkn is null;
 create index dex_offer_lower_bid_gem_unlabelled_idx on dex_offer (lower(bid_gem))
 where bid_tkn is null;
 
-comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
-comment on column dex_offer.id is 'Offer identifier, as the exchange gave it.';
+comment on table dex_offer is E'@order block, id follows block, time by dex_private.first_block_from\n@soughtBy dex_private.sought\n@asOf dex_private.offers_as_of\n@eitherWay dex_private.either_way_key(lot_gem, bid_gem)\nA maker''s offer: so much of the lot token for so much of the bid token. Takers match it in parts or whole.';
+comment on column dex_offer.id is 'Offer identifier, as the exchange gave it where `ref` is null.';
 comment on column dex_offer.block is 'Height of the block the offer was made in.';
 comment on column dex_offer.killed is 'Height of the block the offer was cancelled in; 0 while it is not cancelled.';
 comment on column dex_offer.market_id is E'@behavior -*\nThe key that tables and views join by.';
@@ -66,6 +77,9 @@ comment on column dex_offer.bid_amt is 'Amount of the bid token wanted for the w
 comment on column dex_offer.price is 'Quote per base, 18 fractional digits. Null where the two tokens are no registered pair, or the base amount is 0.';
 comment on column dex_offer.time is 'Timestamp of the block the offer was made in.';
 comment on column dex_offer.tx is 'Hash of the transaction that made the offer.';
+comment on column dex_offer.venue is 'Address of the contract that the offer is of. Null where the source does not say.';
+comment on column dex_offer.ref is 'Identifier that the contract gave the offer, where `id` is another: of a contract beside the first one with offers. Unique with `venue`.';
 comment on column dex_offer.filled is 'Whether nothing is left: all recorded trades together took the whole lot, or the source of the data says so.';
 comment on column dex_offer.closed is E'@behavior -*\nWhether the source of the data says that nothing is left.';
+comment on column dex_offer.ended is E'@behavior -*\nHeight of the first block after which the offer was not open any more: cancelled, or with nothing left. Null while it is open.';
 grant select on dex_offer to dex_reader, dex_writer;

@@ -30,7 +30,7 @@ create unique index dex_pair_gems_key on dex_pair (least(base_gem, quote_gem), g
 create index dex_pair_base_gem_quote_gem_idx on dex_pair (base_gem, quote_gem);
 create index dex_pair_quote_gem_base_gem_idx on dex_pair (quote_gem, base_gem);
 
-comment on table dex_pair is 'A registered pair of tokens: a market of the exchange.';
+comment on table dex_pair is E'@asOf dex_private.pairs_as_of\nA registered pair of tokens: a market of the exchange.';
 comment on constraint dex_pair_base_gem_fkey on dex_pair is E'@fieldName baseToken\n@foreignFieldName pairsAsBase\n@forwardDescription The base token, whose price the market gives. Never null.\n@backwardDescription The registered pairs that have this token as base, by pages.';
 comment on constraint dex_pair_quote_gem_fkey on dex_pair is E'@fieldName quoteToken\n@foreignFieldName pairsAsQuote\n@forwardDescription The quote token, in which prices are given. Never null.\n@backwardDescription The registered pairs that have this token as quote, by pages.';
 comment on column dex_pair.id is E'@behavior -*\nThe key that tables and views join by.';

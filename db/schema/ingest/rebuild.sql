@@ -11,7 +11,11 @@ declare
 begin
   insert into dex_private.write_state default values
   on conflict do nothing;
-  before := ingest.take_turn();
+  -- Not take_turn, which refuses to go on from figures of another block.
+  select *
+  into strict before
+  from dex_private.write_state
+  for update;
 
   -- Copied or replicated rows do not advance the sequence.
   perform setval('public.dex_pair_id_seq', greatest(max(pair.id), 1), count(*) > 0)
@@ -38,6 +42,11 @@ begin
     filled = derived.filled
   from dex_private.mislabelled_offer as derived
   where offer.id = derived.id;
+  update public.dex_offer as offer
+  set ended = derived.ended
+  from dex_private.derived_offer_end as derived
+  where offer.id = derived.offer_id
+    and offer.ended is distinct from derived.ended;
   -- Keeps cancellations of offers that are not recorded: no other table has them.
   delete from dex_private.cancellation as kept
   using public.dex_offer as offer
@@ -50,10 +59,37 @@ begin
   from public.dex_offer as offer
   where offer.killed > 0
   on conflict do nothing;
+  -- Keeps those of orders that are not recorded, for the same reason.
+  delete from dex_private.offer_ref as known
+  using public.dex_offer as offer
+  where offer.id = known.offer_id;
+  insert into dex_private.offer_ref (venue, ref, offer_id, block)
+  select
+    offer.venue,
+    offer.ref,
+    offer.id,
+    least(
+      offer.block,
+      (
+        select min(trade.block)
+        from public.dex_trade as trade
+        where trade.offer_id = offer.id
+      )
+    )
+  from public.dex_offer as offer
+  where offer.ref is not null
+  on conflict (venue, ref) do update
+  set
+    offer_id = excluded.offer_id,
+    block = excluded.block;
   delete from dex_private.standing_offer;
   insert into dex_private.standing_offer
   select *
   from dex_private.derived_standing_offer;
+  delete from dex_private.ended_offer;
+  insert into dex_private.ended_offer
+  select *
+  from dex_private.derived_ended_offer;
 
   insert into public.dex_block as block (number, time, first_trade, has_rows)
   select
@@ -85,8 +121,18 @@ begin
     -- From the clock, so that a service that runs through a restore never sees a known epoch again.
     greatest(before.epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
   );
+  delete from dex_private.best_price;
+  perform dex_private.derive_best_prices(
+    array(
+      select pair.id
+      from public.dex_pair as pair
+    ),
+    -1
+  );
   delete from dex_private.period_figure;
   perform dex_private.keep_figures(1);
+  delete from dex_private.running_sum;
+  perform dex_private.keep_running_sums(1);
   delete from dex_private.market_figure;
   perform dex_private.derive_market_figures(array(
     select pair.id

@@ -36,6 +36,10 @@ as $$
       format('block %s is not after the head, block %s: write blocks in order, take back first what a reorganisation replaces, and load older data whole into a new database', number, number_before)
     when at < time_before then
       format('block %s is at %s, before block %s at %s', number, at, number_before, time_before)
+    when hash is null and hash_before is not null then
+      format('block %s has no hash, but block %s has one: a source gives the hash of every block or of none', number, number_before)
+    when parent <> hash_before and number > number_before + 1 then
+      format('block %s has the parent %s, but the last block before it is block %s with the hash %s: a block between them is missing', number, parent, number_before, hash_before)
     when parent <> hash_before then
       format('block %s has the parent %s, but block %s has the hash %s: take back first what a reorganisation replaces', number, parent, number_before, hash_before)
   end

@@ -12,6 +12,7 @@ end
 $$;
 comment on function ingest.time_of(text) is 'The text as a timestamp; null if it is not one.';
 
+-- An id leaves 2^52 more below 2^53, up to which JSON numbers are exact: one that is too high would end all ids.
 -- A rule is a pattern of the JSON text (in which strings have quotes) and a range of lengths. A pattern with
 -- a count, such as {64}, takes eight times as long, and a block of 20 trades has 220 values to check.
 create view ingest.rule as
@@ -23,19 +24,19 @@ select
   rule.*
 from (
   values
-    ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?}'::text[]),
-    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time}', '{id?,integer,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?}')
+    ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
+    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
   values
     ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
-    ('integer', '^"?[0-9]+"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
-    ('id', '^"?[1-9][0-9]*"?$', 1, 18, 9007199254740992, 0, 'an integer from 1 to 9007199254740991'),
+    ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+    ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
     ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
-    ('time', '^"[0-9]+-[0-9]+-[0-9]+', 12, 90, null, null, 'a timestamp')
+    ('time', '^"[0-9]+-[0-9]+-[0-9]+[T ][0-9:.]+ ?(Z|[+-][0-9:]+)"$', 12, 90, null, null, 'a timestamp with its UTC offset')
 ) as rule (type, pattern, shortest, longest, beyond, digits, description) on rule.type = rtrim(field.kind, '?');
 comment on view ingest.rule is 'What each column of a listed offer or trade must be.';
 
@@ -83,6 +84,8 @@ begin
       trim(given.value, '"')::numeric <> number
     when rule.name = 'time' then
       ingest.time_of(trim(given.value, '"')) <> at or ingest.time_of(trim(given.value, '"')) is null
+    when rule.name = 'bid_gem' then
+      lower(given.value) = lower((element.value -> 'lot_gem')::text)
     when rule.beyond is not null then
       trim(given.value, '"')::numeric >= rule.beyond or scale(trim_scale(trim(given.value, '"')::numeric)) > rule.digits
   end
@@ -103,6 +106,8 @@ begin
         format('.block is %s: it must be %s, the block that is written', left(trim(wrong.value, '"'), 90), number)
       when wrong.name = 'time' and wrong.value ~ wrong.pattern and ingest.time_of(trim(wrong.value, '"')) is not null then
         format('.time is %s: it must be %s, the time of the block', trim(wrong.value, '"'), at)
+      when wrong.name = 'bid_gem' and lower(wrong.value) = lower((wrong.element -> 'lot_gem')::text) and wrong.value ~ wrong.pattern then
+        format('.bid_gem is %s, as lot_gem: an offer is of two tokens', wrong.value)
       else format('.%s is %s: it must be %s', wrong.name, coalesce(left(wrong.value, 90), 'missing'), wrong.description)
     end);
   end if;

@@ -1,49 +1,96 @@
 -- Registers a pair of tokens as a market, or changes its direction or `active`.
 
+create view ingest.wanted_pair as
+select
+  pair.id,
+  upper(base.symbol) as base,
+  upper(quote.symbol) as quote,
+  base.decimals as base_precision,
+  quote.decimals as quote_precision
+from public.dex_pair as pair
+join public.dex_token as base on base.address = pair.base_gem
+join public.dex_token as quote on quote.address = pair.quote_gem;
+comment on view ingest.wanted_pair is 'The columns of each pair that come from its tokens.';
+
+create function ingest.names_of(base text, quote text) returns table (kind text, name text)
+language sql immutable
+as $$
+  values
+    ('market', names_of.base || names_of.quote),
+    ('path', names_of.base || '/' || names_of.quote)
+$$;
+comment on function ingest.names_of(text, text) is 'The names of a pair that no other pair may have.';
+
+-- Few statements for all pairs, however many: all writers wait until they are renamed.
 create function ingest.refresh_pairs(pairs integer[]) returns void
 language plpgsql
 as $$
 declare
-  wanted record;
+  changed constant integer[] := array(
+    select pair.id
+    from public.dex_pair as pair
+    join ingest.wanted_pair as wanted on wanted.id = pair.id
+    where pair.id = any (pairs)
+      and (pair.base, pair.quote, pair.base_precision, pair.quote_precision)
+        <> (wanted.base, wanted.quote, wanted.base_precision, wanted.quote_precision)
+  );
 begin
-  -- Frees the names first, so that pairs can exchange them. No symbol in upper case is an address, with its x.
+  -- Frees the names that pairs exchange. No symbol in upper case is an address, with its x.
   update public.dex_pair as pair
   set
     base = pair.base_gem,
     quote = pair.quote_gem
-  where pair.id = any (pairs);
+  where pair.id in (
+    select held.id
+    from public.dex_pair as held
+    cross join lateral ingest.names_of(held.base, held.quote) as has
+    join (
+      select
+        wanted.id,
+        names.kind,
+        names.name
+      from ingest.wanted_pair as wanted
+      cross join lateral ingest.names_of(wanted.base, wanted.quote) as names
+      where wanted.id = any (changed)
+    ) as taker using (kind, name)
+    where held.id = any (changed)
+      and held.id <> taker.id
+  );
 
-  for wanted in
-    select
-      pair.id,
-      upper(base.symbol) as base,
-      upper(quote.symbol) as quote,
-      base.decimals as base_precision,
-      quote.decimals as quote_precision
-    from public.dex_pair as pair
-    join public.dex_token as base on base.address = pair.base_gem
-    join public.dex_token as quote on quote.address = pair.quote_gem
-    where pair.id = any (pairs)
-    order by pair.id
-  loop
-    perform ingest.refuse(
-      (
-        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
-        from public.dex_pair as other
-        where other.market = wanted.base || wanted.quote
-          or other.base || '/' || other.quote = wanted.base || '/' || wanted.quote
-        limit 1
-      ),
-      'unique_violation'
-    );
+  begin
     update public.dex_pair as pair
     set
       base = wanted.base,
       quote = wanted.quote,
       base_precision = wanted.base_precision,
       quote_precision = wanted.quote_precision
-    where pair.id = wanted.id;
-  end loop;
+    from ingest.wanted_pair as wanted
+    where pair.id = any (changed)
+      and wanted.id = pair.id;
+  exception when unique_violation then
+    perform ingest.refuse(
+      (
+        select format('the pair %s and %s would have the same market name as the pair %s and %s: a market name is both symbols joined', wanted.base, wanted.quote, other.base, other.quote)
+        from ingest.wanted_pair as wanted
+        cross join lateral ingest.names_of(wanted.base, wanted.quote) as names
+        join (
+          select
+            pair.*,
+            names.kind,
+            names.name
+          from ingest.wanted_pair as pair
+          cross join lateral ingest.names_of(pair.base, pair.quote) as names
+        ) as other using (kind, name)
+        where wanted.id = any (changed)
+          and other.id <> wanted.id
+          and (other.id < wanted.id or other.id <> all (changed))
+        order by wanted.id
+        limit 1
+      ),
+      'unique_violation'
+    );
+    raise;
+  end;
 
   delete from dex_private.market_direction as kept
   where kept.market_id = any (pairs);
@@ -51,6 +98,7 @@ begin
   select *
   from dex_private.derived_market_direction as derived
   where derived.market_id = any (pairs);
+  perform dex_private.label_market_figures(pairs);
 end
 $$;
 comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Raises an error if two pairs would have the same name.';
@@ -71,6 +119,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  offers integer[];
 begin
   select *
   into base
@@ -98,12 +147,16 @@ begin
   from public.dex_pair as pair
   where least(pair.base_gem, pair.quote_gem) = least(base.address, quote.address)
     and greatest(pair.base_gem, pair.quote_gem) = greatest(base.address, quote.address);
+  if known.active <> register_pair.active then
+    perform dex_private.keep_active(known.id, before.head);
+  end if;
   if known.base_gem = base.address then
     update public.dex_pair as pair
     set active = register_pair.active
     where pair.id = known.id
       and pair.active <> register_pair.active;
     if found then
+      perform dex_private.label_market_figures(array[known.id]);
       perform ingest.written_to(before.last_trade, before.epoch);
     end if;
     return;
@@ -145,17 +198,27 @@ begin
     insert into dex_private.period_figure
     select *
     from dex_private.figures_from(1, known.id);
+    delete from dex_private.running_sum as kept
+    where kept.market_id = known.id;
+    insert into dex_private.running_sum
+    select *
+    from dex_private.running_sums_from(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
     where standing.market_id = known.id;
-    perform dex_private.enter_book(array(
+    delete from dex_private.ended_offer as past
+    where past.market_id = known.id;
+    offers := array(
       select offer.id
       from public.dex_offer as offer
       where dex_private.either_way_key(offer.lot_gem, offer.bid_gem)
           = dex_private.either_way_key(base.address, quote.address)
         and offer.market_id = known.id
-    ));
+    );
+    perform dex_private.enter_book(offers);
+    perform dex_private.enter_past_books(offers);
+    perform dex_private.derive_best_prices(array[known.id], -1);
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);

@@ -32,6 +32,9 @@ begin
       format('address is %s: the token is registered as %s', register_token.address, known.address)
     when register_token.symbol = '' or length(register_token.symbol) > 100 then
       format('symbol of %s is %s: it must be a text of 1 to 100 characters, or null', register_token.address, quote_literal(left(register_token.symbol, 90)))
+    -- Control characters, line ends, direction marks, blanks around it: it would pass for another or not be shown.
+    when register_token.symbol ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|^[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]|[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]$' then
+      format('symbol of %s is %s: it may have no control character, line end or direction mark, and no blank before or after it', register_token.address, to_json(register_token.symbol))
     when register_token.decimals is null or register_token.decimals not between 0 and 255 then
       format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
     when length(register_token.name) > 1000 then

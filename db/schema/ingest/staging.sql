@@ -1,10 +1,15 @@
--- Staging tables of write_blocks, which empties them. Unlogged: a crash empties them too.
+-- Staging tables of write_blocks. Unlogged: a crash empties them.
+
+-- Each row carries the transaction that staged it. No writer can set these two columns: the views own_… show a
+-- transaction its rows alone, whatever another one commits beside it. Not xmin, which a savepoint changes.
 
 create unlogged table ingest.staged_block (
   number integer not null,
   time timestamptz not null,
   hash text,
-  parent text
+  parent text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_block is 'Blocks to write. Needed only to give a hash, or the time of a block without offers and trades.';
 
@@ -21,20 +26,25 @@ create unlogged table ingest.staged_offer (
   filled boolean not null default false,
   block integer not null,
   time timestamptz not null,
-  tx text not null
+  tx text not null,
+  venue text,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_offer is 'Offers to write, with the columns of offers.csv. `line` gives the order of the offers of one block.';
 
 create unlogged table ingest.staged_cancellation (
   block integer not null,
-  offer_id integer not null
+  offer_id integer not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,
   id bigint,
-  offer_id integer not null,
+  offer_id integer,
   pair text not null,
   maker text not null,
   taker text not null,
@@ -45,29 +55,101 @@ create unlogged table ingest.staged_trade (
   block integer not null,
   time timestamptz not null,
   tx text not null,
-  idx integer
+  venue text,
+  idx integer,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
 );
 comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
-grant select, insert, update, delete on
+create view ingest.own_block as
+select
+  staged.number,
+  staged.time,
+  staged.hash,
+  staged.parent
+from ingest.staged_block as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_block is 'The blocks that the present transaction staged.';
+
+create view ingest.own_offer as
+select
+  staged.line,
+  staged.id,
+  staged.pair,
+  staged.maker,
+  staged.lot_gem,
+  staged.lot_amt,
+  staged.bid_gem,
+  staged.bid_amt,
+  staged.killed,
+  staged.filled,
+  staged.block,
+  staged.time,
+  staged.tx,
+  staged.venue
+from ingest.staged_offer as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_offer is 'The offers that the present transaction staged.';
+
+create view ingest.own_cancellation as
+select
+  staged.block,
+  staged.offer_id
+from ingest.staged_cancellation as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_cancellation is 'The cancellations that the present transaction staged.';
+
+create view ingest.own_trade as
+select
+  staged.line,
+  staged.id,
+  staged.offer_id,
+  staged.pair,
+  staged.maker,
+  staged.taker,
+  staged.lot_gem,
+  staged.lot_amt,
+  staged.bid_gem,
+  staged.bid_amt,
+  staged.block,
+  staged.time,
+  staged.tx,
+  staged.idx,
+  staged.venue
+from ingest.staged_trade as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_trade is 'The trades that the present transaction staged.';
+
+grant select, delete on
   ingest.staged_block,
   ingest.staged_offer,
   ingest.staged_cancellation,
   ingest.staged_trade
+to dex_writer;
+grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
+grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
+grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
+grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
+grant select, update, delete on
+  ingest.own_block,
+  ingest.own_offer,
+  ingest.own_cancellation,
+  ingest.own_trade
 to dex_writer;
 
 create view ingest.staged_end as
 select
   staged.offer_id,
   staged.block
-from ingest.staged_cancellation as staged
+from ingest.own_cancellation as staged
 union all
 select
   staged.id,
   staged.killed
-from ingest.staged_offer as staged
+from ingest.own_offer as staged
 where staged.killed > 0;
-comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not.';
+comment on view ingest.staged_end is 'The staged cancellations of all offers, staged or not, of the present transaction.';
 
 -- A block with only cancellations has no row with a time: it gets the time of the block before it.
 create view ingest.staged_head as
@@ -97,13 +179,13 @@ from (
     select
       staged.*,
       false as is_row
-    from ingest.staged_block as staged
+    from ingest.own_block as staged
     union all
     select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
     union all
     select staged.block, staged.time, null as hash, null as parent, true
-    from ingest.staged_trade as staged
+    from ingest.own_trade as staged
     union all
     select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended
@@ -114,4 +196,4 @@ left join dex_private.last_block as head on true
 window
   in_order as (order by listed.number),
   earlier as (in_order rows between unbounded preceding and 1 preceding);
-comment on view ingest.staged_head is 'The blocks of all staged rows, each with what its rows say of it and with the block before it.';
+comment on view ingest.staged_head is 'The blocks of the rows that the present transaction staged, each with what its rows say of it and with the block before it.';

@@ -17,11 +17,13 @@ declare
   traded integer[];
   touched integer[];
   offers integer[];
+  new_offers integer[];
+  reopened integer[];
   taken_back bigint;
 begin
   perform ingest.refuse(case
-    when to_block is null or to_block < 0 then
-      format('to_block is %s: it must be an integer from 0', coalesce(to_block::text, 'null'))
+    when to_block is null or to_block < -1 then
+      format('to_block is %s: it must be an integer from 0, or -1 for all blocks', coalesce(to_block::text, 'null'))
     when to_block > coalesce(before.head, -1) then
       format('block %s is not written: %s', to_block, coalesce('the head is block ' || before.head, 'the database has no blocks'))
   end);
@@ -32,7 +34,7 @@ begin
   first_trade := dex_private.first_trade_of(to_block + 1);
   select
     array_agg(distinct trade.market_id) filter (where trade.market_id is not null),
-    array_agg(distinct trade.offer_id)
+    array_agg(distinct trade.offer_id) filter (where trade.offer_id is not null)
   into
     traded,
     offers
@@ -56,52 +58,71 @@ begin
     delete from dex_private.cancellation as cancellation
     where cancellation.block > to_block
     returning cancellation.offer_id
-  ),
-  revived as (
-    update public.dex_offer as offer
-    set killed = 0
-    from undone
-    where offer.id = undone.offer_id
-    returning offer.id
   )
-  select coalesce(offers, '{}') || coalesce(array_agg(revived.id), '{}')
+  select coalesce(offers, '{}') || coalesce(array_agg(undone.offer_id), '{}')
   into offers
-  from revived;
+  from undone;
 
   delete from public.dex_trade as trade
   where trade.id >= first_trade;
   get diagnostics taken_back = row_count;
 
-  touched := dex_private.leave_book(array(
+  new_offers := array(
     select offer.id
     from public.dex_offer as offer
     where offer.block > to_block
-  ));
+  );
+  reopened := array(
+    select offer.id
+    from public.dex_offer as offer
+    where offer.id = any (offers)
+      and offer.ended > to_block
+  );
+  delete from dex_private.best_price as kept
+  using (
+    select distinct offer.market_id
+    from public.dex_offer as offer
+    where offer.id = any (new_offers || reopened)
+      and offer.market_id is not null
+  ) as changed
+  where kept.market_id = changed.market_id
+    and kept.act in ('buy', 'sell')
+    and kept.block > to_block;
+  touched := dex_private.leave_book(new_offers);
+  perform dex_private.leave_past_books(new_offers || reopened);
   with gone as (
     delete from public.dex_offer as offer
-    where offer.block > to_block
+    where offer.id = any (new_offers)
     returning offer.id
   )
   delete from dex_private.offer_left as kept
   using gone
   where kept.offer_id = gone.id;
 
+  -- An offer that was filled before can be cancelled later.
   update public.dex_offer as offer
-  set filled = false
-  from dex_private.offer_left as kept
+  set
+    killed = case when offer.killed > to_block then 0 else offer.killed end,
+    filled = offer.filled and offer.ended <= to_block,
+    ended = case when offer.ended <= to_block then offer.ended end
   where offer.id = any (offers)
-    and kept.offer_id = offer.id
-    and offer.filled
-    and not offer.closed
-    and kept.lot_amt > 0;
+    and (offer.killed > to_block or offer.ended > to_block);
+  touched := touched || dex_private.enter_book(reopened);
 
-  touched := touched || dex_private.enter_book(offers);
-
+  delete from dex_private.offer_ref as known
+  where known.block > to_block;
   delete from public.dex_block as block
   where block.number > to_block;
+  delete from dex_private.index_contract as contract
+  where contract.block > to_block;
+  update dex_private.index_source as source
+  set
+    ranged_to = least(source.ranged_to, to_block),
+    audited_to = least(source.audited_to, to_block);
   select *
   into head
   from dex_private.last_block;
+  perform dex_private.take_back_active(head.number);
   -- Not to_block: if it is not recorded, a later block may get its number.
   insert into dex_private.reorganisation (number, to_block)
   select coalesce(max(past.number), 0) + 1, coalesce(head.number, -1)
@@ -132,6 +153,11 @@ begin
       and figure.start >= first_hour
   ));
 
+  delete from dex_private.running_sum as kept
+  where kept.market_id = any (traded)
+    and kept.time >= coalesce(head.time, '-infinity')
+    and kept.block > to_block;
+
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(
     select given.market_id
@@ -154,5 +180,5 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Removes every block after to_block: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;

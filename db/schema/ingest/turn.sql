@@ -13,10 +13,13 @@ begin
   into strict state
   from dex_private.write_state
   for update;
+  -- A write on figures of another block would hide that they are wrong.
+  perform kept.block
+  from dex_private.kept_moment as kept;
   return state;
 end
 $$;
-comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes.';
+comment on function ingest.take_turn() is 'Waits for the previous writer, locks out others until the transaction ends, and returns the state of the history. A client that calls it first can compare its rows with the recorded ones before it writes. Raises an error if the derived data are not of the last block.';
 grant execute on function ingest.take_turn() to dex_writer;
 
 -- Updates the row even if its values stay the same, so that a writer with an older snapshot fails.
@@ -28,7 +31,7 @@ declare
 begin
   update dex_private.write_state
   set
-    head = (select block.number from dex_private.last_block as block),
+    (head, head_hash) = (select block.number, block.hash from dex_private.last_block as block),
     last_trade = written_to.last_trade,
     epoch = written_to.epoch
   returning head

@@ -1,117 +1,5 @@
 -- Writes many blocks at once from the staging tables; the loader calls it.
 
-create function ingest.refuse_staged(last_trade bigint) returns void
-language plpgsql stable
-as $$
-begin
-  perform ingest.refuse((
-    select format('offers line %s.killed is %s: it must be 0, or a block from %s on, in which the offer was made', staged.line, staged.killed, staged.block)
-    from ingest.staged_offer as staged
-    where staged.killed <> 0
-      and staged.killed < staged.block
-    order by staged.line
-    limit 1
-  ));
-  perform ingest.refuse((
-    select found.problem
-    from (
-      select
-        block.number,
-        case
-          when block.time < block.latest then
-            format('block %s is at both %s and %s: a block has one time', block.number, block.time, block.latest)
-          when block.hash <> block.other_hash then
-            format('block %s has both the hash %s and the hash %s', block.number, block.hash, block.other_hash)
-          when block.parent <> block.other_parent then
-            format('block %s has both the parent %s and the parent %s', block.number, block.parent, block.other_parent)
-          else ingest.block_problem(
-            block.number, block.time, block.hash, block.parent, block.number_before, block.time_before, block.hash_before
-          )
-        end as problem
-      from ingest.staged_head as block
-    ) as found
-    where found.problem is not null
-    order by found.number
-    limit 1
-  ));
-  perform ingest.refuse((
-    select 'only some trades have an id or an idx: give it to every trade or to none'
-    from ingest.staged_trade as staged
-    having count(staged.id) not in (0, count(*))
-      or count(staged.idx) not in (0, count(*))
-  ));
-  perform ingest.refuse((
-    select format('id %s of block %s, idx %s is not greater than %s: ids increase with block and idx, and are above the highest ever used', trade.id, trade.block, trade.idx, trade.id_before)
-    from (
-      select
-        staged.id,
-        staged.block,
-        staged.idx,
-        lag(staged.id, 1, last_trade) over (order by staged.block, staged.idx, staged.line) as id_before
-      from ingest.staged_trade as staged
-      where staged.id is not null
-    ) as trade
-    where trade.id <= trade.id_before
-    limit 1
-  ));
-end
-$$;
-comment on function ingest.refuse_staged(bigint) is 'Raises an error if the staged blocks cannot be the next ones.';
-
--- A batch is of 1,000 rows, because a jsonb value has at most 1 GB.
-create function ingest.refuse_staged_rows() returns void
-language sql stable
-as $$
-  select ingest.refuse_rows(batch.listed, jsonb_agg(batch.value order by batch.line), null, null)
-  from (
-    select
-      staged_row.listed,
-      staged_row.line,
-      (
-        select jsonb_object_agg(field.key, field.value)
-        from jsonb_each_text(staged_row.value - '{filled,killed}'::text[]) as field
-      ) as value
-    from (
-      select
-        'offers' as listed,
-        staged.line,
-        to_jsonb(staged) as value
-      from ingest.staged_offer as staged
-      union all
-      select
-        'trades',
-        staged.line,
-        to_jsonb(staged)
-      from ingest.staged_trade as staged
-    ) as staged_row
-  ) as batch
-  group by
-    batch.listed,
-    batch.line / 1000
-  order by
-    batch.listed,
-    batch.line / 1000;
-  select ingest.refuse_known_offers(
-    array_agg(staged.line order by staged.line),
-    array_agg(staged.id order by staged.line),
-    array_agg(staged.block order by staged.line)
-  )
-  from ingest.staged_offer as staged;
-  select ingest.refuse_known_trades(
-    array_agg(staged.line order by staged.line),
-    array_agg(staged.tx order by staged.line),
-    array_agg(staged.idx order by staged.line)
-  )
-  from (
-    select
-      trade.line,
-      trade.tx,
-      coalesce(trade.idx, row_number() over (partition by trade.block order by trade.line) - 1) as idx
-    from ingest.staged_trade as trade
-  ) as staged
-$$;
-comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
-
 create function ingest.write_blocks() returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -125,22 +13,20 @@ declare
   before constant dex_private.write_state := ingest.take_turn();
   written bigint;
   made integer[];
+  ended integer[];
 begin
   analyze ingest.staged_offer;
   analyze ingest.staged_trade;
+  perform ingest.refuse_rows_of_others();
   perform ingest.refuse_staged(before.last_trade);
 
   perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
   from ingest.staged_end as ended;
-  perform dex_private.leave_book(array(
-    select staged.offer_id
-    from ingest.staged_cancellation as staged
-  ));
   begin
     -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
     insert into public.dex_trade (
       id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx, venue
     )
     select
       coalesce(
@@ -167,8 +53,9 @@ begin
       coalesce(
         staged.idx,
         row_number() over (partition by staged.block order by staged.idx, staged.line) - 1
-      )
-    from ingest.staged_trade as staged
+      ),
+      staged.venue
+    from ingest.own_trade as staged
     cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
     order by
       staged.block,
@@ -184,8 +71,8 @@ begin
       block.time,
       coalesce(
         min(trade.first_trade) over (order by block.number desc),
-        (select max(trade.id) + 1 from public.dex_trade as trade),
-        before.last_trade + 1
+        -- An id that was taken back is not given again.
+        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
       ),
       block.has_rows
     from ingest.staged_head as block
@@ -198,10 +85,13 @@ begin
       group by trade.block
     ) as trade on trade.block = block.number;
 
-    perform dex_private.leave_book(ingest.take_from_offers(before.last_trade + 1));
+    ended := ingest.take_from_offers(before.last_trade + 1) || array(
+      select staged.offer_id
+      from ingest.own_cancellation as staged
+    );
     insert into public.dex_offer (
       id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+      bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
     )
     select
       staged.id,
@@ -221,9 +111,19 @@ begin
       dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
       staged.time,
       staged.tx,
+      staged.venue,
+      case
+        when staged.id >= 1073741824 then
+          (
+            select known.ref
+            from dex_private.offer_ref as known
+            where known.offer_id = staged.id
+          )
+      end,
       staged.filled,
-      staged.filled
-    from ingest.staged_offer as staged
+      staged.filled,
+      case when staged.filled then staged.block else cancellation.block end
+    from ingest.own_offer as staged
     left join dex_private.cancellation on cancellation.offer_id = staged.id
     cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
     order by
@@ -236,27 +136,40 @@ begin
   end;
   made := array(
     select staged.id
-    from ingest.staged_offer as staged
+    from ingest.own_offer as staged
   );
   perform ingest.refuse_contradictions(before.last_trade + 1, made);
   perform dex_private.keep_left(made);
+  perform dex_private.leave_book(ended);
   perform dex_private.enter_book(made);
+  perform dex_private.enter_past_books(ended || made);
+  perform dex_private.derive_best_prices(
+    array(
+      select distinct offer.market_id
+      from unnest(ended || made) as given (id)
+      join public.dex_offer as offer on offer.id = given.id
+      where offer.market_id is not null
+    ),
+    coalesce(before.head, -1),
+    ended || made
+  );
 
   perform ingest.written_to(
     greatest(before.last_trade, (select max(trade.id) from public.dex_trade as trade)),
     before.epoch
   );
   perform dex_private.keep_figures(before.last_trade + 1);
+  perform dex_private.keep_running_sums(before.last_trade + 1);
   perform dex_private.derive_market_figures(array(
     select pair.id
     from public.dex_pair as pair
   ));
-  delete from ingest.staged_block;
-  delete from ingest.staged_offer;
-  delete from ingest.staged_cancellation;
-  delete from ingest.staged_trade;
+  delete from ingest.own_block;
+  delete from ingest.own_offer;
+  delete from ingest.own_cancellation;
+  delete from ingest.own_trade;
   return written;
 end
 $$;
-comment on function ingest.write_blocks() is 'Writes all staged blocks in order, or nothing. Returns the number of trades written. Copy the rows in the same transaction, so that no other session sees them: see db/load/README.md.';
+comment on function ingest.write_blocks() is 'Writes the blocks that this transaction staged, in order, or nothing, and deletes what it wrote from the staging tables. Returns the number of trades written. Refuses rows that an earlier transaction staged.';
 grant execute on function ingest.write_blocks() to dex_writer;

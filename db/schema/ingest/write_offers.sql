@@ -39,7 +39,9 @@ begin
       block
   )
   update public.dex_offer as offer
-  set killed = listed.block
+  set
+    killed = listed.block,
+    ended = coalesce(offer.ended, listed.block)
   from listed
   where offer.id = listed.offer_id;
 end
@@ -54,7 +56,7 @@ begin
   with written as (
     insert into public.dex_offer (
       id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, filled, closed
+      bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
     )
     select
       offer.id,
@@ -74,11 +76,21 @@ begin
       label.price,
       write_offers.at,
       offer.tx,
+      offer.venue,
+      case
+        when offer.id >= 1073741824 then
+          (
+            select known.ref
+            from dex_private.offer_ref as known
+            where known.offer_id = offer.id
+          )
+      end,
       coalesce(offer.filled, false),
-      coalesce(offer.filled, false)
+      coalesce(offer.filled, false),
+      case when offer.filled then write_offers.number else cancellation.block end
     from jsonb_to_recordset(write_offers.offers) as offer (
       id integer, pair text, maker text, lot_gem text, lot_amt numeric, bid_gem text,
-      bid_amt numeric, tx text, filled boolean
+      bid_amt numeric, tx text, filled boolean, venue text
     )
     left join dex_private.cancellation on cancellation.offer_id = offer.id
     cross join lateral dex_private.labels_of(offer.lot_gem, offer.bid_gem, offer.lot_amt, offer.bid_amt) as label

@@ -4,6 +4,8 @@ create function ingest.write_trades(number integer, at timestamptz, last_trade b
 language plpgsql
 as $$
 #variable_conflict use_column
+declare
+  doubled bigint;
 begin
   -- A source with idx and without ids, which most are, needs no look at all trades.
   if write_trades.trades @? '$[*] ? (@.id != null || !(@.idx != null))' then
@@ -34,7 +36,7 @@ begin
   with written as (
     insert into public.dex_trade (
       id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx
+      bid_gem, bid_tkn, bid_amt, price, block, time, tx, idx, venue
     )
     select
       coalesce(
@@ -58,19 +60,36 @@ begin
       write_trades.number,
       write_trades.at,
       trade.tx,
-      coalesce(trade.idx, trade.ordinality - 1)
+      coalesce(trade.idx, trade.ordinality - 1),
+      trade.venue
     from rows from (
       jsonb_to_recordset(write_trades.trades) as (
         id bigint, offer_id integer, pair text, maker text, taker text, lot_gem text,
-        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer
+        lot_amt numeric, bid_gem text, bid_amt numeric, tx text, idx integer, venue text
       )
     ) with ordinality as trade
     cross join lateral dex_private.labels_of(trade.lot_gem, trade.bid_gem, trade.lot_amt, trade.bid_amt) as label
-    returning id
+    returning
+      id,
+      idx
   )
-  select max(written.id)
-  into last
+  select
+    max(written.id),
+    count(*) - count(distinct written.idx)
+  into
+    last,
+    doubled
   from written;
+  if doubled > 0 then
+    perform ingest.refuse((
+      select format('trades: idx %s is given %s times: it is the log''s, of which a block has one', listed.idx, count(*))
+      from jsonb_to_recordset(write_trades.trades) as listed (idx integer)
+      group by listed.idx
+      having count(*) > 1
+      order by listed.idx
+      limit 1
+    ));
+  end if;
 exception
   when unique_violation then
     perform ingest.refuse_known_trades(null, array_agg(trade.tx), array_agg(coalesce(trade.idx, trade.ordinality - 1)))
@@ -112,10 +131,7 @@ begin
   from kept
   where kept.lot_amt <= 0;
   if emptied <> '{}' then
-    update public.dex_offer as offer
-    set filled = true
-    where offer.id = any (emptied)
-      and not offer.filled;
+    perform dex_private.end_emptied(emptied);
   end if;
 end
 $$;
@@ -126,16 +142,28 @@ language plpgsql
 as $$
 begin
   perform ingest.refuse((
+    select format('trade with tx %s, idx %s: its offer %s was cancelled in block %s, before its block %s', trade.tx, trade.idx, trade.offer_id, cancelled.block, trade.block)
+    from (
+      select trades.offer_id, trades.tx, trades.idx, trades.block
+      from public.dex_trade as trades
+      where trades.id >= first_trade
+      offset 0
+    ) as trade
+    join dex_private.cancellation as cancelled on cancelled.offer_id = trade.offer_id
+    where cancelled.block < trade.block
+    limit 1
+  ));
+  perform ingest.refuse((
     select format('trade with tx %s, idx %s: its %s is %s, but that of its offer %s is %s', trade.tx, trade.idx, fact.name, fact.here, offer.id, fact.there)
     from (
-      select newer.id, newer.offer_id, newer.tx, newer.idx, newer.maker, newer.lot_gem, newer.bid_gem
+      select newer.id, newer.offer_id, newer.tx, newer.idx, newer.maker, newer.pair, newer.lot_gem, newer.bid_gem, newer.venue
       from public.dex_trade as newer
       where newer.id >= first_trade
       union all
       select older.*
       from unnest(offers) as given (id)
       cross join lateral (
-        select trades.id, trades.offer_id, trades.tx, trades.idx, trades.maker, trades.lot_gem, trades.bid_gem
+        select trades.id, trades.offer_id, trades.tx, trades.idx, trades.maker, trades.pair, trades.lot_gem, trades.bid_gem, trades.venue
         from public.dex_trade as trades
         where trades.offer_id = given.id
         offset 0
@@ -147,7 +175,9 @@ begin
       values
         ('maker', trade.maker, offer.maker),
         ('lot_gem', trade.lot_gem, offer.lot_gem),
-        ('bid_gem', trade.bid_gem, offer.bid_gem)
+        ('bid_gem', trade.bid_gem, offer.bid_gem),
+        ('pair', trade.pair, offer.pair),
+        ('venue', trade.venue, offer.venue)
     ) as fact (name, here, there)
     where fact.here <> fact.there
       and lower(fact.here) <> lower(fact.there)
@@ -155,4 +185,4 @@ begin
   ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker or other tokens than its offer.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';

@@ -62,6 +62,7 @@ create view dex_private.derived_write_state as
 select
   one.row as one_row,
   head.number as head,
+  head.hash as head_hash,
   greatest(
     kept.last_trade,
     head.first_trade - 1,

@@ -27,6 +27,8 @@ comment on view dex_private.derived_offer_left is 'The correct rows of offer_lef
 create function dex_private.keep_left(offers integer[]) returns void
 language plpgsql
 as $$
+declare
+  emptied integer[];
 begin
   with kept as (
     insert into dex_private.offer_left (offer_id, lot_amt)
@@ -37,12 +39,13 @@ begin
       offer_id,
       lot_amt
   )
-  update public.dex_offer as offer
-  set filled = true
+  select array_agg(kept.offer_id)
+  into emptied
   from kept
-  where kept.lot_amt <= 0
-    and offer.id = kept.offer_id
-    and not offer.filled;
+  where kept.lot_amt <= 0;
+  if emptied is not null then
+    perform dex_private.end_emptied(emptied);
+  end if;
 end
 $$;
 comment on function dex_private.keep_left(integer[]) is 'Adds what is left of these new offers, after the trades that are written before them.';

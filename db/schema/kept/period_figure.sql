@@ -17,10 +17,6 @@ create table dex_private.period_figure (
 )
 with (fillfactor = 80);
 
--- Serves priced_before. By `open`, which is set once, so that a later trade of the minute is a HOT update.
-create index period_figure_priced_minute_idx on dex_private.period_figure (market_id, start)
-where minutes = 1 and open is not null;
-
 comment on table dex_private.period_figure is 'Sums and prices of each market for each minute and each hour with a trade.';
 comment on column dex_private.period_figure.minutes is 'The length of the period: 1 or 60.';
 comment on column dex_private.period_figure.trades is 'Number of trades, including those without a price.';
@@ -51,10 +47,15 @@ as $$
     dex_private.hour_of(figure.start)
 $$;
 comment on function dex_private.hours_of(dex_private.period_figure[]) is 'Computes hours from their minutes.';
+grant execute on function dex_private.hours_of(dex_private.period_figure[]) to dex_reader, dex_writer;
 
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
 -- index by market.
-create function dex_private.figures_from(first_trade bigint, market integer default null)
+create function dex_private.figures_from(
+  first_trade bigint,
+  market integer default null,
+  beyond bigint default 9223372036854775807
+)
 returns setof dex_private.period_figure
 language sql stable
 as $$
@@ -81,6 +82,7 @@ as $$
       dex_private.quote_of(trade.act, trade.lot_amt, trade.bid_amt) as quote_amt
     from public.dex_trade as trade
     where trade.id >= first_trade
+      and trade.id < figures_from.beyond
       and (figures_from.market is null or trade.market_id = figures_from.market)
     offset 0
   ) as dealt
@@ -88,7 +90,8 @@ as $$
   where dealt.market_id is not null
   group by 1, 2, 3
 $$;
-comment on function dex_private.figures_from(bigint, integer) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on.';
+comment on function dex_private.figures_from(bigint, integer, bigint) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on, and below the other.';
+grant execute on function dex_private.figures_from(bigint, integer, bigint) to dex_reader, dex_writer;
 
 create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
@@ -112,57 +115,39 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
 
--- Two minutes are enough: in the first one, all trades with a price may be later than the time.
-create function dex_private.priced_before(market integer, moment timestamptz)
-returns table (price numeric, "time" timestamptz)
-language sql stable
+create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
+returns setof dex_private.period_figure
+language plpgsql stable
 rows 1
 as $$
-  select
-    trade.price,
-    trade.time
-  from (
-    select figure.start
-    from dex_private.period_figure as figure
-    where figure.market_id = priced_before.market
-      and figure.minutes = 1
-      and figure.open is not null
-      and figure.start <= priced_before.moment
-    order by figure.start desc
-    limit 2
-  ) as priced_minute
-  cross join lateral (
+declare
+  last_minute constant timestamptz := dex_private.minute_of(moment.time);
+  cut constant dex_private.period_figure[] := array(
+    select figure
+    from dex_private.figures_from(dex_private.first_trade_from(last_minute), market, moment.beyond) as figure
+    where figure.minutes = 1
+  );
+begin
+  if cut_period.minutes = 1 then
+    return query
+      select *
+      from unnest(cut);
+    return;
+  end if;
+  return query
     select *
-    from public.dex_trade as trades
-    where trades.market_id = priced_before.market
-      and trades.price is not null
-      and trades.id >= dex_private.first_trade_from(priced_minute.start)
-      and trades.id < dex_private.first_trade_from(
-        least(priced_minute.start + interval '1 minute', priced_before.moment + interval '1 microsecond')
-      )
-    order by
-      trades.market_id desc,
-      trades.id desc
-    limit 1
-  ) as trade
-  order by trade.id desc
-  limit 1
+    from dex_private.hours_of(cut || array(
+      select figure
+      from dex_private.period_figure as figure
+      where figure.market_id = market
+        and figure.minutes = 1
+        and figure.start >= dex_private.hour_of(moment.time)
+        and figure.start < last_minute
+    ));
+end
 $$;
-comment on function dex_private.priced_before(integer, timestamptz) is 'The newest trade of a market that has a price, at or before this time. Reads the trades of two minutes at most, however many have no price.';
-
-create function dex_private.trades_of(market text) returns bigint
-language sql stable parallel safe
-as $$
-  select coalesce(sum(figure.trades), 0)::bigint
-    + (select count(*) from public.dex_trade as trade where trade.market_id is null and trades_of.market is null)
-  from dex_private.period_figure as figure
-  where figure.minutes = 60
-    and figure.market_id = any (array(
-      select pair.id from public.dex_pair as pair where pair.market = coalesce(trades_of.market, pair.market)
-    ))
-$$;
-comment on function dex_private.trades_of(text) is 'How many trades a market has, or for null how many there are. Reads hours and the trades of no market.';
-grant execute on function dex_private.trades_of(text) to dex_reader;
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade.';
+grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text
 language sql stable parallel safe

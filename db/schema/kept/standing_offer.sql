@@ -5,10 +5,12 @@ create table dex_private.standing_offer (
   act text not null,
   price numeric not null,
   offer_id integer not null,
+  made integer not null,
   -- Serves bid and ask, and the levels of a book in price order.
-  constraint standing_offer_pkey primary key (market_id, act, price, offer_id)
+  constraint standing_offer_pkey primary key (market_id, act, price, offer_id) include (made)
 );
 comment on table dex_private.standing_offer is 'The offers of registered markets that have a price and are neither cancelled nor filled.';
+comment on column dex_private.standing_offer.made is 'The block in which the offer was made.';
 grant select on dex_private.standing_offer to dex_reader, dex_writer;
 
 create view dex_private.derived_standing_offer as
@@ -16,12 +18,12 @@ select
   offer.market_id,
   offer.act,
   offer.price,
-  offer.id as offer_id
+  offer.id as offer_id,
+  offer.block as made
 from public.dex_offer as offer
 where offer.market_id is not null
   and offer.price is not null
-  and offer.killed = 0
-  and not offer.filled;
+  and offer.ended is null;
 comment on view dex_private.derived_standing_offer is 'The correct rows of standing_offer.';
 
 create function dex_private.enter_book(offers integer[], out touched integer[])

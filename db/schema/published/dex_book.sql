@@ -14,16 +14,55 @@ comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, 
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
 
--- Reads the best prices in index order first, and then only the offers at these prices, so that the time does
--- not depend on the size of the book.
+-- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
+-- The planner inlines it.
+create function dex_private.past_offers(market integer, past integer)
+returns table (offer_id integer, act text, price numeric)
+language sql stable
+rows 1000
+as $$
+  select
+    ended.offer_id,
+    ended.act,
+    ended.price
+  from dex_private.block_nodes(past) as path (node)
+  cross join lateral (
+    select *
+    from dex_private.ended_offer as offer
+    where offer.market_id = past_offers.market
+      and offer.node = path.node
+      and offer.made <= past
+      and offer.ended > past
+    offset 0
+  ) as ended
+  union all
+  select
+    standing.offer_id,
+    standing.act,
+    standing.price
+  from dex_private.standing_offer as standing
+  where standing.market_id = past_offers.market
+    and standing.made <= past
+$$;
+comment on function dex_private.past_offers(integer, integer) is 'The offers of a market with a price that were open after this block.';
+grant execute on function dex_private.past_offers(integer, integer) to dex_reader, dex_writer;
+
+-- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
+-- the time does not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
 rows 100
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 declare
   levels constant integer := coalesce(depth, 50);
+  is_past constant boolean := dex_private.is_past();
   market integer;
+  moment dex_private.last_moment;
 begin
   if levels not between 1 and 1000 then
     raise exception 'depth must be an integer from 1 to 1000, not %', levels
@@ -35,57 +74,134 @@ begin
   from public.dex_pair as pair
   where pair.base = upper(dex_book.base)
     and pair.quote = upper(dex_book.quote);
+  select *
+  into moment
+  from dex_private.as_of;
 
   return query
-  with bid_price as materialized (
-    select distinct standing.price
-    from dex_private.standing_offer as standing
-    where standing.market_id = market
-      and standing.act = 'buy'
-    order by standing.price desc
-    limit levels
+  with past_offer as materialized (
+    select *
+    from dex_private.past_offers(market, moment.block)
+    where is_past
   ),
-  ask_price as materialized (
-    select distinct standing.price
-    from dex_private.standing_offer as standing
-    where standing.market_id = market
-      and standing.act = 'sell'
-    order by standing.price
-    limit levels
+  level as (
+    (
+      select distinct
+        standing.act,
+        standing.price
+      from dex_private.standing_offer as standing
+      where not is_past
+        and standing.market_id = market
+        and standing.act = 'buy'
+      order by standing.price desc
+      limit levels
+    )
+    union all
+    (
+      select distinct
+        standing.act,
+        standing.price
+      from dex_private.standing_offer as standing
+      where not is_past
+        and standing.market_id = market
+        and standing.act = 'sell'
+      order by standing.price
+      limit levels
+    )
+    union all
+    (
+      select
+        'buy',
+        past_offer.price
+      from past_offer
+      where past_offer.act = 'buy'
+      group by past_offer.price
+      order by past_offer.price desc
+      limit levels
+    )
+    union all
+    (
+      select
+        'sell',
+        past_offer.price
+      from past_offer
+      where past_offer.act = 'sell'
+      group by past_offer.price
+      order by past_offer.price
+      limit levels
+    )
   ),
-  open_offer as materialized (
+  edge as materialized (
+    select
+      min(level.price) filter (where level.act = 'buy') as bid,
+      max(level.price) filter (where level.act = 'sell') as ask
+    from level
+  ),
+  open_offer as (
     select
       standing.act,
       standing.price,
+      standing.offer_id,
+      kept.lot_amt as left_amt,
+      null::numeric as taken
+    from edge
+    cross join lateral (
+      select *
+      from dex_private.standing_offer as bidden
+      where bidden.market_id = market
+        and bidden.act = 'buy'
+        and bidden.price >= edge.bid
+      union all
+      select *
+      from dex_private.standing_offer as asked
+      where asked.market_id = market
+        and asked.act = 'sell'
+        and asked.price <= edge.ask
+    ) as standing
+    join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
+    where not is_past
+    union all
+    select
+      past_offer.act,
+      past_offer.price,
+      past_offer.offer_id,
+      null,
+      (
+        select coalesce(sum(trade.lot_amt), 0)
+        from public.dex_trade as trade
+        where trade.offer_id = past_offer.offer_id
+          and trade.id < moment.beyond
+      )
+    from edge
+    join past_offer
+      on case past_offer.act when 'buy' then past_offer.price >= edge.bid else past_offer.price <= edge.ask end
+  ),
+  valued_offer as materialized (
+    select
+      open_offer.act,
+      open_offer.price,
       kept.lot_amt,
       dex_private.quotient(kept.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
-    from (
-      select 'buy' as act, bid_price.price
-      from bid_price
-      union all
-      select 'sell', ask_price.price
-      from ask_price
-    ) as level
-    join dex_private.standing_offer as standing
-      on standing.market_id = market
-      and standing.act = level.act
-      and standing.price = level.price
-    join dex_private.offer_left as kept on kept.offer_id = standing.offer_id
-    join public.dex_offer as offer on offer.id = standing.offer_id
+    from open_offer
+    join public.dex_offer as offer on offer.id = open_offer.offer_id
+    cross join lateral (
+      select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
+      offset 0
+    ) as kept
   )
   select
-    open_offer.act,
-    open_offer.price,
-    sum(dex_private.base_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
-    sum(dex_private.quote_of(open_offer.act, open_offer.lot_amt, open_offer.bid_amt)),
+    valued_offer.act,
+    valued_offer.price,
+    sum(dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
+    sum(dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
     count(*)::integer
-  from open_offer
+  from valued_offer
   group by
-    open_offer.act,
-    open_offer.price
+    valued_offer.act,
+    valued_offer.price
   order by
-    open_offer.act,
-    case open_offer.act when 'buy' then -open_offer.price else open_offer.price end;
+    valued_offer.act,
+    case valued_offer.act when 'buy' then -valued_offer.price else valued_offer.price end;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';

@@ -35,6 +35,7 @@ create function dex_candles(
 ) returns setof dex_candle
 language plpgsql stable
 rows 100
+set jit = off
 as $$
 declare
   minutes constant integer := case coalesce("interval", '1h')
@@ -52,12 +53,16 @@ declare
   part constant integer := case when minutes < 60 then 1 else 60 end;
   parts constant integer := minutes / part;
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
+  is_past constant boolean := dex_private.is_past();
   market integer;
-  head_time timestamptz;
+  moment dex_private.last_moment;
   -- Candles start at or after `lowest` and before `beyond`.
   lowest timestamptz := '-infinity';
   beyond timestamptz;
   oldest timestamptz;
+  -- Those before it are read whole.
+  whole_beyond timestamptz;
+  cut dex_private.period_figure[] := '{}';
 begin
   if minutes is null then
     raise exception 'interval must be 1m, 5m, 15m, 30m, 1h, 4h or 1d, not %', "interval"
@@ -81,10 +86,10 @@ begin
     return;
   end if;
 
-  select as_of.time
-  into head_time
+  select *
+  into moment
   from dex_private.as_of;
-  beyond := date_bin(span, head_time, epoch) + span;
+  beyond := date_bin(span, moment.time, epoch) + span;
   if "to" < beyond then
     beyond := date_bin(span, "to" - interval '1 microsecond', epoch) + span;
   end if;
@@ -101,8 +106,12 @@ begin
     where figure.market_id = market
       and figure.minutes = 1
       and figure.low is not null
+      and (not is_past or figure.start < dex_private.minute_of(moment.time))
     order by figure.start
     limit 1;
+    if oldest is null and is_past then
+      oldest := (select cut.start from dex_private.cut_period(market, 1, moment) as cut where cut.low is not null);
+    end if;
     lowest := greatest(lowest, date_bin(span, oldest, epoch));
     if oldest is null or lowest >= beyond then
       return;
@@ -114,18 +123,38 @@ begin
     end if;
   end if;
 
+  -- As of a past block, the last period is cut.
+  whole_beyond := beyond;
+  if is_past and beyond > moment.time then
+    whole_beyond := date_bin(make_interval(mins => part), moment.time, epoch);
+    cut := array(
+      select figure
+      from dex_private.cut_period(market, part, moment) as figure
+      where figure.start >= lowest
+        and figure.low is not null
+    );
+  end if;
+
   return query execute format(
     $statement$
       with part as materialized (
         select
           date_bin($1, figure.start, 'epoch') as time,
           figure.*
-        from dex_private.period_figure as figure
-        where figure.market_id = $2
-          and figure.minutes = $9
-          and figure.start >= $3
-          and figure.start < $4
-          and figure.low is not null
+        from (
+          (
+            select *
+            from dex_private.period_figure as whole
+            where whole.market_id = $2
+              and whole.minutes = $9
+              and whole.start >= $3
+              and whole.start < $10
+              and whole.low is not null
+            order by whole.start %1$s
+            limit $5
+          )
+          %2$s
+        ) as figure
         order by figure.start %1$s
         limit $5
       ),
@@ -176,9 +205,10 @@ begin
       ) as before on true
       order by listed.time
     $statement$,
-    case when "from" is null then 'desc' else 'asc' end
+    case when "from" is null then 'desc' else 'asc' end,
+    case when is_past then 'union all select * from unnest($11)' else '' end
   )
-  using span, market, lowest, beyond, most * parts, most, head_time, is_flat, part;
+  using span, market, lowest, beyond, most * parts, most, moment.time, is_flat, part, whole_beyond, cut;
 end
 $$;
 comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';

@@ -1,4 +1,4 @@
-// Where Relay asks, and by what it tells records apart.
+// Where Relay asks, and by what it distinguishes records.
 import { Environment, Network, RecordSource, Store, type GraphQLResponse } from "relay-runtime";
 
 const URL = process.env["GRAPHQL_URL"] ?? "http://localhost:3000/graphql";

@@ -15,7 +15,7 @@ it("counts the rows that are read, with their rate, and the seconds of writing, 
   const line = loadProgressLine(screen, () => now);
   const at = (ms: number, progress: LoadProgress): void => {
     now = ms;
-    line.hear(progress);
+    line.report(progress);
   };
   const reading = (rows: number): LoadProgress => ({ step: "reading", table: "trades", rows });
   const last: LoadProgress = { step: "reading", table: "offers", rows: 5000 };
@@ -46,7 +46,7 @@ it("writes nothing without a terminal", () => {
   const { written, terminal: file } = terminal(false);
   const line = loadProgressLine(file);
 
-  line.hear({ step: "reading", table: "trades", rows: 10 });
+  line.report({ step: "reading", table: "trades", rows: 10 });
   line.clear();
 
   expect(written).toEqual([]);

@@ -198,11 +198,11 @@ describe("a folder", () => {
 
 describe("a trade", () => {
   it("is read whole", async () => {
-    expect(await readTrade({ id: "9007199254740991", idx: "12" })).toEqual([
+    expect(await readTrade({ id: "4503599627370495", idx: "12" })).toEqual([
       {
         line: 2,
         ...TRADE,
-        id: 9007199254740991,
+        id: 4503599627370495,
         offer_id: 826,
         block: 7610973,
         idx: 12,
@@ -211,11 +211,13 @@ describe("a trade", () => {
   });
 
   it("has a missing or empty value as undefined", async () => {
-    const [row] = await readTrade({ id: "", idx: "", pair: "" });
+    const [row] = await readTrade({ id: "", idx: "", pair: "", offer_id: "", venue: "" });
 
     expect(row).not.toHaveProperty("id");
     expect(row).not.toHaveProperty("idx");
     expect(row).not.toHaveProperty("pair");
+    expect(row).not.toHaveProperty("offer_id");
+    expect(row).not.toHaveProperty("venue");
   });
 
   it("gets the checksum of an address without mixed case", async () => {
@@ -250,10 +252,11 @@ describe("a trade", () => {
   );
 
   const bad: [string, string[]][] = [
-    ["offer_id", ["", "-1", "1.0", "1e3", "+1", "01", " 1", "2147483648", "x"]],
+    ["venue", ["0x12", "x"]],
+    ["offer_id", ["-1", "1.0", "1e3", "+1", "01", " 1", "2147483648", "x"]],
     ["block", ["", "2147483648", "99999999999999999999"]],
     ["idx", ["-1", "1.5"]],
-    ["id", ["0", "9007199254740992", "9007199254740993"]],
+    ["id", ["0", "4503599627370496", "9007199254740992", "9007199254740993"]],
     [
       "lot_amt",
       ["", "-1", "+1", "1e5", "NaN", "Infinity", ".5", "5.", "1.0000000000000000000", "1 ", "0x1"],

@@ -1,5 +1,4 @@
 // Writing checked rows to the database.
-import { connect, type Client } from "../../../db/connect.ts";
 import { checksumAddress } from "../../../db/load/checksum.ts";
 import {
   loadRows,
@@ -8,8 +7,9 @@ import {
   type OfferRow,
   type TradeRow,
 } from "../../../db/load/write.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { openClient } from "../../database.ts";
 import { aHash, anAddress, blockAt, hours, registerTokens } from "../../factories.ts";
+import { useClient, useDatabase } from "../../served.ts";
 
 const WETH = checksumAddress(anAddress("WETH"));
 const DAI = checksumAddress(anAddress("DAI"));
@@ -19,18 +19,10 @@ const TOKENS = [
 ];
 const PAIRS = [{ base: "weth", quote: "Dai", active: true }];
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  client = await connect(database.url, { role: "dex_writer" });
-});
+const database = useDatabase();
+const client = useClient(database, "dex_writer");
 beforeEach(async () => {
   await database.empty();
-});
-afterAll(async () => {
-  await client.end();
-  await database.drop();
 });
 
 /** A trade at this hour after genesis: the maker sells 1 WETH for 100 DAI. */
@@ -154,7 +146,7 @@ it("adds the new blocks of a longer source, with their cancellations", async () 
 });
 
 it("writes once if two loads of the same rows run at the same time", async () => {
-  const other = await connect(database.url, { role: "dex_writer" });
+  await using other = await openClient(database.url, { role: "dex_writer" });
   const source = (): LoadSource => ({
     tokens: TOKENS,
     pairs: PAIRS,
@@ -163,14 +155,13 @@ it("writes once if two loads of the same rows run at the same time", async () =>
   });
 
   const summaries = await Promise.all([load(source()), loadRows(other, source())]);
-  await other.end();
 
   expect(summaries.map(({ trades }) => trades?.added).sort()).toEqual([0, 1]);
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
 it("waits for a writer, and then rejects blocks that are no longer after the head", async () => {
-  const other = await connect(database.url, { role: "dex_writer" });
+  await using other = await openClient(database.url, { role: "dex_writer" });
   await other.query("begin");
   await other.query("select ingest.write_block($1, $2)", [blockAt(5), hours(5)]);
 
@@ -183,12 +174,11 @@ it("waits for a writer, and then rejects blocks that are no longer after the hea
   await other.query("commit");
 
   await refused;
-  await other.end();
 });
 
 it("neither blocks readers nor waits for them", async () => {
   await load({ trades: [trade(1)] });
-  const reader = await connect(database.url, { role: "dex_reader" });
+  await using reader = await openClient(database.url, { role: "dex_reader" });
   await reader.query("begin isolation level repeatable read");
   const count = async () =>
     (await reader.query<{ count: string }>("select count(*) from dex_trade")).rows[0]?.count;
@@ -205,18 +195,21 @@ it("neither blocks readers nor waits for them", async () => {
   expect(await count()).toBe("1");
   await reader.query("commit");
   expect(await count()).toBe("2");
-  await reader.end();
 });
 
-it("loads no staged rows that another session left", async () => {
-  await client.query("insert into ingest.staged_cancellation (block, offer_id) values (5, 5)");
-  await client.query(
+it("loads no staged rows that another session left, and leaves them there", async () => {
+  await using other = await openClient(database.url, { role: "dex_writer" });
+  await other.query("insert into ingest.staged_cancellation (block, offer_id) values (5, 5)");
+  await other.query(
     "insert into ingest.staged_block (number, time) values (99999, '2030-01-01T00:00:00Z')",
   );
 
   await load({ trades: [trade(1)] });
 
   expect(await all("select number from dex_block")).toEqual([[3600]]);
+  expect(await all("select number from ingest.staged_block")).toEqual([[99999]]);
+  await other.query("delete from ingest.staged_cancellation");
+  await other.query("delete from ingest.staged_block");
 });
 
 it("leaves nothing behind if a source fails halfway", async () => {
@@ -391,7 +384,7 @@ describe("offers", () => {
   it("give a block with only cancellations the time of the previous block", async () => {
     await load({
       offers: [offer(1, { killed: 5000 }), offer(2, { killed: 9000 })],
-      trades: [trade(1), trade(2)],
+      trades: [trade(1), trade(2, { offer_id: 2 })],
     });
 
     expect(await all("select number, time from dex_block order by number")).toEqual([

@@ -1,5 +1,5 @@
 // CoinGecko's paths against its format, against REST, and against the figures computed without SQL.
-import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeTestApp } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { quotient, decimal, units } from "../../brute-force.ts";
 import { anAddress, anOffer, aTrade, hours, registerMarkets, write } from "../../factories.ts";
@@ -17,18 +17,9 @@ import {
   plain,
   TRADES,
 } from "./listing-exchange.ts";
+import { serveDatabase } from "../../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillListings(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveDatabase(fillListings);
 
 async function bodyOf(path: string, from = app) {
   const { body } = await from.request.get(path).expect(200);
@@ -247,17 +238,13 @@ it.each([
 
 describe("liquidity in dollars", () => {
   const valuedWith = async (...usdTokens: string[]) => {
-    const valued = await makeTestApp(database.reader, {
+    await using valued = await makeTestApp(database.reader, {
       listings: { exchangeName: "dex", usdTokens },
     });
-    try {
-      const tickers = await bodyOf("/coingecko/tickers", valued);
-      return new Map<string, string | undefined>(
-        tickers.map((ticker: Fields) => [ticker.ticker_id, ticker.liquidity_in_usd]),
-      );
-    } finally {
-      await valued.close();
-    }
+    const tickers = await bodyOf("/coingecko/tickers", valued);
+    return new Map<string, string | undefined>(
+      tickers.map((ticker: Fields) => [ticker.ticker_id, ticker.liquidity_in_usd]),
+    );
   };
 
   it("is left out without tokens that are worth a dollar", async () => {
@@ -278,7 +265,30 @@ describe("liquidity in dollars", () => {
     expect(values.get(idOf(PAIRS[2]!))).toBe("0");
   });
 
-  it("is left out for a symbol of two tokens, as nobody can say which is meant", async () => {
+  it("is what GraphQL shows for the same tokens, by symbol or address in any case", async () => {
+    for (const token of [PAIRS[0]!.quote_gem.toLowerCase(), "mkr", "DAI"]) {
+      const values = await valuedWith(token);
+      const { body } = await app.request.post("/graphql").send({
+        query: `query ($usdTokens: [String]) {
+          dexLiquidity(usdTokens: $usdTokens) { nodes { pair liquidityInUsd } }
+        }`,
+        variables: { usdTokens: [token] },
+      });
+      const shown = new Map<string, string | null>(
+        body.data.dexLiquidity.nodes.map((node: Fields) => [node.pair, node.liquidityInUsd]),
+      );
+      expect(shown.size).toBe(PAIRS.length);
+      for (const pair of PAIRS) {
+        const value = values.get(idOf(pair));
+        const { active } = pair;
+        if (active && FIGURES.get(keyOf(pair))!.last !== null) {
+          expect(plain(shown.get(keyOf(pair)) ?? null) ?? undefined).toBe(value);
+        }
+      }
+    }
+  });
+
+  it("is left out for a symbol of two tokens, as either may be meant", async () => {
     const values = await valuedWith("DAI");
     expect(values.get(idOf(PAIRS[0]!))).toBeUndefined();
   });
@@ -290,26 +300,22 @@ describe("an exchange", () => {
   afterAll(() => other.drop());
 
   it("without blocks, without offers, and then with one trade is served throughout", async () => {
-    const service = await makeTestApp(other.reader);
-    try {
-      expect(await bodyOf("/coingecko/tickers", service)).toEqual([]);
-      expect(await bodyOf("/coingecko/pairs", service)).toEqual([]);
-      await registerMarkets(other.writer);
-      const id = idOf(PAIRS[0]!);
-      expect(await bodyOf("/coingecko/tickers", service)).toEqual([]);
-      expect(await bodyOf("/coingecko/pairs", service)).toHaveLength(2);
-      expect(await bodyOf(`/coingecko/orderbook?ticker_id=${id}`, service)).toMatchObject({
-        bids: [],
-        asks: [],
-      });
-      expect(await bodyOf(`/coingecko/historical_trades?ticker_id=${id}`, service)).toEqual({
-        buy: [],
-        sell: [],
-      });
-      await write(other.writer, { trades: [aTrade({})], offers: [anOffer({})] });
-      expect(await bodyOf("/coingecko/tickers", service)).toHaveLength(1);
-    } finally {
-      await service.close();
-    }
+    await using service = await makeTestApp(other.reader);
+    expect(await bodyOf("/coingecko/tickers", service)).toEqual([]);
+    expect(await bodyOf("/coingecko/pairs", service)).toEqual([]);
+    await registerMarkets(other.writer);
+    const id = idOf(PAIRS[0]!);
+    expect(await bodyOf("/coingecko/tickers", service)).toEqual([]);
+    expect(await bodyOf("/coingecko/pairs", service)).toHaveLength(2);
+    expect(await bodyOf(`/coingecko/orderbook?ticker_id=${id}`, service)).toMatchObject({
+      bids: [],
+      asks: [],
+    });
+    expect(await bodyOf(`/coingecko/historical_trades?ticker_id=${id}`, service)).toEqual({
+      buy: [],
+      sell: [],
+    });
+    await write(other.writer, { trades: [aTrade({})], offers: [anOffer({})] });
+    expect(await bodyOf("/coingecko/tickers", service)).toHaveLength(1);
   });
 });

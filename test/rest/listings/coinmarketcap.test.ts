@@ -1,6 +1,6 @@
 // CoinMarketCap's paths against its format, against REST, and against the figures computed without SQL.
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { makeTestApp } from "../../app.ts";
+import { makeDatabase } from "../../database.ts";
 import { decimal, quotient, units } from "../../brute-force.ts";
 import { DAI, hours } from "../../factories.ts";
 import { wrongIn } from "./format-schemas.ts";
@@ -18,18 +18,9 @@ import {
   plain,
   TRADES,
 } from "./listing-exchange.ts";
+import { serveDatabase } from "../../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillListings(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app } = serveDatabase(fillListings);
 
 async function bodyOf(path: string, from = app) {
   const { body } = await from.request.get(path).expect(200);
@@ -199,14 +190,9 @@ it.each([
 });
 
 it("is served for an exchange without anything", async () => {
-  const empty = await makeDatabase();
-  const service = await makeTestApp(empty.reader);
-  try {
-    expect(await bodyOf("/coinmarketcap/summary", service)).toEqual([]);
-    expect(await bodyOf("/coinmarketcap/assets", service)).toEqual({});
-    expect(await bodyOf("/coinmarketcap/ticker", service)).toEqual({});
-  } finally {
-    await service.close();
-    await empty.drop();
-  }
+  await using empty = await makeDatabase();
+  await using service = await makeTestApp(empty.reader);
+  expect(await bodyOf("/coinmarketcap/summary", service)).toEqual([]);
+  expect(await bodyOf("/coinmarketcap/assets", service)).toEqual({});
+  expect(await bodyOf("/coinmarketcap/ticker", service)).toEqual({});
 });

@@ -1,6 +1,6 @@
 // DEX Screener's paths against its format and against the trades, computed without SQL.
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { makeTestApp } from "../../app.ts";
+import { makeDatabase } from "../../database.ts";
 import { units } from "../../brute-force.ts";
 import { aHash, anAddress, blockAt, MKR, WETH } from "../../factories.ts";
 import { wrongIn } from "./format-schemas.ts";
@@ -15,19 +15,10 @@ import {
   plain,
   TRADES,
 } from "./listing-exchange.ts";
+import { serveDatabase } from "../../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillListings(database.writer);
-  app = await makeTestApp(database.reader, {
-    listings: { exchangeName: "oasis", usdTokens: [] },
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
+const { app } = serveDatabase(fillListings, {
+  listings: { exchangeName: "oasis", usdTokens: [] },
 });
 
 async function bodyOf(path: string, from = app) {
@@ -123,6 +114,21 @@ it("has prices of 50 digits, so that none is 0", async () => {
   ]);
 });
 
+it("has the prices of 50 digits that GraphQL shows", async () => {
+  const { body } = await app.request.post("/graphql").send({
+    query: `{
+      allDexTrades(orderBy: ID_ASC, condition: { block: ${blockAt(20)} }) { nodes { price50 } }
+    }`,
+  });
+  const prices = body.data.allDexTrades.nodes.map((node: Fields) => plain(node["price50"] ?? null));
+  const events = await eventsOf(blockAt(20), blockAt(20));
+  // A trade without a price is in no event.
+  expect(prices.filter((price: string | null) => price !== null)).toEqual(
+    events.map(({ priceNative }) => priceNative),
+  );
+  expect(prices).toContain(null);
+});
+
 it("has what a pair and its assets are, for each event", async () => {
   for (const pair of PAIRS) {
     expect(await bodyOf(`/dexscreener/pair?id=${idOf(pair)}`)).toEqual({
@@ -175,17 +181,12 @@ it.each([
 });
 
 it("is 503 before the first block, as there is none to name", async () => {
-  const empty = await makeDatabase();
-  const service = await makeTestApp(empty.reader);
-  try {
-    for (const path of ["/latest-block", "/events?fromBlock=0&toBlock=0"]) {
-      const { status, body, headers } = await service.request.get(`/dexscreener${path}`);
-      expect(status).toBe(503);
-      expect(body.message).toBe("No block has been written yet");
-      expect(headers["retry-after"]).toBe("5");
-    }
-  } finally {
-    await service.close();
-    await empty.drop();
+  await using empty = await makeDatabase();
+  await using service = await makeTestApp(empty.reader);
+  for (const path of ["/latest-block", "/events?fromBlock=0&toBlock=0"]) {
+    const { status, body, headers } = await service.request.get(`/dexscreener${path}`);
+    expect(status).toBe(503);
+    expect(body.message).toBe("No block has been written yet");
+    expect(headers["retry-after"]).toBe("5");
   }
 });

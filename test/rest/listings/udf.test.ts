@@ -1,6 +1,6 @@
 // TradingView's paths against its format, and against the candles of REST.
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { makeTestApp } from "../../app.ts";
+import { makeDatabase } from "../../database.ts";
 import {
   anAddress,
   aTrade,
@@ -13,19 +13,10 @@ import {
 import { shownDigits } from "../../../rest/listings/udf.ts";
 import { wrongIn } from "./format-schemas.ts";
 import { type Fields, fillListings, HEAD_MS, keyOf, PAIRS } from "./listing-exchange.ts";
+import { serveDatabase } from "../../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await fillListings(database.writer);
-  app = await makeTestApp(database.reader, {
-    listings: { exchangeName: "oasis", usdTokens: [] },
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
+const { app } = serveDatabase(fillListings, {
+  listings: { exchangeName: "oasis", usdTokens: [] },
 });
 
 async function bodyOf(path: string, from = app) {
@@ -99,7 +90,7 @@ describe("the search", () => {
   });
 
   it("finds a letter without a single capital, which PostgreSQL leaves as it is", async () => {
-    const odd = await makeDatabase();
+    await using odd = await makeDatabase();
     const [ess, dai] = [anAddress("ß"), anAddress("DAI")];
     await registerTokens(
       odd.writer,
@@ -108,11 +99,9 @@ describe("the search", () => {
     );
     await registerPair(odd.writer, ess, dai);
     await setHead(odd.writer, 1);
-    const service = await makeTestApp(odd.reader);
+    await using service = await makeTestApp(odd.reader);
     const found = await bodyOf("/udf/search?query=%C3%9F1", service);
     expect(found).toMatchObject([{ ticker: "ß1/DAI" }]);
-    await service.close();
-    await odd.drop();
   });
 });
 
@@ -187,29 +176,24 @@ describe("the history", () => {
   });
 
   it("has the last 1000 bars of a longer time", async () => {
-    const long = await makeDatabase();
-    const service = await makeTestApp(long.reader);
-    try {
-      await fillListings(long.writer);
-      const { baseGem, quoteGem } = { baseGem: PAIRS[8]!.base_gem, quoteGem: PAIRS[8]!.quote_gem };
-      const trades = Array.from({ length: 1100 }, (_, n) =>
-        aTrade({ hour: 31 + n / 60, baseGem, quoteGem, offer_id: 998 }),
+    await using long = await makeDatabase();
+    await using service = await makeTestApp(long.reader);
+    await fillListings(long.writer);
+    const { baseGem, quoteGem } = { baseGem: PAIRS[8]!.base_gem, quoteGem: PAIRS[8]!.quote_gem };
+    const trades = Array.from({ length: 1100 }, (_, n) =>
+      aTrade({ hour: 31 + n / 60, baseGem, quoteGem, offer_id: 998 }),
+    );
+    await write(long.writer, { trades });
+    await setHead(long.writer, 60);
+    const symbol = encodeURIComponent(keyOf(PAIRS[8]!));
+    for (const query of [`from=${at(31)}`, "countback=2000", `from=${at(40)}&countback=1000`]) {
+      const { t } = await bodyOf(
+        `/udf/history?symbol=${symbol}&resolution=1&to=${at(60)}&${query}`,
+        service,
       );
-      await write(long.writer, { trades });
-      await setHead(long.writer, 60);
-      const symbol = encodeURIComponent(keyOf(PAIRS[8]!));
-      for (const query of [`from=${at(31)}`, "countback=2000", `from=${at(40)}&countback=1000`]) {
-        const { t } = await bodyOf(
-          `/udf/history?symbol=${symbol}&resolution=1&to=${at(60)}&${query}`,
-          service,
-        );
-        expect(t).toHaveLength(1000);
-        expect(t[0]).toBe(at(31) + 100 * 60);
-        expect(t.at(-1)).toBe(at(31) + 1099 * 60);
-      }
-    } finally {
-      await service.close();
-      await long.drop();
+      expect(t).toHaveLength(1000);
+      expect(t[0]).toBe(at(31) + 100 * 60);
+      expect(t.at(-1)).toBe(at(31) + 1099 * 60);
     }
   });
 

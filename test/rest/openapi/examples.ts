@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import type { Pool } from "../../../db/connect.ts";
 import { answersOf, failureName, type Examples } from "../../../rest/openapi/document.ts";
 import { failures } from "../../../rest/openapi/error-responses.ts";
-import { HTTP_BOUNDS } from "../../../server/http/http-server.ts";
+import { HTTP_BOUNDS } from "../../../http/http-server.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { exchange, type Asked, type Received } from "../../exchange-http.ts";
 

@@ -14,7 +14,7 @@ it("ends the stream of a client that takes nothing, with at most one event beyon
     ended.push(reason),
   );
   const event = new Frame(`data: ${"x".repeat(1000)}\n\n`);
-  for (let n = 0; n < 100; n += 1) stream.tell([event]);
+  for (let n = 0; n < 100; n += 1) stream.send([event]);
   expect(ended).toEqual(["slow"]);
   expect(stream.isClosed()).toBe(true);
   expect(res.writableLength).toBeGreaterThan(bufferBytes);

@@ -1,36 +1,32 @@
 // The event stream where a change meets a client that comes, goes, was away, or is far behind.
 import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_LIMITS, type StreamLimits } from "../../../rest/stream/stream-endpoint.ts";
-import { connect, type Database } from "../../../db/connect.ts";
-import { Feed, type Follower } from "../../../rest/stream/feed.ts";
+import type { Database } from "../../../db/connect.ts";
+import { Feed, type Follower } from "../../../market/live/feed.ts";
 import { readTopics } from "../../../rest/stream/topics.ts";
-import { DataWatch } from "../../../server/http/live/data-watch.ts";
-import { readPlace } from "../../../server/http/live/place.ts";
+import type { LiveEvent } from "../../../market/live/events.ts";
+import { VersionPoll } from "../../../market/version-poll.ts";
+import { readPlace } from "../../../market/place.ts";
 import { ownErrors } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { openClient } from "../../database.ts";
 import {
   anOffer,
   aTrade,
   blockAt,
-  DAI,
   hours,
   MKR,
   registerMarkets,
-  registerPair,
   registerTokens,
   setHead,
   write,
 } from "../../factories.ts";
+import { useDatabase } from "../../served.ts";
 import { followStream, type Received, type StreamClient } from "../../stream-client.ts";
 import { startStreams, type StreamService } from "../../stream-service.ts";
 
-let database: TestDatabase;
+const database = useDatabase();
 let service: StreamService;
 const open: StreamClient[] = [];
-
-beforeAll(async () => {
-  database = await makeDatabase();
-});
 
 beforeEach(async () => {
   await database.empty();
@@ -42,8 +38,6 @@ afterEach(async () => {
   for (const client of open.splice(0)) client.close();
   await service.close();
 });
-
-afterAll(() => database.drop());
 
 async function follow(topics: string, id?: string): Promise<StreamClient> {
   const headers = id === undefined ? {} : { "Last-Event-ID": id };
@@ -62,17 +56,15 @@ const takeBack = (block: number) => database.writer.query("select ingest.take_ba
 
 /** What several writes leave, seen at once. */
 async function atOnce(act: (writer: Database) => Promise<void>): Promise<void> {
-  const client = await connect(database.url, { role: "dex_writer" });
+  await using client = await openClient(database.url, { role: "dex_writer" });
   await client.query("begin");
   await act(client);
   await client.query("commit");
-  await client.end();
 }
 
 async function asSuperuser(statement: string): Promise<void> {
-  const client = await connect(database.url);
+  await using client = await openClient(database.url);
   await client.query(statement);
-  await client.end();
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
@@ -81,7 +73,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** Stops every reader of a table until the function that it resolves to is called, which may write. */
 async function lock(table: string) {
-  const client = await connect(database.url);
+  const client = await openClient(database.url);
   await client.query("begin");
   await client.query(`lock table ${table} in access exclusive mode`);
   return async (act: (writer: Database) => Promise<void> = () => Promise.resolve()) => {
@@ -107,106 +99,7 @@ const idsOf = (records: object[] | undefined) =>
 const timesOf = (records: object[] | undefined) =>
   records!.map((record) => (record as { time: string }).time);
 
-describe("a retraction", () => {
-  it("names the last trade that stands, where blocks have the same time", async () => {
-    await write(database.writer, {
-      trades: [
-        aTrade({ hour: 1 }),
-        { ...aTrade({ hour: 1 }), block: blockAt(1) + 1, time: hours(1) },
-        { ...aTrade({ hour: 1 }), block: blockAt(1) + 2, time: hours(1) },
-      ],
-    });
-    const client = await follow("trades:*");
-    await client.next();
-    await takeBack(blockAt(1) + 1);
-    expect(await client.next()).toMatchObject({
-      event: "retract",
-      data: { block: blockAt(1) + 1, time: hours(1), trade: 2 },
-    });
-  });
-
-  it("names the same trade to a client that was away while others replaced the later ones", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const { id } = (await (await follow("trades:*")).next())!;
-    for (const hour of [3, 4]) {
-      await takeBack(blockAt(1));
-      await write(database.writer, { trades: [aTrade({ hour })] });
-    }
-    const client = await follow("trades:*", id);
-    expect(await client.next()).toMatchObject({
-      event: "retract",
-      data: { block: blockAt(1), time: hours(1), trade: 1 },
-    });
-    expect(idsOf(topicsOf(await client.next())["trades:WETH/DAI"])).toEqual([4]);
-  });
-
-  it("names the last recorded block, and a client resumes there", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const client = await follow("trades:*");
-    await client.next();
-    await takeBack(blockAt(1) + 7);
-    const retract = (await client.next())!;
-    expect(retract.data).toEqual({ block: blockAt(1), time: hours(1), trade: 1 });
-    expect((await (await follow("trades:*", retract.id)).next())!.event).toBe("update");
-  });
-
-  it("names the last block that stood, where the block that it was taken back to came later", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const { id } = (await (await follow("trades:*")).next())!;
-    await takeBack(blockAt(1.5));
-    await write(database.writer, { trades: [aTrade({ hour: 1.5 })] });
-    const client = await follow("trades:*", id);
-    expect((await client.next())!.data).toEqual({ block: blockAt(1), time: hours(1), trade: 1 });
-    expect(idsOf(topicsOf(await client.next())["trades:WETH/DAI"])).toEqual([3]);
-  });
-
-  it("names no block where none is left, and a client resumes there", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const client = await follow("trades:*");
-    await client.next();
-    await takeBack(blockAt(0.5));
-    const retract = (await client.next())!;
-    expect(retract.data).toEqual({ block: null, time: null, trade: 0 });
-    expect((await (await follow("trades:*", retract.id)).next())!.event).toBe("update");
-  });
-
-  it("of blocks that a client has not seen leaves out no candle", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const client = await follow("candles:WETH/DAI:1h");
-    await client.next();
-    await atOnce(async (writer) => {
-      await write(writer, { trades: [aTrade({ hour: 2.5 }), aTrade({ hour: 3 })] });
-      await writer.query("select ingest.take_back($1)", [blockAt(2.5)]);
-    });
-    expect(topicsOf(await client.next())["candles:WETH/DAI:1h"]).toMatchObject([
-      { time: hours(1), complete: true },
-      { time: hours(2), complete: false },
-    ]);
-  });
-
-  it("that is no longer recorded resets the client", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const { id } = (await (await follow("trades:*")).next())!;
-    await takeBack(blockAt(1));
-    await takeBack(blockAt(0));
-    await asSuperuser(
-      `delete from dex_private.reorganisation
-      where number < (select max(number) from dex_private.reorganisation)`,
-    );
-    expect((await (await follow("trades:*", id)).next())!.event).toBe("reset");
-  });
-});
-
 describe("a reset", () => {
-  it("of a client that was away while a token was renamed says so", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const { id } = (await (await follow("head")).next())!;
-    await registerTokens(database.writer, { address: DAI, symbol: "USDS" });
-    const { event, data } = (await (await follow("head", id)).next())!;
-    expect(event).toBe("reset");
-    expect(data.reason).toMatch(/labels of trades have changed/);
-  });
-
   it("has no id, so that a client that is cut off before the state is reset again", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 })] });
     const reset = (await (await follow("candles:WETH/DAI:1h", "garbage")).next())!;
@@ -313,13 +206,6 @@ describe("a client that follows", () => {
     expect(await client.next()).toMatchObject({ event: "closed", data: { reason: "behind" } });
   });
 
-  it("is told a market that is registered without a block", async () => {
-    const client = await follow("market:*");
-    await client.next();
-    await registerPair(database.writer, MKR, DAI);
-    expect(Object.keys(topicsOf(await client.next()))).toEqual(["market:MKR/DAI"]);
-  });
-
   it("is reset by another name of a market, though it has no trades", async () => {
     const client = await follow("market:*");
     await client.next();
@@ -367,36 +253,25 @@ it("refuses a market that was known before it got another name", async () => {
   expect((await follow("market:MKR/WETH")).status).toBe(400);
 });
 
-describe("an id that is later than the head, as a standby that lags gets it", () => {
-  const later = (id: string, blocks: number): string =>
-    id.replace(/(\d+)\.(\d+)$/, (_all, block, trade) => `${Number(block) + blocks}.${trade}`);
-
-  it("waits for its block", async () => {
-    await setHead(database.writer, 1);
-    const { id } = (await (await follow("head,trades:*")).next())!;
-    const follows = follow("head,trades:*", later(id!, 3600));
-    await setHead(database.writer, 1.5);
-    await setHead(database.writer, 2);
-    const client = await follows;
-    expect(await client.next()).toMatchObject({ event: "update", data: { block: blockAt(2) } });
-  });
-
-  it("is reset where the block does not come", async () => {
-    await limit({ lagMs: 50 });
-    await setHead(database.writer, 1);
-    const { id } = (await (await follow("head")).next())!;
-    expect((await (await follow("head", later(id!, 3600))).next())!.event).toBe("reset");
-  });
-});
-
 it("clients that come at once with different ids do not delay a change for those that follow", async () => {
   await write(database.writer, { trades: [1, 2, 3].map((hour) => aTrade({ hour })) });
-  const watch = new DataWatch({ db: database.reader, everyMs: 1, log: () => undefined });
+  const poll = new VersionPoll({
+    db: database.reader,
+    everyMs: 1,
+    lostMs: 600_000,
+    log: () => undefined,
+  });
   const pools = { pool: database.reader, clientPool: database.reader };
-  const feed = new Feed({ ...pools, watch, pageTrades: 1000 });
+  const feed = new Feed<LiveEvent>({
+    ...pools,
+    poll,
+    bounds: { trades: 1000, candles: 1000 },
+    maxTrades: 10_000,
+    messageOf: (event) => event,
+  });
   const told: string[] = [];
-  const follower = (name: string): Follower => ({
-    tell: () => void told.push(name),
+  const follower = (name: string): Follower<LiveEvent> => ({
+    send: () => void told.push(name),
     fallBehind: () => undefined,
   });
   await feed.join(readTopics(["head"]), undefined, follower("first"));
@@ -410,7 +285,7 @@ it("clients that come at once with different ids do not delay a change for those
   await Promise.all(joined);
   expect(told.lastIndexOf("first")).toBeGreaterThan(0);
   expect(told.lastIndexOf("first")).toBeLessThan(100);
-  await watch.close();
+  await poll.close();
 });
 
 it("a thousand clients that come at once get the same events", async () => {

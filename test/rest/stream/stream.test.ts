@@ -3,9 +3,8 @@ import { gunzipSync } from "node:zlib";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
-import { ACCEPTED_TOPICS } from "../../../rest/stream/topics.ts";
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { acceptedTopics } from "../../../rest/stream/topics.ts";
+import { makeTestApp } from "../../app.ts";
 import {
   anOffer,
   aTrade,
@@ -13,21 +12,16 @@ import {
   hours,
   MKR,
   registerMarkets,
-  registerPair,
   setHead,
   WETH,
   write,
 } from "../../factories.ts";
 import { followStream, type StreamClient } from "../../stream-client.ts";
+import { serveDatabase } from "../../served.ts";
 
-let database: TestDatabase;
-let app: TestApp;
 const open: StreamClient[] = [];
 
-beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader, { streams: { ...STREAM_LIMITS, lagMs: 100 } });
-});
+const { app, database } = serveDatabase(undefined, { streams: { ...STREAM_LIMITS, lagMs: 100 } });
 
 beforeEach(async () => {
   await database.empty();
@@ -36,11 +30,6 @@ beforeEach(async () => {
 
 afterEach(() => {
   for (const client of open.splice(0)) client.close();
-});
-
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 async function follow(topics: string, id?: string): Promise<StreamClient> {
@@ -55,9 +44,6 @@ const update = (topics: object, hour: number) => ({
   id: expect.stringMatching(/^[0-9a-f]{8}\.\d+\.\d+\.-?\d+\.\d+$/),
   data: { block: blockAt(hour), time: hours(hour), topics },
 });
-
-const takeBack = (hour: number) =>
-  database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds()));
@@ -104,15 +90,6 @@ describe("a client that begins", () => {
     );
   });
 
-  it("before the first block gets no head", async () => {
-    const client = await follow("head,trades:*");
-    const { data, id } = (await client.next())!;
-    expect(data).toEqual({ block: null, time: null, topics: { head: null } });
-    expect(id).toMatch(/\.-1\.0$/);
-    await setHead(database.writer, 1);
-    expect(await client.next()).toEqual(update({ head: { block: 3600, time: hours(1) } }, 1));
-  });
-
   it("follows all markets by *, also one that is registered later", async () => {
     const client = await follow("trades:*");
     await client.next();
@@ -127,134 +104,7 @@ describe("a client that begins", () => {
   });
 });
 
-describe("an event is told", () => {
-  it("only where a topic has changed", async () => {
-    const client = await follow("trades:MKR/WETH,book:MKR/WETH:5");
-    await client.next();
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    await write(database.writer, {
-      trades: [aTrade({ hour: 2, baseGem: MKR, quoteGem: WETH })],
-    });
-    expect(await client.next()).toMatchObject({ data: { block: blockAt(2) } });
-  });
-
-  it("when a market is switched off, without a block", async () => {
-    const client = await follow("market:WETH/DAI");
-    expect((await client.next())!.data.topics["market:WETH/DAI"]).toMatchObject({ active: true });
-    const { rows } = await database.reader.query(
-      "select address from dex_token where symbol = 'DAI'",
-    );
-    await registerPair(database.writer, WETH, rows[0].address, false);
-    expect((await client.next())!.data.topics["market:WETH/DAI"]).toMatchObject({ active: false });
-  });
-
-  it("when a candle is complete", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const client = await follow("candles:WETH/DAI:1h");
-    expect((await client.next())!.data.topics["candles:WETH/DAI:1h"]).toMatchObject([
-      { time: hours(1), complete: false },
-    ]);
-    await setHead(database.writer, 2);
-    expect((await client.next())!.data.topics["candles:WETH/DAI:1h"]).toMatchObject([
-      { time: hours(1), complete: true },
-    ]);
-  });
-
-  it("with a level that is gone as nothing left", async () => {
-    await write(database.writer, {
-      offers: [anOffer({ id: 1 }), anOffer({ id: 2, quote: "2000" })],
-    });
-    const client = await follow("book:WETH/DAI:5");
-    await client.next();
-    await write(database.writer, {
-      trades: [aTrade({ hour: 1, offer_id: 1, base: "10", quote: "1000" })],
-    });
-    expect((await client.next())!.data.topics["book:WETH/DAI:5"]).toEqual({
-      whole: false,
-      bids: [],
-      asks: [{ price: "100", vol: "0", quoteVol: "0", offers: 0 }],
-    });
-  });
-});
-
-describe("a reorganisation", () => {
-  it("is told before what replaces it", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const client = await follow("trades:WETH/DAI,candles:WETH/DAI:1h");
-    await client.next();
-    await takeBack(1);
-    const retract = (await client.next())!;
-    expect(retract).toMatchObject({
-      event: "retract",
-      data: { block: blockAt(1), time: hours(1) },
-    });
-    await client.next();
-    await write(database.writer, { trades: [aTrade({ hour: 1.5, quote: "50" })] });
-    expect((await client.next())!.data.topics["trades:WETH/DAI"]).toEqual([
-      (await ofRest("/v2/trades/weth/dai"))[0],
-    ]);
-  });
-
-  it("is told to a client that was away", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
-    const first = await follow("trades:WETH/DAI");
-    const { id } = (await first.next())!;
-    first.close();
-    await takeBack(1);
-    await write(database.writer, { trades: [aTrade({ hour: 3, quote: "50" })] });
-    const second = await follow("trades:WETH/DAI", id);
-    expect(await second.next()).toMatchObject({ event: "retract", data: { block: blockAt(1) } });
-    expect(await second.next()).toEqual(
-      update({ "trades:WETH/DAI": [(await ofRest("/v2/trades/weth/dai"))[0]] }, 3),
-    );
-  });
-
-  it("of blocks that a client has not seen is not told to it", async () => {
-    await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const { id } = (await (await follow("trades:WETH/DAI")).next())!;
-    await write(database.writer, { trades: [aTrade({ hour: 2 })] });
-    await takeBack(1);
-    expect(await (await follow("trades:WETH/DAI", id)).next()).toEqual(update({}, 1));
-  });
-});
-
 describe("a client that comes back", () => {
-  it("gets each trade that it has missed once, in pages of whole blocks", async () => {
-    await setHead(database.writer, 0);
-    const { id } = (await (await follow("trades:*")).next())!;
-    const trades = Array.from({ length: 2500 }, (_, n) =>
-      aTrade({ hour: 1, block: 3600 + Math.floor(n / 400), idx: n % 400 }),
-    ).map((trade) => ({ ...trade, time: hours(trade.block / 3600) }));
-    await write(database.writer, { trades });
-    const client = await follow("trades:*", id);
-    // 400 trades a block: two whole blocks a page, until 900 are left.
-    const pages = [await client.next(), await client.next(), await client.next()];
-    expect(pages.map((page) => page!.data.topics["trades:WETH/DAI"]!.length)).toEqual([
-      800, 800, 900,
-    ]);
-    const ids = pages
-      .flatMap((page) => page!.data.topics["trades:WETH/DAI"]!)
-      .map((trade) => (trade as { id: number }).id);
-    expect(ids).toEqual(Array.from({ length: 2500 }, (_, n) => n + 1));
-    // Each page can be resumed.
-    const again = await follow("trades:*", pages[0]!.id);
-    expect((await again.next())!.data.topics).toEqual(pages[1]!.data.topics);
-  });
-
-  it("gets a block with more trades than a page whole", async () => {
-    await setHead(database.writer, 0);
-    const { id } = (await (await follow("trades:WETH/DAI")).next())!;
-    await write(database.writer, {
-      trades: Array.from({ length: 2100 }, (_, idx) => aTrade({ hour: 1, idx })),
-    });
-    await write(database.writer, {
-      trades: Array.from({ length: 2100 }, (_, idx) => aTrade({ hour: 2, idx })),
-    });
-    const client = await follow("trades:WETH/DAI", id);
-    expect((await client.next())!.data.topics["trades:WETH/DAI"]).toHaveLength(2100);
-    expect((await client.next())!.data.topics["trades:WETH/DAI"]).toHaveLength(2100);
-  });
-
   it("gets the candles since, and the state of the other topics", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 }), aTrade({ hour: 2 })] });
     const topics = "candles:WETH/DAI:1h,market:WETH/DAI";
@@ -268,14 +118,9 @@ describe("a client that comes back", () => {
     });
   });
 
-  it.each([
-    ["of another database", "00000000.0.0.3600.1"],
-    ["of no service", "garbage"],
-    ["later than the head", undefined],
-  ])("with an id %s starts anew, and is told so", async (_name, given) => {
+  it("with an id of no service begins anew, and is sent so", async () => {
     await write(database.writer, { trades: [aTrade({ hour: 1 })] });
-    const { id } = (await (await follow("market:WETH/DAI")).next())!;
-    const client = await follow("market:WETH/DAI", given ?? `${id!}9`);
+    const client = await follow("market:WETH/DAI", "garbage");
     expect(await client.next()).toMatchObject({ event: "reset" });
     expect(await client.next()).toEqual(
       update({ "market:WETH/DAI": await ofRest("/v1/markets/weth/dai") }, 1),
@@ -291,13 +136,92 @@ describe("a client that comes back", () => {
   });
 });
 
+describe("a client that begins behind a block", () => {
+  /** Trades in the hours 1, 2 and 3, and the head after them. */
+  const writeHours = () =>
+    write(database.writer, {
+      trades: [1, 2, 3].map((hour) => aTrade({ hour, quote: String(100 + hour) })),
+      head: 4,
+    });
+
+  it("gets the trades and candles after it, and the present state of the other topics", async () => {
+    await writeHours();
+    const { data } = (await (
+      await follow(`head,trades:WETH/DAI,candles:WETH/DAI:1h&fromBlock=${blockAt(1.5)}`)
+    ).next())!;
+    expect(data.block).toBe(blockAt(4));
+    expect(data.topics["trades:WETH/DAI"]).toMatchObject([{ price: "102" }, { price: "103" }]);
+    expect(data.topics["candles:WETH/DAI:1h"]!.at(-1)).toMatchObject({ close: "103" });
+    expect(data.topics["head"]).toMatchObject({ block: blockAt(4) });
+  });
+
+  it("gets the trades after the head where it begins behind that", async () => {
+    await writeHours();
+    const client = await follow(`trades:WETH/DAI&fromBlock=${blockAt(4)}`);
+    await write(database.writer, { trades: [aTrade({ hour: 5, quote: "105" })] });
+    const events = await client.until(({ data }) => "trades:WETH/DAI" in data.topics);
+    expect(events.at(-1)!.data.topics["trades:WETH/DAI"]).toMatchObject([{ price: "105" }]);
+  });
+
+  it("gets no trade of the block, and none that was taken back before", async () => {
+    await writeHours();
+    await database.writer.query("select ingest.take_back($1)", [blockAt(2)]);
+    await write(database.writer, { trades: [aTrade({ hour: 3, quote: "333" })] });
+    const { event, data } = (await (
+      await follow(`trades:WETH/DAI&fromBlock=${blockAt(2)}`)
+    ).next())!;
+    expect(event).toBe("update");
+    expect(data.topics["trades:WETH/DAI"]).toMatchObject([{ price: "333" }]);
+  });
+
+  it("goes on by the header of a browser, which comes back with the same URL", async () => {
+    await writeHours();
+    const topics = `trades:WETH/DAI&fromBlock=${blockAt(1)}`;
+    const { id } = (await (await follow(topics)).next())!;
+    await write(database.writer, { trades: [aTrade({ hour: 5, quote: "105" })] });
+    const { data } = (await (await follow(topics, id)).next())!;
+    expect(data.topics["trades:WETH/DAI"]).toMatchObject([{ price: "105" }]);
+  });
+
+  it.each([
+    [`${blockAt(1) - 1}`, /^No such block: there are the blocks from 3600, of .*, to 14400, of/],
+    [`${blockAt(4) + 1}`, /^No such block/],
+    ["head", /^fromBlock must be an integer from 0 to 2147483647, given once/],
+    ["3600&fromBlock=3600", /^fromBlock must be an integer/],
+    ["3600&from=00000000.0.0.1.1", "from and fromBlock must be given one at a time"],
+    ["3600&block=3600", "block must be left out: a stream takes fromBlock"],
+    ["3600&topics=head", /^topics must be/],
+  ])("is refused behind %s", async (fromBlock, message) => {
+    await writeHours();
+    const path = `/v2/stream?topics=trades:WETH/DAI&fromBlock=${fromBlock}`;
+    const { body } = await app.request.get(path).expect(400);
+    expect(body).toMatchObject({
+      time: hours(4),
+      message: typeof message === "string" ? message : expect.stringMatching(message),
+    });
+  });
+
+  it("is refused where a topic has had too many candles since", async () => {
+    await writeHours();
+    await setHead(database.writer, 1 + 1000 / 60);
+    const { body } = await app.request
+      .get(`/v2/stream?topics=candles:WETH/DAI:1m&fromBlock=${blockAt(1)}`)
+      .expect(400);
+    expect((body as { message: string }).message).toBe(
+      "fromBlock must be a block less than 1000 intervals of candles:WETH/DAI:1m behind the head",
+    );
+    const client = await follow(`candles:WETH/DAI:5m&fromBlock=${blockAt(1)}`);
+    expect((await client.next())!.data.topics["candles:WETH/DAI:5m"]).toHaveLength(3);
+  });
+});
+
 describe("bad requests", () => {
   it("bound the depths of all books of a stream", async () => {
     const books = (count: number) =>
       Array.from({ length: count }, (_, n) => `book:WETH/DAI:${1000 - n}`).join(",");
     const { body } = await app.request.get(`/v2/stream?topics=${books(6)}`).expect(400);
     expect((body as { message: string }).message).toBe(
-      `topics must be ${ACCEPTED_TOPICS}; the depths of the books add up to 5985, and may be 5000 in all`,
+      `topics must be ${acceptedTopics()}; the depths of the books add up to 5985, and may be 5000 in all`,
     );
     const client = await follow(books(5));
     expect(Object.keys((await client.next())!.data.topics)).toHaveLength(5);
@@ -308,10 +232,19 @@ describe("bad requests", () => {
       .get("/v2/stream?topics=foo,book:WETH/DAI:0,candles:WETH/DAI:2m,head:x,trades:WETH")
       .expect(400);
     expect(body.message).toBe(
-      `topics must be ${ACCEPTED_TOPICS}; "foo" is no topic; "book:WETH/DAI:0" has no depth from 1 to ` +
+      `topics must be ${acceptedTopics()}; "foo" is no topic; "book:WETH/DAI:0" has no depth from 1 to ` +
         '1000; "candles:WETH/DAI:2m" has no interval: 1m, 5m, 15m, 30m, 1h, 4h, 1d; "head:x" has a ' +
         'market; "trades:WETH" has no market as BASE/QUOTE',
     );
+  });
+
+  it.each([
+    ["Topics=head", "Topics must be written topics"],
+    ["topics=head&FROM=1", "FROM must be written from"],
+    ["?topics=head", "?topics must be written topics"],
+  ])("name a parameter in another letter case: ?%s", async (query, message) => {
+    const { body } = await app.request.get(`/v2/stream?${query}`).expect(400);
+    expect(body.message).toBe(message);
   });
 
   it("name each market that is not registered", async () => {
@@ -319,7 +252,7 @@ describe("bad requests", () => {
       .get("/v2/stream?topics=trades:A/B,market:weth/dai,head,book:B/C:1")
       .expect(400);
     expect(body.message).toBe(
-      `topics must be ${ACCEPTED_TOPICS}; "trades:A/B" has an unknown market; "book:B/C:1" has an unknown market`,
+      `topics must be ${acceptedTopics()}; "trades:A/B" has an unknown market; "book:B/C:1" has an unknown market`,
     );
   });
 
@@ -344,7 +277,7 @@ describe("bad requests", () => {
   );
 
   it("beyond the streams of a client are answered 429, beyond all 503", async () => {
-    const limited = await makeTestApp(database.reader, {
+    await using limited = await makeTestApp(database.reader, {
       streams: { ...STREAM_LIMITS, all: 2, perClient: 1 },
       trustedProxies: 1,
     });
@@ -360,12 +293,13 @@ describe("bad requests", () => {
       open.push(third);
       return third.status === 200;
     });
-    await limited.close();
   });
 });
 
 it("keeps no place for clients that leave before their requests are read", async () => {
-  const limited = await makeTestApp(database.reader, { streams: { ...STREAM_LIMITS, all: 2 } });
+  await using limited = await makeTestApp(database.reader, {
+    streams: { ...STREAM_LIMITS, all: 2 },
+  });
   const { port, hostname } = new URL(limited.url);
   // The head is read before the request is handed on.
   const request =
@@ -380,7 +314,6 @@ it("keeps no place for clients that leave before their requests are read", async
     open.push(stream);
     return stream.status === 200;
   });
-  await limited.close();
 });
 
 it("compresses where asked, with one deflate block for all clients", async () => {

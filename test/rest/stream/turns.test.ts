@@ -1,8 +1,8 @@
 // The turns that streams wait for while requests do: to begin, and for each page that their clients have missed.
 import { setTimeout as sleep } from "node:timers/promises";
-import { LoopShare } from "../../../server/http/live/loop-share.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { LoopShare } from "../../../http/streams/loop-share.ts";
 import { aTrade, registerMarkets, write } from "../../factories.ts";
+import { useDatabase } from "../../served.ts";
 import { followStream } from "../../stream-client.ts";
 import { startStreams, type StreamService } from "../../stream-service.ts";
 
@@ -33,13 +33,9 @@ class HeldShare extends LoopShare {
   }
 }
 
-let database: TestDatabase;
+const database = useDatabase(registerMarkets);
 let service: StreamService;
 let share: HeldShare;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-});
 beforeEach(async () => {
   share = new HeldShare();
   service = await startStreams(database.reader, { all: 2, perClient: 2, pageTrades: 2 }, share);
@@ -48,7 +44,6 @@ afterEach(async () => {
   share.giveAll();
   await service.close();
 });
-afterAll(() => database.drop());
 
 const stream = (from = ""): string => `${service.url}/v2/stream?topics=trades:WETH/DAI${from}`;
 

@@ -1,0 +1,109 @@
+// `npm run bench -- past`: measures what is asked as of random past blocks beside the same as of the head.
+import { connect } from "../db/connect.ts";
+import { startService } from "./contenders.ts";
+import { makeData } from "./data/make.ts";
+import { openServer } from "./data/server.ts";
+import { goal, goalsTable, publish, readOptions, runLines, runOf, whole } from "./harness.ts";
+import { askOnce } from "./load/client.ts";
+import { median } from "./load/statistics.ts";
+import { processorTimeOf } from "./servers/start.ts";
+
+const { trades, few, blocks, out } = readOptions(
+  "bench -- past",
+  "bench/results/past",
+  "Measures SQL, by the processor time of its connection, and REST without its cache, as of past blocks.",
+  {
+    trades: ["trades of the long history, a multiple of 20", 1_000_000, 60_000],
+    few: ["trades of the short one", 100_000, 60_000],
+    blocks: ["how many random blocks", 200, 2],
+  },
+);
+
+const WETH = "base = 'WETH' and quote = 'DAI'";
+const TRADES = `select trade.* from dex_private.as_of cross join lateral (
+  select * from dex_trade as trade where trade.market = 'WETHDAI' and trade.id < as_of.beyond
+  order by trade.market desc, trade.id desc limit 100) as trade`;
+const SIXTEEN = ["WETH", ...Array.from({ length: 15 }, (_, n) => `BASE${n + 1}`)].join("','");
+const CANDLES = "select * from dex_candles('WETH', 'DAI', ";
+/** What is asked, the bound of its ratio to the head, in SQL and REST. */
+const CASES: [name: string, atMost: number, sql: string, path?: string][] = [
+  ["one market", 1.5, `select * from dex_market where ${WETH}`, "/v1/markets/weth/dai?"],
+  ["one price", 1.5, `select * from dex_price where ${WETH}`, "/v2/prices/weth/dai?"],
+  ["one volume", 1.5, `select * from dex_volume where ${WETH}`, "/v2/volumes/weth/dai?"],
+  ["100 trades", 1.5, TRADES, "/v2/trades/weth/dai?"],
+  ["16 markets", 5, `select * from dex_market where base in ('${SIXTEEN}')`],
+  ["50 levels", 3, "select * from dex_book('WETH', 'DAI')", "/v2/book/weth/dai?depth=50&"],
+  ["100 hours", 1.2, `${CANDLES}'1h')`, "/v2/candles/weth/dai?interval=1h&"],
+  ["100 minutes", 1.2, `${CANDLES}'1m')`, "/v2/candles/weth/dai?interval=1m&"],
+];
+
+/** Earlier, the books and the windows fill up. */
+const FIRST = 1500;
+
+/** The medians as of the head, and of random blocks of the older and the newer half; after a warm-up, in turns. */
+async function inTurns(last: number, ask: (block: number | undefined) => Promise<number>) {
+  const times: number[][] = [[], [], []];
+  for (let n = -10; n < blocks / 2; n += 1) {
+    for (const [side, half] of [undefined, 0, 1].entries()) {
+      const share = ((half ?? 0) + Math.random()) / 2;
+      const time = await ask(
+        half === undefined ? half : Math.floor(FIRST + share * (last - FIRST)),
+      );
+      if (n >= 0) times[side]?.push(time);
+    }
+  }
+  const [head = NaN, older = NaN, newer = NaN] = times.map(median);
+  return { head, older, newer, past: (older + newer) / 2 };
+}
+
+/** Microseconds of processor time of a connection. */
+async function inSql(url: string, size: number, sql: string) {
+  const client = await connect(url, { role: "dex_reader" });
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  const used = async () => (await processorTimeOf(rows[0]?.pid ?? 0)) ?? NaN;
+  const found = await inTurns(size / 20, async (block) => {
+    await client.query("begin");
+    await client.query("select set_config('dex.as_of_block', $1, true)", [block ?? ""]);
+    const before = await used();
+    await client.query({ name: "asked", text: sql });
+    const time = (await used()) - before;
+    await client.query("commit");
+    return time;
+  });
+  await client.end();
+  return found;
+}
+
+const server = await openServer();
+try {
+  const [url, fewUrl] = [await makeData(server, trades), await makeData(server, few)];
+  const run = await runOf("past", url);
+  const service = await startService(url, "off");
+  const most = (name: string, value: number, atMost: number) =>
+    goal(name, value, { atMost }, (shown) => `${shown.toFixed(2)} ×`);
+  const goals = [];
+  for (const [name, atMost, sql, path] of CASES) {
+    const { head, past, older, newer } = await inSql(url, trades, sql);
+    const ofFew = await inSql(fewUrl, few, sql);
+    goals.push(
+      most(`${name}, SQL: ${whole(past)} µs, as of the head ${whole(head)}`, past / head, atMost),
+      most(`${name}: older blocks against newer`, older / newer, 1.2),
+      most(`${name}: the long history against the short`, past / ofFew.past, 1.2),
+    );
+    if (path === undefined) continue;
+    const rest = await inTurns(trades / 20, async (block) => {
+      const began = performance.now();
+      const asked = `${path}${block === undefined ? "" : `block=${block}`}`;
+      const { status } = await askOnce(service.url, { method: "GET", path: asked });
+      if (status !== 200) throw new Error(`${asked} is ${status}`);
+      return performance.now() - began;
+    });
+    const ms = `${rest.past.toFixed(2)} ms, as of the head ${rest.head.toFixed(2)}`;
+    goals.push(most(`${name}, REST: ${ms}`, rest.past / rest.head, atMost));
+  }
+  await service.stop();
+  const size = `${blocks} random blocks of ${whole(trades)} trades and of ${whole(few)}, each in turns with the head`;
+  await publish(out, ["# As of past blocks", runLines(run, size), goalsTable(goals)]);
+} finally {
+  await server.stop();
+}

@@ -1,0 +1,66 @@
+// The branch that the chain has taken in place of blocks that the database has.
+import { EXIT, Halt } from "./halt.ts";
+import { lastBlock, type Recorded } from "./recorded.ts";
+import type { Recording } from "./recording.ts";
+import { Unavailable } from "./requests.ts";
+import type { Block, ChainSource } from "./source.ts";
+
+/** Blocks that replace all above `ancestor`, and one more. */
+export interface Branch {
+  ancestor: Recorded;
+  blocks: Block[];
+}
+
+/**
+ * Follows the chain to another branch: down to the last block that both have, and up again to a block that is higher
+ * than `last`. Undefined where the node does not have all of it. Halts where it replaces blocks up to `final`.
+ */
+export async function readBranch(
+  source: ChainSource,
+  recording: Recording,
+  last: Recorded,
+  final: number,
+): Promise<Branch | undefined> {
+  const ancestor = await findAncestor(source, recording, last, final);
+  if (ancestor === undefined) return undefined;
+  if (ancestor.number === last.number) {
+    throw new Unavailable(
+      `block ${last.number + 1} does not follow block ${last.number}, ${last.hash ?? ""}, which the node has`,
+    );
+  }
+  const blocks: Block[] = [];
+  const known = source.knownFrom(ancestor.number + 1);
+  let parent = ancestor.hash;
+  for (let number = ancestor.number + 1; number <= last.number + 1; number += 1) {
+    const header = await source.headerAt(number);
+    // The branch is not longer, or the node has turned to another one in between.
+    if (header?.parent !== parent) return undefined;
+    parent = header.hash;
+    const block = await source.blockOf(header, known);
+    known.add(block.found);
+    blocks.push(block);
+  }
+  return { ancestor, blocks };
+}
+
+/** The last block that the database and the chain have; undefined where the node does not have the heights. */
+async function findAncestor(
+  source: ChainSource,
+  recording: Recording,
+  last: Recorded,
+  final: number,
+): Promise<Recorded | undefined> {
+  for (
+    let ours: Recorded | undefined = last;
+    ours !== undefined && ours.number >= final;
+    ours = await lastBlock(recording.client, ours.number - 1)
+  ) {
+    const theirs = await source.headerAt(ours.number);
+    if (theirs === undefined) return undefined;
+    if (theirs.hash === ours.hash) return ours;
+  }
+  throw new Halt(
+    `The chain has another branch below block ${final}, which is final: the database's head is block ${last.number}, ${last.hash ?? ""}. Nothing was taken back. Either the node is of another chain, or the finality is set too low.`,
+    EXIT.deepReorganisation,
+  );
+}

@@ -1,0 +1,125 @@
+// Compares the rows of a range of blocks with what the chain has there.
+import type { Client } from "../db/connect.ts";
+import { rowsOf } from "./block-rows.ts";
+import { withMakers } from "./makers.ts";
+import type { Registry } from "./registry.ts";
+import type { Range } from "./source.ts";
+
+/** Rows by their names: `offer 7`. */
+type Named = Map<string, Record<string, unknown>>;
+
+/** A row that the database lacks, has beside the chain's, or has otherwise. */
+export interface Difference {
+  block: number;
+  text: string;
+}
+
+/** The differences of a range whose tokens are known. */
+export async function differencesOf(
+  client: Client,
+  range: Range,
+  registry: Registry,
+): Promise<Difference[]> {
+  const facts = await withMakers(client, range.facts);
+  const chain = namedRows({ ...range, facts: [...facts] }, registry);
+  return [...differences(chain, await recordedRows(client, range.from, range.end.number))];
+}
+
+function namedRows({ facts, found, end }: Range, registry: Registry): Named {
+  const rows = rowsOf(facts, (token) => registry.decimalsOf(token));
+  const named: Named = new Map();
+  for (const { id, ref, ...offer } of rows.offers) {
+    named.set(offerName(id, ref, offer.venue), offer);
+  }
+  for (const { offer_id = null, ref, ...trade } of rows.trades) {
+    named.set(`trade ${trade.tx}, idx ${trade.idx}`, { ...trade, offer_id: ref ?? offer_id });
+  }
+  for (const { offerId, ref, venue, block } of rows.cancellations) {
+    named.set(`cancellation of ${offerName(offerId, ref, venue)}`, { block });
+  }
+  for (const { address, answers, ...contract } of found) {
+    named.set(`contract ${address}`, { ...contract, ...answers });
+  }
+  const blocks = [...facts.filter(({ kind }) => kind !== "market"), { block: end.number, ...end }];
+  for (const { block, hash } of blocks) named.set(`block ${block}`, { hash, block });
+  return named;
+}
+
+const offerName = (id: number, ref: string | undefined, venue: string | undefined): string =>
+  ref === undefined ? `offer ${id}` : `offer ${ref} of ${venue}`;
+
+const MATCH = `
+  'maker', maker,
+  'lot_gem', lot_gem,
+  'lot_amt', trim_scale(lot_amt)::text,
+  'bid_gem', bid_gem,
+  'bid_amt', trim_scale(bid_amt)::text,
+  'block', block,
+  'time', to_char(time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'tx', tx,
+  'venue', venue`;
+
+/** Where the contract's own id of an offer is. */
+const REF_OF = "from dex_private.offer_ref as known where known.offer_id =";
+
+async function recordedRows(client: Client, from: number, to: number): Promise<Named> {
+  const { rows } = await client.query<{ name: string; row: Record<string, unknown> }>(
+    `select 'offer ' || coalesce(ref || ' of ' || venue, id::text) as name, json_build_object(${MATCH}) as row
+    from dex_offer
+    where block between $1 and $2
+    union all
+    select
+      'trade ' || tx || ', idx ' || idx,
+      json_build_object(
+        'offer_id', coalesce((select to_json(ref) ${REF_OF} dex_trade.offer_id), to_json(offer_id)), 'taker', taker, 'idx', idx, ${MATCH}
+      )
+    from dex_trade
+    where block between $1 and $2
+    union all
+    select
+      'cancellation of offer ' || coalesce((select ref || ' of ' || venue ${REF_OF} cancellation.offer_id), offer_id::text),
+      json_build_object('block', block)
+    from dex_private.cancellation
+    where block between $1 and $2
+    union all
+    select
+      'contract ' || address,
+      (jsonb_build_object('kind', kind, 'block', block, 'factory', factory, 'number', number) || answers)::json
+    from dex_private.index_contract
+    where block between $1 and $2
+    union all
+    select 'block ' || number, json_build_object('hash', hash, 'block', number)
+    from dex_block
+    where number between $1 and $2`,
+    [from, to],
+  );
+  return new Map(rows.map(({ name, row }) => [name, row]));
+}
+
+function* differences(chain: Named, recorded: Named): Generator<Difference> {
+  for (const [name, row] of chain) {
+    const kept = recorded.get(name);
+    if (kept === undefined) {
+      // Of blocks without rows, the database keeps the last 1,000.
+      if (name.startsWith("block")) continue;
+      yield { block: blockOf(row), text: `${name}: the database lacks it: ${JSON.stringify(row)}` };
+      continue;
+    }
+    for (const [column, value] of Object.entries(row)) {
+      if (kept[column] === value) continue;
+      yield {
+        block: Math.min(blockOf(row), blockOf(kept)),
+        text: `${name}, ${column}: ${JSON.stringify(kept[column])} in the database, ${JSON.stringify(value)} on the chain`,
+      };
+    }
+  }
+  for (const [name, row] of recorded) {
+    if (chain.has(name) || name.startsWith("block")) continue;
+    yield {
+      block: blockOf(row),
+      text: `${name}: the chain does not have it: ${JSON.stringify(row)}`,
+    };
+  }
+}
+
+const blockOf = ({ block }: Record<string, unknown>): number => Number(block);

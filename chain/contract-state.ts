@@ -1,0 +1,152 @@
+// Asks the exchange's contract for its own state: whether it has code, its last offer, and what is left of one.
+import type { ContractCall, Decoder } from "./facts.ts";
+import { EXIT, Halt } from "./halt.ts";
+import { Refused, Unavailable, type Requests } from "./requests.ts";
+
+export interface Contract {
+  requests: Requests;
+  exchange: string;
+  decoder: Decoder;
+}
+
+/** The block whose state is read; without a hash whichever has the number. */
+export interface StateBlock {
+  number: number;
+  hash: string | null;
+}
+
+/** The state of the contract cannot be read now. */
+export class NotAudited extends Error {
+  override readonly name = "NotAudited";
+}
+
+/**
+ * Whether the contract returns its last offer in this block: only then it counts its offers, and says what is left of
+ * one that is cancelled. Halts where the address is of no contract.
+ */
+export async function returnsOffers(contract: Contract, latest: number): Promise<boolean> {
+  const { exchange } = contract;
+  const block = { number: latest, hash: null };
+  try {
+    if ((await lastOfferAt(contract, block)) !== undefined) return true;
+  } catch (error) {
+    if (!(error instanceof NotAudited)) throw error;
+    throw new Unavailable(`the kind of the contract ${exchange} is not known: ${error.message}`);
+  }
+  await checkCode(contract, latest);
+  return false;
+}
+
+/** Halts where the address is of no contract in this block. */
+export async function checkCode(contract: Contract, latest: number): Promise<void> {
+  const { exchange, requests } = contract;
+  try {
+    if (await hasCode(contract, { number: latest, hash: null })) return;
+  } catch (error) {
+    if (!(error instanceof NotAudited)) throw error;
+    throw new Unavailable(`the kind of the contract ${exchange} is not known: ${error.message}`);
+  }
+  throw new Halt(
+    `The address ${exchange} has no code on chain ${requests.chainId} in block ${latest}: it is not the exchange's contract, or the nodes are of another chain. Nothing was written.`,
+    EXIT.usage,
+  );
+}
+
+/** The id of the last offer made up to the block; undefined where the contract does not return it. */
+export async function lastOfferAt(
+  contract: Contract,
+  block: StateBlock,
+): Promise<number | undefined> {
+  const { state } = contract.decoder;
+  if (state === undefined) return undefined;
+  const id = await readState(contract, block, state.lastOffer);
+  if (id !== undefined) return id;
+  // That it does not is believed when two answers say so, of two nodes where there are two.
+  contract.requests.askElsewhere();
+  return readState(contract, block, state.lastOffer);
+}
+
+/** The same of a contract that is known to return it: before it is made, it has made no offer. */
+export async function lastOfferOfKind(
+  contract: Contract,
+  block: StateBlock,
+): Promise<number | undefined> {
+  const id = await lastOfferAt(contract, block);
+  return id === undefined && !(await hasCode(contract, block)) ? 0 : id;
+}
+
+/** Whether the address has code in this block: not, where two answers say so. */
+export async function hasCode(
+  { requests, exchange }: Contract,
+  block: StateBlock,
+): Promise<boolean> {
+  const ask = () =>
+    requests
+      .ask("eth_getCode", [exchange, named(block)], (result) => {
+        if (typeof result === "string" && /^0x([0-9a-fA-F]{2})*$/.test(result)) return result;
+        throw new Error("the answer is no code");
+      })
+      .catch((error: unknown) => {
+        throw error instanceof Refused ? new NotAudited(error.message) : error;
+      });
+  if ((await ask()) !== "0x") return true;
+  requests.askElsewhere();
+  return (await ask()) !== "0x";
+}
+
+const REVERTED = 3;
+/** A call that the contract itself has failed, as nodes say it. */
+const REVERT = /revert|invalid opcode|bad instruction|bad jump|stack underflow/i;
+
+/** Undefined where the contract reverts or returns nothing. Throws `NotAudited` for any other refusal. */
+export async function readState<T>(
+  { requests, exchange }: Contract,
+  block: StateBlock,
+  { name, data, read: readResult }: ContractCall<T>,
+): Promise<T | undefined> {
+  try {
+    return await requests.ask("eth_call", [{ to: exchange, data }, named(block)], (result) => {
+      if (result === "0x") return undefined;
+      const value = readResult(String(result));
+      if (value === undefined) throw new Error(`the answer to ${name} has another form`);
+      return value;
+    });
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.code === REVERTED || REVERT.test(error.message)) return undefined;
+    throw new NotAudited(error.message);
+  }
+}
+
+/**
+ * What a contract returns that never changes. Every row of it would be wrong by a wrong answer, so that one is believed when
+ * it came twice, of two nodes where there are two.
+ */
+export async function askForGood<T extends string | number>(
+  contract: Contract,
+  latest: number,
+  call: ContractCall<T>,
+): Promise<T> {
+  const { exchange, decoder, requests } = contract;
+  const block = { number: latest, hash: null };
+  const ask = () =>
+    readState(contract, block, call).catch((error: unknown) => {
+      if (!(error instanceof NotAudited)) throw error;
+      throw new Unavailable(`the contract ${exchange} cannot be asked: ${error.message}`);
+    });
+  const first = await ask();
+  requests.askElsewhere();
+  const second = await ask();
+  if (first !== second) {
+    throw new Unavailable(`the contract ${exchange} answers ${call.name} otherwise each time`);
+  }
+  if (first !== undefined) return first;
+  throw new Halt(
+    `The contract ${exchange} does not return ${call.name}: it is not of the kind ${decoder.kind}.`,
+    EXIT.usage,
+  );
+}
+
+/** By its hash, so that it is of the branch that is meant (EIP-1898). */
+const named = ({ number, hash }: StateBlock): string | { blockHash: string } =>
+  hash === null ? `0x${number.toString(16)}` : { blockHash: hash };

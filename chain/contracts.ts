@@ -1,0 +1,196 @@
+// The contracts that a database is filled from: which logs are theirs, and their facts in the order of the chain.
+import { checksumAddress } from "../db/load/checksum.ts";
+import {
+  IncompleteLogs,
+  type Ask,
+  type ChainLog,
+  type ContractCall,
+  type Decoder,
+  type UntimedFact,
+} from "./facts.ts";
+import type { FoundContract, Knowledge } from "./known-contracts.ts";
+import { Contradiction } from "./ledger.ts";
+import { checkKept, withRefs } from "./offer-refs.ts";
+
+/** A contract of EXCHANGE beside the first one. */
+export interface Contract {
+  /** Its address. */
+  exchange: string;
+  decoder: Decoder;
+  /** The block that its history begins with. */
+  firstBlock: number;
+}
+
+/** So many contracts are named where logs are asked; of more, logs are asked by topic, and sorted here. */
+const MAX_LISTED = 200;
+
+/** What logs say, and what was found out to read them. */
+export interface Decoded {
+  facts: UntimedFact[];
+  found: FoundContract[];
+}
+
+export class Contracts {
+  /** Addresses of those with offers, in lower case; the first one keeps its ids. */
+  readonly #books: readonly string[];
+  /** Those of EXCHANGE by address, in lower case. */
+  readonly #given: ReadonlyMap<string, Contract>;
+  /** The topics of each kind, and its decoder. */
+  readonly #kinds: ReadonlyMap<string, { decoder: Decoder; topics: ReadonlySet<string> }>;
+  /** The decoders of those that were set up. */
+  readonly #decoders = new WeakMap<FoundContract, Decoder>();
+  /** Topic 0 of every event that one of them reads. */
+  readonly topics: Decoder["topics"];
+  readonly marketTopics: Decoder["marketTopics"];
+
+  constructor(first: Omit<Contract, "firstBlock">, others: readonly Contract[] = []) {
+    const all = [{ ...first, firstBlock: 0 }, ...others];
+    this.#given = new Map(all.map((one) => [one.exchange.toLowerCase(), one]));
+    this.#kinds = new Map(
+      all.map(({ decoder }) => [decoder.kind, { decoder, topics: new Set(decoder.topics) }]),
+    );
+    this.#books = all
+      .filter(({ decoder }) => decoder.hasOffers !== false)
+      .map(({ exchange }) => exchange.toLowerCase());
+    this.topics = [...new Set(all.flatMap(({ decoder }) => decoder.topics))];
+    this.marketTopics = [...new Set(all.flatMap(({ decoder }) => decoder.marketTopics))];
+  }
+
+  /** Their addresses with those of `made`; undefined where they are too many for a filter of logs. */
+  addresses(known: Knowledge, made: readonly FoundContract[] = []): Set<string> | undefined {
+    const addresses = new Set(this.#given.keys());
+    for (const { address } of made) addresses.add(address);
+    for (const { address } of known.made()) {
+      addresses.add(address);
+      if (addresses.size > MAX_LISTED) return undefined;
+    }
+    return addresses.size > MAX_LISTED ? undefined : addresses;
+  }
+
+  /** Whether a block with this bloom can have logs of one of them. */
+  mayBeIn(covers: (item: string) => boolean, known: Knowledge): boolean {
+    if (!this.topics.some(covers)) return false;
+    const addresses = this.addresses(known);
+    return addresses === undefined || [...addresses].some(covers);
+  }
+
+  /** The contracts that factories make by these logs. */
+  madeBy(logs: readonly ChainLog[], known: Knowledge): FoundContract[] {
+    const made = new Map<string, FoundContract>();
+    const last = new Map<string, FoundContract | undefined>();
+    for (const log of logs) {
+      const { address: factory, block } = log;
+      const given = this.#given.get(factory);
+      if (given === undefined || block < given.firstBlock) continue;
+      const { discover, kind } = given.decoder;
+      const one = discover?.(log);
+      if (one === undefined) continue;
+      const contract = { ...one, kind, block, factory };
+      if (one.number !== null) {
+        const before = last.has(factory) ? last.get(factory) : known.lastOf(factory);
+        checkNumber(contract, before, made.has(before?.address ?? ""));
+        last.set(factory, contract);
+      }
+      if (this.#given.has(one.address) || known.get(one.address) !== undefined) continue;
+      made.set(one.address, contract);
+    }
+    return [...made.values()];
+  }
+
+  /** The facts of what is theirs of these logs, whole transactions in the order of the chain. */
+  async decode(
+    logs: readonly ChainLog[],
+    known: Knowledge,
+    askOf: (contract: Contract) => Ask,
+  ): Promise<Decoded> {
+    const found = new Map(this.madeBy(logs, known).map((one) => [one.address, one]));
+    const own = new Map<string, ChainLog[]>();
+    for (const log of logs) {
+      const { address, block, topics } = log;
+      const given = this.#given.get(address);
+      const { kind = "", block: since } = found.get(address) ?? known.get(address) ?? {};
+      const begins = given?.firstBlock ?? since;
+      if (begins === undefined || block < begins) continue;
+      const { topics: read } = this.#kinds.get(given?.decoder.kind ?? kind) ?? {};
+      if (read?.has(topics[0] ?? "") !== true) continue;
+      if (given?.decoder.discover?.(log) !== undefined) continue;
+      const before = own.get(address);
+      if (before === undefined) own.set(address, [log]);
+      else before.push(log);
+    }
+    const facts: UntimedFact[][] = [];
+    for (const [address, some] of own) {
+      const decoder = await this.#decoderOf(address, some[0]?.block ?? 0, { found, known, askOf });
+      const read = decoder.decode(some);
+      const venue = this.#given.get(address)?.exchange ?? checksumAddress(address);
+      const book = this.#books.indexOf(address);
+      if (book === 0 && this.#books.length > 1) checkKept(venue, read);
+      facts.push(
+        (book > 0 ? withRefs(read) : read).map((fact) =>
+          fact.kind === "market" ? fact : { venue, ...fact },
+        ),
+      );
+    }
+    const [only = []] = facts;
+    return {
+      facts:
+        facts.length < 2
+          ? only
+          : facts.flat().sort((one, other) => one.block - other.block || one.idx - other.idx),
+      found: [...found.values()],
+    };
+  }
+
+  /** Asks a contract what its events do not say, once, and keeps that in `found`. */
+  async #decoderOf(
+    address: string,
+    block: number,
+    {
+      found,
+      known,
+      askOf,
+    }: { found: Map<string, FoundContract>; known: Knowledge; askOf: (contract: Contract) => Ask },
+  ): Promise<Decoder> {
+    const before = found.get(address) ?? known.get(address);
+    const given = this.#given.get(address);
+    const decoder = given?.decoder ?? this.#kinds.get(before?.kind ?? "")?.decoder;
+    if (decoder === undefined) throw new Error(`the kind ${before?.kind} is not read`);
+    if (decoder.setUp === undefined) return decoder;
+    const isSetUp = before === undefined ? undefined : this.#decoders.get(before);
+    if (isSetUp !== undefined) return isSetUp;
+    const contract = given ?? { exchange: checksumAddress(address), decoder, firstBlock: block };
+    const ask = askOf(contract);
+    const answers: Record<string, string | number> = { ...before?.answers };
+    const setUp = await decoder.setUp(async <T extends string | number>(call: ContractCall<T>) => {
+      const answer = (answers[call.name] as T | undefined) ?? (await ask(call));
+      answers[call.name] = answer;
+      return answer;
+    });
+    const contractFound = before ?? {
+      address,
+      kind: decoder.kind,
+      block,
+      factory: null,
+      number: null,
+      answers,
+    };
+    this.#decoders.set(contractFound, setUp);
+    if (before === undefined) found.set(address, contractFound);
+    return setUp;
+  }
+}
+
+/** A factory counts what it makes: a number that does not follow shows that a log is missing, since the one `before`. */
+function checkNumber(made: FoundContract, before: FoundContract | undefined, isRead: boolean) {
+  if (before === undefined || made.number === (before.number ?? 0) + 1) return;
+  const text = `the factory ${made.factory} makes its contract ${made.number} in block ${made.block}, after contract ${before.number} of block ${before.block}`;
+  // What is read at once is asked again; what is written has to be read again.
+  throw isRead ? new IncompleteLogs(text) : new Contradiction(text, before.block);
+}
+
+/** How the contracts are recorded: one as its address. */
+export const recordedAs = (exchange: string, others: readonly Contract[]): string =>
+  [
+    exchange,
+    ...others.map((one) => `${one.decoder.kind}:${one.exchange}@${one.firstBlock}`).sort(),
+  ].join();

@@ -1,0 +1,62 @@
+// The ids of orders: of the first contract with offers its own, of every other one what the database gives.
+import type { Client } from "../db/connect.ts";
+import type { Fact, ReadFact } from "./facts.ts";
+import { Halt } from "./halt.ts";
+
+/** The database gives ids from here on. */
+const FIRST_GIVEN = 2 ** 30;
+
+/** The contract's own id of the offer that a fact is of; null where it is of none. */
+export function ownIdOf(fact: Fact | ReadFact): number | null {
+  if (fact.kind === "market") return null;
+  return fact.kind === "offer" ? fact.id : fact.offerId;
+}
+
+/** Facts of a contract whose ids may be those of another: its own are refs. */
+export const withRefs = <F extends ReadFact>(facts: readonly F[]): F[] =>
+  facts.map((fact) => {
+    const id = ownIdOf(fact);
+    return id === null ? fact : { ...fact, ref: String(id) };
+  });
+
+/** Halts where the contract that keeps its ids has one that the database may have given. */
+export function checkKept(address: string, facts: readonly ReadFact[]): void {
+  const found = facts.find((fact) => (ownIdOf(fact) ?? 0) >= FIRST_GIVEN);
+  if (found === undefined || found.kind === "market") return;
+  throw new Halt(
+    `The contract ${address} has offer ${ownIdOf(found)}, in block ${found.block}: ids of the first contract with offers are below ${FIRST_GIVEN} where another has offers too`,
+  );
+}
+
+/**
+ * The facts with the ids of their rows, in the order of the chain. Call it in the transaction that writes them.
+ * `decimalsOf` gives a token's decimals, or undefined where its rows are left out.
+ */
+export async function withOfferIds(
+  client: Client,
+  facts: readonly Fact[],
+  decimalsOf: (token: string) => number | undefined,
+): Promise<readonly Fact[]> {
+  const asked = facts.flatMap((fact) => {
+    if (fact.kind === "market" || fact.ref === undefined) return [];
+    const isLeftOut = [fact.lotGem, fact.bidGem].some((gem) => decimalsOf(gem) === undefined);
+    return isLeftOut ? [] : [{ fact, ref: fact.ref }];
+  });
+  if (asked.length === 0) return facts;
+  const { rows } = await client.query<{ ids: number[] }>(
+    "select ingest.offer_ids($1, $2, $3) as ids",
+    [
+      asked.map(({ fact }) => fact.venue),
+      asked.map(({ ref }) => ref),
+      asked.map(({ fact }) => fact.block),
+    ],
+  );
+  const ids = new Map<Fact, number>();
+  for (const [n, { fact }] of asked.entries()) ids.set(fact, rows[0]?.ids[n] ?? 0);
+  return facts.map((fact) => {
+    const id = ids.get(fact);
+    if (id === undefined || fact.kind === "market") return fact;
+    const { ref: _, ...row } = fact;
+    return row.kind === "offer" ? { ...row, id } : { ...row, offerId: id };
+  });
+}

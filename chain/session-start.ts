@@ -1,0 +1,104 @@
+// The start of a session: its turn, the head of the chain, and what the database is filled from.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ChainHead, MAX_POLL_MS } from "./chain-head.ts";
+import { checkCode } from "./contract-state.ts";
+import { recordedAs } from "./contracts.ts";
+import { Halt } from "./halt.ts";
+import type { OfferChecks } from "./offer-checks.ts";
+import type { Reading } from "./reading.ts";
+import { lastBlock, newestRow, type Recorded } from "./recorded.ts";
+import type { Recording } from "./recording.ts";
+import { Repeating } from "./repeating.ts";
+import type { ChainSource } from "./source.ts";
+
+/** What the sessions of an indexer share. */
+export interface Shared extends Reading {
+  checks: OfferChecks;
+  /** Is called whenever the indexer is known to work. */
+  onProgress: () => void;
+}
+
+export interface Start {
+  head: ChainHead;
+  /** The last block of the database. */
+  last: Recorded | undefined;
+}
+
+/** Resolves when there is something to write. Throws a `Halt` where the database is filled from something else. */
+export async function startSession(shared: Shared, recording: Recording): Promise<Start> {
+  await waitForTurn(shared, recording);
+  const last = await lastBlock(recording.client);
+  if (last?.hash === null) {
+    throw new Halt(
+      `The head of the database, block ${last.number}, has no hash: it was not written by an indexer. Index into a new database.`,
+    );
+  }
+  const head = await ChainHead.find(shared);
+  if (last === undefined) await waitForFirst(shared, head);
+  await shared.checks.learnKind(head.latest.number);
+  for (const one of shared.others ?? []) {
+    if (one.firstBlock <= head.latest.number) {
+      await checkCode({ ...one, requests: shared.requests }, head.latest.number);
+    }
+  }
+  await recordSource(shared, recording);
+  return { head, last };
+}
+
+async function waitForTurn({ signal, onEvent }: Shared, recording: Recording): Promise<void> {
+  for (let isSaid = false; !(await recording.isFirst()); isSaid = true) {
+    if (!isSaid) onEvent?.({ event: "waiting", reason: "Another indexer writes to the database" });
+    await sleep(MAX_POLL_MS, undefined, { signal });
+  }
+}
+
+/** Waits where the chain does not have the first block yet: the contract may not be made. */
+async function waitForFirst(
+  { fromBlock, signal, onEvent, repeatMs }: Shared,
+  head: ChainHead,
+): Promise<void> {
+  const waiting = new Repeating(repeatMs);
+  while (head.latest.number < fromBlock) {
+    if (waiting.isDue("the first block")) {
+      const reason = `The first block, ${fromBlock} (--from-block, FROM_BLOCK), is above the head of the chain, block ${head.latest.number}`;
+      onEvent?.({ event: "waiting", reason });
+    }
+    await sleep(head.pollMs, undefined, { signal });
+    await head.learn();
+  }
+}
+
+/** Records what the database is filled from. */
+async function recordSource(
+  { exchange, fromBlock, taker = "event", decoder, others = [], requests, source, onEvent }: Shared,
+  recording: Recording,
+): Promise<void> {
+  if (!(await recording.learnChecked())) await checkNewestRow(source, exchange, recording);
+  const { chainId = 0 } = requests;
+  const given = {
+    ...{ chainId, exchange: recordedAs(exchange, others), kind: decoder.kind },
+    ...{ firstBlock: fromBlock, taker },
+  };
+  if (await recording.begin(given)) {
+    const reason = `The database did not say what it was filled from. It is recorded now as given: chain ${chainId}, ${given.exchange}, from block ${fromBlock}, taker by ${taker}. \`--verify\` compares it with the chain`;
+    onEvent?.({ event: "notice", reason });
+  }
+}
+
+/** Halts where the newest rows of the database are of another exchange. */
+async function checkNewestRow(
+  source: ChainSource,
+  exchange: string,
+  { client }: Recording,
+): Promise<void> {
+  const newest = await newestRow(client);
+  if (newest === undefined) return;
+  const header = await source.headerAt(newest.block);
+  // Of another branch, or not known there: that is seen later.
+  if (header?.hash !== newest.hash) return;
+  const { facts } = await source.blockOf(header);
+  if (facts.some(({ tx }) => tx === newest.tx)) return;
+  throw new Halt(
+    `The database has rows of another exchange: ${exchange} has no log in the transaction ${newest.tx} of block ${newest.block}.`,
+  );
+}

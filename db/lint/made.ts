@@ -1,0 +1,172 @@
+// Finds what a migration makes or grants that does not belong there.
+import type { CatalogObject } from "../check/catalog.ts";
+import { isEqual, isGrantedToReader, isSilent, listOf, textOf } from "../check/facts.ts";
+import type { Changes } from "./changes.ts";
+import { EXPOSED_SCHEMA, keptBy } from "./readers.ts";
+import type { Placed } from "./taken-away.ts";
+
+/** Types that are no type of this project, with the reason. */
+const BAD_TYPES: [RegExp, string][] = [
+  [/^real\b/, "is rounded to 6 digits"],
+  [/^double precision\b/, "is rounded to 15 digits"],
+  [/^(timestamp|time)\b.* without time zone/, "depends on the time zone"],
+];
+
+const PUBLISHED = ["table", "view", "materialized view", "function"];
+
+export function findMade(changes: Changes): Placed[] {
+  const { before, made, changed, removed } = changes;
+  const kept = keptBy(before);
+  const named = new Set(
+    [...before.values()].map(({ kind, name }) => (kind === "function" ? nameOf(name) : name)),
+  );
+  return [
+    ...made.flatMap(({ object, at }) => [
+      ...findUndescribed(object, at),
+      ...findRights(undefined, object, () => at),
+      ...findUnsafe(object, at),
+      ...findBadType(undefined, object, at),
+      ...inNewObject(object, kept, named, at),
+    ]),
+    ...changed.flatMap(({ was, is, at }) => [
+      ...findRights(was, is, at),
+      ...findBadType(was, is, at("type")),
+      ...(isEqual(was.facts["settings"], is.facts["settings"]) &&
+      isEqual(was.facts["security"], is.facts["security"])
+        ? []
+        : findUnsafe(is, Math.max(at("settings"), at("security")))),
+      // The name of a renamed table changes in each view of it.
+      ...findOtherResult(was, is, kept, at).filter(
+        (one) => !removed.some((gone) => gone.at === one.at),
+      ),
+    ]),
+    // PostgreSQL keeps no default privileges that are its own defaults.
+    ...removed
+      .filter(({ object }) => object.kind === "default privileges")
+      .map(({ at }): Placed => ({
+        rule: "execute-grant",
+        what: "it lets every role call new functions",
+        at,
+      })),
+  ];
+}
+
+/** The comments and the grant of a new object that clients read. */
+export function findUndescribed(object: CatalogObject, at: number): Placed[] {
+  const { kind, name, facts } = object;
+  const isTrigger = facts["result"] === "trigger";
+  if (!name.startsWith(`${EXPOSED_SCHEMA}.`) || isTrigger) return [];
+  const isPublished = PUBLISHED.includes(kind);
+  const [right, object_] = kind === "function" ? ["execute", `function ${name}`] : ["select", name];
+  return [
+    ...(isSilent(object) && (isPublished || kind === "column")
+      ? [{ rule: "comment" as const, what: `${name} has no comment`, at }]
+      : []),
+    ...(isPublished && !isGrantedToReader(object)
+      ? [{ rule: "grant" as const, what: `dex_reader is not granted ${right} on ${object_}`, at }]
+      : []),
+  ];
+}
+
+/** Rights beyond reading that dex_reader or everybody gains. */
+function findRights(
+  was: CatalogObject | undefined,
+  is: CatalogObject,
+  at: (fact: string) => number,
+): Placed[] {
+  const had = was === undefined ? [] : listOf(was.facts, "grants");
+  const { kind, name, facts } = is;
+  const isVolatile = (one: CatalogObject): boolean => one.facts["volatility"] === "volatile";
+  const becameVolatile = was !== undefined && isVolatile(is) && !isVolatile(was);
+  const isOfTrigger = ["trigger", "event_trigger"].includes(textOf(facts, "result"));
+  return listOf(facts, "grants").flatMap((grant): Placed[] => {
+    const [, right = "", role = ""] = /^(.*) to (dex_reader|public)$/.exec(grant) ?? [];
+    if (role === "") return [];
+    const isNew = !had.includes(grant);
+    if (right === "execute") {
+      if (role === "public" && isNew) {
+        return [
+          { rule: "execute-grant", what: `it lets every role call ${name}`, at: at("grants") },
+        ];
+      }
+      if (!isVolatile(is) || isOfTrigger || (!isNew && !becameVolatile)) return [];
+      const what = `it lets ${role} call ${name}, which is volatile and may write`;
+      return [{ rule: "write-grant", what, at: isNew ? at("grants") : at("volatility") }];
+    }
+    const isReading = right === "select" || (right === "usage" && kind !== "sequence");
+    return isReading || !isNew
+      ? []
+      : [
+          {
+            rule: "write-grant",
+            what: `it lets ${role} ${right} on ${kind === "default privileges" ? "new objects" : name}`,
+            at: at("grants"),
+          },
+        ];
+  });
+}
+
+function findUnsafe({ name, facts }: CatalogObject, at: number): Placed[] {
+  const setsPath = listOf(facts, "settings").some((setting) => setting.startsWith("search_path="));
+  const what = `${name} runs with its owner's rights, but the caller's search_path resolves its names`;
+  return facts["security"] === "definer" && !setsPath ? [{ rule: "search-path", what, at }] : [];
+}
+
+function findBadType(
+  was: CatalogObject | undefined,
+  { kind, name, facts }: CatalogObject,
+  at: number,
+): Placed[] {
+  if (kind !== "column" && kind !== "domain") return [];
+  const type = textOf(facts, kind === "column" ? "type" : "base");
+  if (was !== undefined && isEqual(was.facts, facts)) return [];
+  if (was?.facts["type"] === type) return [];
+  return BAD_TYPES.filter(([pattern]) => pattern.test(type)).map(([, reason]): Placed => ({
+    rule: "column-type",
+    what: `${name} has a type that ${reason}`,
+    at,
+  }));
+}
+
+/** Of a function without its arguments. */
+const nameOf = (name: string): string => name.replace(/\(.*$/, "");
+
+/** What a new object changes about those that stood before. */
+function inNewObject(
+  { kind, name, partOf, facts }: CatalogObject,
+  kept: ReadonlySet<string>,
+  before: ReadonlySet<string>,
+  at: number,
+): Placed[] {
+  if (kind === "trigger" && kept.has(partOf ?? "")) {
+    const what = `${name} runs whenever the functions of ingest write`;
+    return [{ rule: "trigger", what, at }];
+  }
+  if (kind === "function" && before.has(nameOf(name))) {
+    const what = `it may make calls of ${nameOf(name)} ambiguous, of which there is another`;
+    return [{ rule: "published", what, at }];
+  }
+  const deletes = / ON (DELETE|UPDATE) (CASCADE|SET)/.test(textOf(facts, "definition"));
+  return kind === "constraint" && deletes && before.has(partOf ?? "")
+    ? [{ rule: "cascade", what: `${name} changes or deletes rows that no statement names`, at }]
+    : [];
+}
+
+/** A function or view that the kept figures were computed with has another definition. */
+function findOtherResult(
+  was: CatalogObject,
+  is: CatalogObject,
+  kept: ReadonlySet<string>,
+  at: (fact: string) => number,
+): Placed[] {
+  if (!kept.has(nameOf(was.name))) return [];
+  if (!["function", "view"].includes(was.kind)) return [];
+  return ["body", "definition", "strict", "volatility", "security"]
+    .filter((fact) => !isEqual(was.facts[fact], is.facts[fact]))
+    .slice(0, 1)
+    .map((fact): Placed => ({
+      rule: "kept",
+      what: `it changes ${was.name}, with which the rows that stand were computed`,
+      at: at(fact),
+    }));
+}

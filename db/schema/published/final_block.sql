@@ -1,0 +1,33 @@
+-- What can be taken back.
+
+create function dex_private.final_block(finality integer) returns setof public.dex_block
+language sql stable
+rows 1
+as $$
+  select block.*
+  from (
+    select coalesce(
+      least(
+        (
+          select greatest(source.ranged_to, source.audited_to)
+          from dex_private.index_source as source
+        ),
+        head.number - finality
+      ),
+      head.number - 64
+    ) as number
+    from (
+      select max(block.number) as number
+      from public.dex_block as block
+    ) as head
+  ) as final
+  cross join lateral (
+    select *
+    from public.dex_block as recorded
+    where recorded.number <= final.number
+    order by recorded.number desc
+    limit 1
+  ) as block
+$$;
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
+grant execute on function dex_private.final_block(integer) to dex_reader;

@@ -1,0 +1,138 @@
+// The figures of all markets, computed from tokens, pairs, blocks, trades and offers by plain SQL: it shares no function
+// with what keeps them, nor the order of trades by id.
+
+const DEALT = `
+  select
+    pair.id as market_id,
+    trade.block,
+    trade.idx,
+    trade.time,
+    trade.price,
+    case trade.lot_gem when pair.base_gem then trade.lot_amt else trade.bid_amt end as base_amt,
+    case trade.lot_gem when pair.base_gem then trade.bid_amt else trade.lot_amt end as quote_amt
+  from dex_trade as trade
+  join dex_pair as pair
+    on (pair.base_gem, pair.quote_gem) in ((trade.lot_gem, trade.bid_gem), (trade.bid_gem, trade.lot_gem))`;
+
+/** In SQL: the price of the newest of these trades that has one, or of the oldest. */
+const priceOf = (which: "newest" | "oldest", condition = "true"): string => {
+  const order = which === "newest" ? "dealt.block desc, dealt.idx desc" : "dealt.block, dealt.idx";
+  return `(array_agg(dealt.price order by ${order}) filter (where dealt.price is not null and ${condition}))[1]`;
+};
+
+const since = (hours: number): string => `dealt.time > head.time - interval '${hours} hours'`;
+
+const sums = [24, 12, 6, 1].flatMap((hours) =>
+  ["base", "quote"].map(
+    (side) =>
+      `coalesce(sum(dealt.${side}_amt) filter (where ${since(hours)}), 0) as ${side}_${hours}h`,
+  ),
+);
+
+/** The rows of market_figure. */
+export const MARKET_FIGURES = `
+  select
+    pair.id,
+    pair.base,
+    pair.quote,
+    pair.active,
+    traded.last,
+    traded.last_time,
+    traded.open,
+    book.bid,
+    book.ask,
+    traded.low,
+    traded.high,
+    coalesce(traded.trades_24h, 0),
+    ${sums.map((sum) => `coalesce(traded.${sum.slice(sum.lastIndexOf(" ") + 1)}, 0)`).join(",\n    ")}
+  from dex_pair as pair
+  left join (
+    select
+      dealt.market_id,
+      ${priceOf("newest")} as last,
+      max(dealt.time) filter (where dealt.price is not null) as last_time,
+      ${priceOf("newest", `not ${since(24)}`)} as open,
+      min(dealt.price) filter (where ${since(24)}) as low,
+      max(dealt.price) filter (where ${since(24)}) as high,
+      (count(*) filter (where ${since(24)}))::integer as trades_24h,
+      ${sums.join(",\n      ")}
+    from (${DEALT}) as dealt
+    cross join (select max(time) as time from dex_block) as head
+    group by dealt.market_id
+  ) as traded on traded.market_id = pair.id
+  left join (
+    select
+      pair.id as market_id,
+      max(offer.price) filter (where offer.lot_gem = pair.quote_gem) as bid,
+      min(offer.price) filter (where offer.lot_gem = pair.base_gem) as ask
+    from dex_offer as offer
+    join dex_pair as pair
+      on (pair.base_gem, pair.quote_gem) in ((offer.lot_gem, offer.bid_gem), (offer.bid_gem, offer.lot_gem))
+    where offer.killed = 0
+      and not offer.filled
+    group by pair.id
+  ) as book on book.market_id = pair.id`;
+
+/** The rows of period_figure. */
+export const PERIOD_FIGURES = `
+  select
+    dealt.market_id,
+    period.minutes,
+    date_trunc(period.unit, dealt.time, 'UTC'),
+    count(*)::integer,
+    sum(dealt.base_amt),
+    sum(dealt.quote_amt),
+    ${priceOf("oldest")},
+    max(dealt.price),
+    min(dealt.price),
+    ${priceOf("newest")},
+    (count(*) filter (where dealt.price is null))::integer,
+    coalesce(sum(dealt.quote_amt) filter (where dealt.price is null), 0)
+  from (${DEALT}) as dealt
+  cross join (values (1, 'minute'), (60, 'hour')) as period (minutes, unit)
+  group by 1, 2, 3`;
+
+/** The rows of running_sum. */
+export const RUNNING_SUMS = `
+  with traded as (
+    select
+      dealt.market_id,
+      dealt.time,
+      dealt.block,
+      count(*) as trades,
+      sum(dealt.base_amt) as base_amt,
+      sum(dealt.quote_amt) as quote_amt,
+      ${priceOf("newest")} as last,
+      min(dealt.price) as low,
+      max(dealt.price) as high
+    from (${DEALT}) as dealt
+    group by 1, 2, 3
+  )
+  select
+    summed.market_id,
+    summed.time,
+    summed.block,
+    summed.trades,
+    summed.base_amt,
+    summed.quote_amt,
+    priced.last,
+    priced.time,
+    summed.low,
+    summed.high
+  from (
+    select
+      traded.market_id,
+      traded.time,
+      traded.block,
+      traded.low,
+      traded.high,
+      (sum(traded.trades) over up_to)::bigint as trades,
+      sum(traded.base_amt) over up_to as base_amt,
+      sum(traded.quote_amt) over up_to as quote_amt,
+      max(traded.block) filter (where traded.last is not null) over up_to as priced_block
+    from traded
+    window up_to as (partition by traded.market_id order by traded.block)
+  ) as summed
+  left join traded as priced
+    on priced.market_id = summed.market_id
+    and priced.block = summed.priced_block`;

@@ -1,0 +1,159 @@
+// Finds rows of the history that no writer could have written: the rules of ingest, each as a separate query that
+// shares no function with it.
+import type { Client } from "../connect.ts";
+import { pairHash } from "../load/checksum.ts";
+import { MAX_SHOWN, type Difference } from "./difference.ts";
+
+/** Each query returns the key of a wrong row, the row as JSON, and what it should be, in words. */
+const RULES: readonly string[] = [
+  // Blocks are in the order of number, time and first trade.
+  `select 'dex_block ' || block.number as row, to_json(block)::text as kept,
+    'not before block ' || block.number_before || ', at ' || block.time_before || ' with first_trade ' || block.first_before as right
+  from (
+    select
+      blocks.*,
+      lag(blocks.number) over in_order as number_before,
+      lag(blocks.time) over in_order as time_before,
+      lag(blocks.first_trade) over in_order as first_before
+    from dex_block as blocks
+    window in_order as (order by blocks.number)
+  ) as block
+  where block.time < block.time_before
+    or block.first_trade < block.first_before
+  order by block.number`,
+  // The ids of trades are in the order of block and idx, and of no other block's range.
+  `select 'dex_trade ' || trade.id as row,
+    json_build_object('id', trade.id, 'block', trade.block, 'idx', trade.idx)::text as kept,
+    'after trade ' || trade.id_before || ' of block ' || trade.block_before || ', idx ' || trade.idx_before as right
+  from (
+    select
+      trades.id,
+      trades.block,
+      trades.idx,
+      lag(trades.id) over in_order as id_before,
+      lag(trades.block) over in_order as block_before,
+      lag(trades.idx) over in_order as idx_before
+    from dex_trade as trades
+    window in_order as (order by trades.id)
+  ) as trade
+  where (trade.block, trade.idx) <= (trade.block_before, trade.idx_before)
+  order by trade.id`,
+  `select 'dex_trade ' || trade.id as row,
+    json_build_object('id', trade.id, 'block', trade.block)::text as kept,
+    'from ' || trade.first_trade || coalesce(' to ' || trade.next_trade - 1, ' on') || ', the ids of its block' as right
+  from (
+    select
+      trades.id,
+      trades.block,
+      block.first_trade,
+      block.next_trade
+    from dex_trade as trades
+    join (
+      select
+        blocks.number,
+        blocks.first_trade,
+        lead(blocks.first_trade) over (order by blocks.number) as next_trade
+      from dex_block as blocks
+    ) as block on block.number = trades.block
+  ) as trade
+  where trade.id < trade.first_trade
+    or trade.id >= trade.next_trade
+  order by trade.id`,
+  // No row is outside a block, or at another time. So none is later than the head, the last block.
+  ...[
+    ["dex_trade", "id", "block", "time"],
+    ["dex_offer", "id", "block", "time"],
+    ["dex_private.cancellation", "offer_id", "block", "null::timestamptz"],
+  ].map(
+    ([table, key, block, time]) => `
+  select '${table} ' || placed.key as row,
+    json_build_object('block', placed.block, 'time', placed.time)::text as kept,
+    coalesce('at ' || block.time || ', the time of its block', 'of a block, which block ' || placed.block || ' is not') as right
+  from (select ${key} as key, ${block} as block, ${time} as time from ${table}) as placed
+  left join dex_block as block on block.number = placed.block
+  where block.number is null
+    or block.time <> placed.time
+  order by placed.key`,
+  ),
+  `select 'dex_private.write_state' as row, to_json(state)::text as kept,
+    'of head ' || coalesce(head.number::text, 'null') || ' and last_trade from ' || coalesce(trade.id, 0) || ' on' as right
+  from dex_private.write_state as state
+  cross join (select max(number) as number from dex_block) as head
+  cross join (select max(id) as id from dex_trade) as trade
+  where state.head is distinct from head.number
+    or state.last_trade < trade.id`,
+  // A source that gives a hash gives the hash of every later block.
+  `select 'dex_block ' || block.number as row, to_json(block)::text as kept,
+    'with a hash, as block ' || block.number_before || ' before it has one' as right
+  from (
+    select
+      blocks.number,
+      blocks.hash,
+      lag(blocks.number) over in_order as number_before,
+      lag(blocks.hash) over in_order as hash_before
+    from dex_block as blocks
+    window in_order as (order by blocks.number)
+  ) as block
+  where block.hash is null
+    and block.hash_before is not null
+  order by block.number`,
+  `select 'dex_block ' || block.number as row, to_json(block)::text as kept,
+    'with the parent ' || block.hash_before || ', the hash of block ' || block.number - 1 as right
+  from (
+    select
+      blocks.number,
+      blocks.parent,
+      lag(blocks.number) over in_order as number_before,
+      lag(blocks.hash) over in_order as hash_before
+    from dex_block as blocks
+    window in_order as (order by blocks.number)
+  ) as block
+  where block.number = block.number_before + 1
+    and block.parent <> block.hash_before
+  order by block.number`,
+  // An offer and its trades agree, and a cancelled offer has no later trade.
+  `select 'dex_trade ' || trade.id as row,
+    json_build_object('maker', trade.maker, 'lot_gem', trade.lot_gem, 'bid_gem', trade.bid_gem, 'venue', trade.venue)::text as kept,
+    json_build_object('maker', offer.maker, 'lot_gem', offer.lot_gem, 'bid_gem', offer.bid_gem, 'venue', offer.venue)::text as right
+  from dex_trade as trade
+  join dex_offer as offer on offer.id = trade.offer_id
+  where lower(trade.maker) <> lower(offer.maker)
+    or lower(trade.lot_gem) <> lower(offer.lot_gem)
+    or lower(trade.bid_gem) <> lower(offer.bid_gem)
+    or lower(trade.venue) <> lower(offer.venue)
+  order by trade.id`,
+  `select 'dex_trade ' || trade.id as row,
+    json_build_object('offer_id', trade.offer_id, 'block', trade.block)::text as kept,
+    'of a block up to ' || cancelled.block || ', which cancelled the offer' as right
+  from dex_trade as trade
+  join dex_private.cancellation as cancelled on cancelled.offer_id = trade.offer_id
+  where cancelled.block < trade.block
+  order by trade.id`,
+];
+
+/** Returns the rows that contradict a rule, at most 100 for each rule. `ingest.rebuild()` mends none of trades and offers. */
+export async function verifyHistory(client: Client): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (const rule of RULES) {
+    const { rows } = await client.query<Difference>(`${rule} limit ${MAX_SHOWN}`);
+    found.push(...rows);
+  }
+  return [...found, ...(await wrongPairs(client))];
+}
+
+/** PostgreSQL cannot compute keccak256, so the pair hashes are checked here. */
+async function wrongPairs(client: Client): Promise<Difference[]> {
+  const { rows } = await client.query<{ row: string; pair: string; lot: string; bid: string }>(
+    `select 'dex_trade ' || min(id) as row, pair, lot_gem as lot, bid_gem as bid
+    from dex_trade
+    group by lot_gem, bid_gem, pair
+    union all
+    select 'dex_offer ' || min(id), pair, lot_gem, bid_gem
+    from dex_offer
+    group by lot_gem, bid_gem, pair`,
+  );
+  return rows
+    .filter(({ pair, lot, bid }) => pair !== pairHash(lot, bid))
+    .slice(0, MAX_SHOWN)
+    .map(({ row, pair, lot, bid }) => ({ row, kept: pair, right: pairHash(lot, bid) }));
+}

@@ -1,0 +1,167 @@
+// Caches and compresses GraphQL's answers, and notes what is reported of each.
+import { getOperationAST } from "graphql";
+import { performance } from "node:perf_hooks";
+import type { IncomingMessage } from "node:http";
+import type { WithPgClient } from "postgraphile/@dataplan/pg";
+import type { BufferResult, Result } from "postgraphile/grafserv";
+// Declares the request in grafserv's context.
+import type {} from "postgraphile/grafserv/node";
+import { COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../http/answer.ts";
+import type { AnswerCache } from "../http/cache/answer-cache.ts";
+import { HeadBehind } from "../http/errors.ts";
+import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
+import { FIXED_HEADERS } from "../http/fixed-headers.ts";
+
+/** Clients choose operation names of any length: the log has a prefix. */
+const MAX_NAME_LENGTH = 100;
+
+/** Shares and keeps each answer without errors. */
+export const makeGraphqlAnswersPlugin = (
+  cache: AnswerCache | undefined,
+): GraphileConfig.Plugin => ({
+  name: "GraphqlAnswersPlugin",
+  version: "1.0.0",
+
+  grafserv: {
+    middleware: {
+      async processRequest(next, { requestDigest }) {
+        const req = requestDigest.requestContext.node?.req;
+        if (req === undefined) return next();
+        const state = stateOf(req);
+        if (!state.isForGraphql) return observed(await next(), requestDigest.path, state);
+        let own: Result | null | undefined;
+        const make = async (): Promise<Answer | undefined> => {
+          own = observed(await next(), requestDigest.path, state);
+          const isGood = isSuccess(own, state);
+          own = await compressed(own, req, state);
+          return isGood && isBuffer(own) ? asAnswer(own, state) : undefined;
+        };
+        const shared = cache === undefined ? await make() : await cache.share(req, make);
+        if (own === undefined && (shared === undefined || isTooOld(state, shared.block)))
+          await make();
+        if (own === undefined) return shared === undefined ? null : asResult(shared);
+        return isTooOld(state, state.head) ? behind(state) : own;
+      },
+    },
+  },
+
+  grafast: {
+    middleware: {
+      async execute(next, { args }) {
+        const state = stateIn(args.requestContext);
+        if (state === undefined) return next();
+        const name = getOperationAST(args.document, args.operationName)?.name?.value;
+        state.operation = name?.slice(0, MAX_NAME_LENGTH);
+        const context = args.contextValue as { withPgClient?: WithPgClient };
+        if (context.withPgClient !== undefined) {
+          context.withPgClient = timed(context.withPgClient, state);
+        }
+        const result = await next();
+        // The codes are known only after the errors are masked.
+        if ("errors" in result) state.errors = [];
+        return result;
+      },
+    },
+  },
+});
+
+const isBuffer = (result: Result | null): result is BufferResult => result?.type === "buffer";
+
+const isSuccess = (result: Result | null, { errors }: RequestState): boolean =>
+  isBuffer(result) && result.statusCode === 200 && errors === undefined;
+
+async function compressed(
+  result: Result | null,
+  req: IncomingMessage,
+  { head, asOf }: RequestState,
+): Promise<Result | null> {
+  if (!isBuffer(result)) return result;
+  const block = asOf ?? head;
+  const named = block == null ? {} : { "x-head-block": String(block) };
+  const headers = { ...result.headers, vary: "Accept-Encoding", ...named };
+  const encoding = encodingFor(req, "br", "gzip");
+  if (encoding === "identity" || result.buffer.length < COMPRESS_FROM_BYTES) {
+    return { ...result, headers };
+  }
+  const buffer = await encoded(result.buffer, encoding);
+  const own = { "content-encoding": encoding, "content-length": String(buffer.length) };
+  return { ...result, headers: { ...headers, ...own }, buffer };
+}
+
+/** The snapshot is older than the request's block: a reorganisation has taken that block back. */
+const behind = ({ head = null, minBlock = 0 }: RequestState): Result => ({
+  type: "error",
+  statusCode: 503,
+  headers: {},
+  error: new HeadBehind(head, minBlock),
+});
+
+const asAnswer = (
+  { headers, buffer }: BufferResult,
+  { head: block, asOf }: RequestState,
+): Answer => ({
+  block,
+  isPast: asOf !== undefined,
+  headers: [...FIXED_HEADERS, ...Object.entries(headers).flat()],
+  body: buffer,
+  etag: undefined,
+});
+
+/** They are sent with the fixed headers. */
+function asResult({ headers, body }: Answer): BufferResult {
+  const own = headers.slice(FIXED_HEADERS.length).map(String);
+  const pairs = own.flatMap((name, n) => (n % 2 === 0 ? [[name, own[n + 1] ?? ""] as const] : []));
+  return { type: "buffer", statusCode: 200, headers: Object.fromEntries(pairs), buffer: body };
+}
+
+/** grafserv returns no result for a path that it does not serve. */
+function observed(result: Result | null, path: string, state: RequestState): Result | null {
+  if (result === null) return result;
+  state.route = routeOf(path);
+  state.errors = errorsOf(result, state.errors !== undefined);
+  return result;
+}
+
+// One label for all files of GraphiQL.
+const routeOf = (path: string): string =>
+  path === GRAPHQL_PATH || path === "/graphiql" ? path : "/ruru-static/*";
+
+/** A response with only errors starts with them: the query did not parse or validate. */
+const ONLY_ERRORS = Buffer.from('{"errors":');
+
+/** A longer response is not parsed again only to count its errors. */
+const MAX_PARSED_BYTES = 100_000;
+
+/** The codes of a response's errors, "" for an error without a code; undefined without errors. */
+function errorsOf(result: Result, hasFailed: boolean): readonly string[] | undefined {
+  if (result.type === "error") return [""];
+  if (result.type !== "buffer") return undefined;
+  const { buffer } = result;
+  const hasOnlyErrors = buffer.subarray(0, ONLY_ERRORS.length).equals(ONLY_ERRORS);
+  if (!hasOnlyErrors && !hasFailed) return undefined;
+  if (buffer.length > MAX_PARSED_BYTES) return [""];
+  const { errors } = JSON.parse(buffer.toString()) as {
+    errors: { extensions?: { code?: unknown } }[];
+  };
+  return errors.map(({ extensions }) =>
+    typeof extensions?.code === "string" ? extensions.code : "",
+  );
+}
+
+/** Measures the time in which at least one statement runs. */
+function timed(withPgClient: WithPgClient, state: RequestState): WithPgClient {
+  let running = 0;
+  let since = 0;
+  return async (settings, callback) => {
+    if (running === 0) since = performance.now();
+    running += 1;
+    try {
+      return await withPgClient(settings, callback);
+    } finally {
+      running -= 1;
+      if (running === 0) {
+        state.databaseMs = (state.databaseMs ?? 0) + performance.now() - since;
+      }
+    }
+  };
+}

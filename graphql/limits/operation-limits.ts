@@ -1,0 +1,131 @@
+// Refuses an operation that exceeds a limit, before it is planned.
+//
+// A list whose condition or filter no index serves may read its whole table. One of them costs nothing
+// more, because every column can be filtered by; each other one costs a 25th of the limit. So does a total of chosen rows
+// as of a past block, of which no count is kept.
+import {
+  getOperationAST,
+  GraphQLError,
+  OperationTypeNode,
+  type ExecutionResult,
+  type OperationDefinitionNode,
+} from "graphql";
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { priceOf, type Price, type PricedList } from "./assessment.ts";
+import { variablesProblem } from "./input-problem.ts";
+import type { GraphqlLimits } from "./limits.ts";
+import { nullProblem } from "./null-problem.ts";
+import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";
+import { WHOLE_TABLES } from "./prices.ts";
+import { isServed } from "./served-conditions.ts";
+import { valuesOf, type VariableValues } from "./variable-values.ts";
+
+export interface Assessment {
+  operation: OperationDefinitionNode;
+  /** Which selections @skip and @include leave out: with another choice the operation has another plan. */
+  choice: string;
+  complexity: number;
+  /**
+   * How many rows each list without `first` and `last` may have: as many as the limits allow, but fewer
+   * if the query selects several of these lists, or much of each row.
+   */
+  listBound: number;
+}
+
+declare global {
+  // The extension points of PostGraphile's types are namespaces.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Grafast {
+    interface Context {
+      assessment?: Assessment;
+    }
+  }
+}
+
+/** A client may have events of many subscriptions waiting: one is at most such a part of an answer. */
+const EVENTS = 10;
+
+const ONLY_BY_WEB_SOCKET = new GraphQLError(
+  "Subscriptions are served by WebSocket, with the protocol of graphql-ws",
+  { extensions: { code: "BAD_REQUEST" } },
+);
+
+// grafast would fail at its own assertion.
+const NOTHING_SELECTED = new GraphQLError(
+  "The subscription selects no field: @skip and @include leave none",
+  { extensions: { code: "BAD_REQUEST" } },
+);
+
+/** This plugin must come before all others that wrap the execution, so that nothing runs on a refusal. */
+export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
+  const ofEvent = { ...limits, cost: limits.cost / EVENTS };
+
+  /** Why an operation is refused; else it gets its assessment. */
+  function refused(args: GrafastExecutionArgs, kind: string): ExecutionResult | undefined {
+    const { schema, document, operationName, variableValues } = args;
+    const operation = getOperationAST(document, operationName);
+    // Grafast refuses a request that does not say which operation to run.
+    if (operation == null) return undefined;
+    const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
+    if (isSubscription && kind !== "subscription") return { errors: [ONLY_BY_WEB_SOCKET] };
+    const variables = valuesOf(operation, variableValues ?? {});
+    // First, because `isServed` walks through them.
+    const tooDeep = variablesProblem(document, variables, limits);
+    if (tooDeep !== undefined) return { errors: [tooDeep] };
+    if (Object.values(variables).includes(null)) {
+      const isNull = nullProblem(schema, document, operation, variables);
+      if (isNull !== undefined) return { errors: [isNull] };
+    }
+    const price = priceOf(schema, document, operation, variables);
+    const { choice, complexity, lists } = price;
+    if (isSubscription && complexity === 0) return { errors: [NOTHING_SELECTED] };
+    if (complexity > limits.complexity) return { errors: [tooComplex(complexity, limits)] };
+    for (const { field, first, last } of lists) {
+      const rows = first(variables) ?? 0;
+      if (rows > limits.page) return { errors: [pageTooLarge(field, "first", rows, limits)] };
+      const lastRows = last(variables) ?? 0;
+      if (lastRows > limits.page)
+        return { errors: [pageTooLarge(field, "last", lastRows, limits)] };
+    }
+    const bound = listBound(price, variables, isSubscription ? ofEvent : limits);
+    if (bound instanceof GraphQLError) return { errors: [bound] };
+    const { contextValue } = args as { contextValue: Grafast.Context };
+    contextValue.assessment = { operation, choice, complexity, listBound: bound };
+    return undefined;
+  }
+
+  return {
+    name: "OperationLimitsPlugin",
+    version: "1.0.0",
+    description: "Limits pages, lists of values, complexity and cost.",
+
+    grafast: {
+      middleware: {
+        execute: (next, { args }) => refused(args, "query") ?? next(),
+        subscribe: (next, { args }) => refused(args, "subscription") ?? next(),
+      },
+    },
+  };
+}
+
+function listBound(
+  { lists, cost }: Price,
+  variables: VariableValues,
+  limits: GraphqlLimits,
+): number | GraphQLError {
+  const isUnserved = ({ field, indexed }: PricedList): boolean =>
+    indexed !== undefined && !isServed(field, indexed, variables);
+  const unserved = lists.filter(isUnserved).length;
+  const counted = lists.filter((list) => list.isCountedWhole && !isUnserved(list)).length;
+  const wholeTables = (Math.max(0, unserved + counted - 1) * limits.cost) / WHOLE_TABLES;
+  const least = wholeTables + cost(1, variables);
+  if (least > limits.cost) return tooExpensive(least, { unserved, counted }, limits);
+  // The cost grows with the bound, so bisection finds the largest bound that fits; mostly that is the first.
+  let [found, tooMany, next] = [1, limits.rows + 1, limits.rows];
+  while (tooMany - found > 1) {
+    if (wholeTables + cost(next, variables) <= limits.cost) found = next;
+    else tooMany = next;
+    next = Math.floor((found + tooMany) / 2);
+  }
+  return found;
+}

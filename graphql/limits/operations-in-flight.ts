@@ -1,0 +1,290 @@
+// Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of
+// the time that planning takes: a plan blocks the event loop for up to 50 ms.
+// Those that would be too many are refused before their body is read; the log counts these refusals, as a line for each
+// would be most of it.
+import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
+import type { Refuse } from "../../http/refusal.ts";
+import { stateIn, stateOf, type OnOver, type Step } from "../../http/request.ts";
+import { parseBody } from "./body.ts";
+
+export interface InFlightLimits {
+  /** Operations of one client, 0 for any number. */
+  perClient: number;
+  /** Operations that wait until others end. */
+  waiting: number;
+  /** How long an operation waits at most, in milliseconds. */
+  waitMs: number;
+}
+
+export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, waitMs: 5000 };
+
+/** After a plan, planning pauses for this multiple of its time, so that a plan blocks one REST request in four. */
+const PAUSE = 3;
+
+/** A plan that took long by chance, for example on a halted machine, does not delay others. */
+const LONGEST_PAUSE_MS = 250;
+
+/** Operations that wait for a limited time. */
+class WaitingLine {
+  /** Each with its client, in the order in which they came. */
+  readonly #waiting = new Map<() => void, string>();
+  readonly #waitMs: number;
+
+  constructor(waitMs: number) {
+    this.#waitMs = waitMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  /** Resolves when it is this operation's turn; rejects if that takes too long. */
+  async wait(client: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const begin = (): void => resolve(undefined);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(begin);
+      reject(new ServiceBusy());
+    }, this.#waitMs);
+    this.#waiting.set(begin, client);
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  /** Ends the wait of the first operation of the client that has had least, if it may; returns that client. */
+  begin(had: (client: string) => number, may: (client: string) => boolean): string | undefined {
+    let next: { begin: () => void; client: string; count: number } | undefined;
+    for (const [begin, client] of this.#waiting) {
+      const count = had(client);
+      if (next === undefined || count < next.count) next = { begin, client, count };
+    }
+    if (next === undefined || !may(next.client)) return undefined;
+    this.#waiting.delete(next.begin);
+    next.begin();
+    return next.client;
+  }
+}
+
+export class OperationsInFlight {
+  readonly #limits: InFlightLimits & { running: number };
+  readonly #runningOfClient: number;
+  // Created once, because the stack of an error takes a good part of a refusal's time.
+  readonly #busy = new ServiceBusy();
+  readonly #tooMany: TooManyAtOnce;
+  /** Of those that are bounded for a client. */
+  readonly #ofClient = new Map<string, number>();
+  readonly #present = new Map<string, number>();
+  readonly #runningOf = new Map<string, number>();
+  /** The number of the last plan of each client that has an operation in flight. */
+  readonly #lastPlanOf = new Map<string, number>();
+  #plans = 0;
+  readonly #toBegin: WaitingLine;
+  readonly #toPlan: WaitingLine;
+  #inFlight = 0;
+  #running = 0;
+  #hasBegunInThisTurn = false;
+  #mayPlan = true;
+
+  /** Of `connections`, one client uses all but one, unless it may have any number of operations. */
+  constructor({ connections, ...limits }: InFlightLimits & { connections: number }) {
+    // Some wait for the database while others are planned or serialized.
+    this.#limits = { ...limits, running: 2 * connections };
+    this.#runningOfClient = limits.perClient === 0 ? Infinity : Math.max(1, connections - 1);
+    this.#tooMany = new TooManyAtOnce(limits.perClient);
+    this.#toBegin = new WaitingLine(limits.waitMs);
+    this.#toPlan = new WaitingLine(limits.waitMs);
+  }
+
+  /** Returns why the next operation of this client would be refused; undefined if it is accepted. */
+  refusal(client: string): ClientFacingError | undefined {
+    if (this.#isFull) return this.#busy;
+    const { perClient } = this.#limits;
+    const ofClient = this.#ofClient.get(client) ?? 0;
+    return perClient > 0 && ofClient >= perClient ? this.#tooMany : undefined;
+  }
+
+  /**
+   * Runs an operation when it is its turn. It holds its place until it ends, even if its client is gone:
+   * the database still works on it.
+   */
+  async run<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
+    const refused = this.refusal(client);
+    if (refused !== undefined) throw refused;
+    add(this.#ofClient, client, 1);
+    return await this.inTurn(client, operation).finally(() => add(this.#ofClient, client, -1));
+  }
+
+  /** The same for a subscription, which other limits bound: it begins in its turn, however many its client has. */
+  async inTurn<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
+    if (this.#isFull) throw this.#busy;
+    this.#inFlight += 1;
+    add(this.#present, client, 1);
+    try {
+      if (this.#mayBegin(client)) this.#begin(client);
+      else await this.#toBegin.wait(client);
+      try {
+        return await operation();
+      } finally {
+        this.#leave(client);
+      }
+    } finally {
+      this.#inFlight -= 1;
+      add(this.#present, client, -1);
+      if (!this.#present.has(client)) this.#lastPlanOf.delete(client);
+    }
+  }
+
+  /**
+   * Calls `planning`, which plans synchronously, when it is its turn. An operation that waits for its plan
+   * leaves its place to one that has a plan.
+   */
+  async plan<Result>(client: string, planning: () => Result): Promise<Awaited<Result>> {
+    if (!this.#mayPlan) {
+      this.#leave(client);
+      await this.#toPlan.wait(client).finally(() => this.#enter(client));
+    }
+    this.#mayPlan = false;
+    if (this.#present.has(client)) this.#lastPlanOf.set(client, (this.#plans += 1));
+    const from = performance.now();
+    const result = begun(planning);
+    this.#pause(performance.now() - from);
+    return await result;
+  }
+
+  get #isFull(): boolean {
+    return this.#inFlight >= this.#limits.running + this.#limits.waiting;
+  }
+
+  readonly #countRunning = (client: string): number => this.#runningOf.get(client) ?? 0;
+
+  readonly #mayBegin = (client: string): boolean => {
+    if (this.#running >= this.#limits.running || this.#hasBegunInThisTurn) return false;
+    return this.#countRunning(client) < this.#runningOfClient;
+  };
+
+  #enter(client: string): void {
+    this.#running += 1;
+    add(this.#runningOf, client, 1);
+  }
+
+  #leave(client: string): void {
+    this.#running -= 1;
+    add(this.#runningOf, client, -1);
+    this.#beginNext();
+  }
+
+  #begin(client: string): void {
+    this.#enter(client);
+    this.#hasBegunInThisTurn = true;
+    setImmediate(() => {
+      this.#hasBegunInThisTurn = false;
+      this.#beginNext();
+    });
+  }
+
+  #beginNext(): void {
+    if (this.#toBegin.isEmpty) return;
+    const client = this.#toBegin.begin(this.#countRunning, this.#mayBegin);
+    if (client !== undefined) this.#begin(client);
+  }
+
+  #pause(ms: number): void {
+    setTimeout(
+      () => {
+        this.#mayPlan = true;
+        this.#toPlan.begin(
+          (client) => this.#lastPlanOf.get(client) ?? 0,
+          () => true,
+        );
+      },
+      Math.min(PAUSE * ms, LONGEST_PAUSE_MS),
+    );
+  }
+}
+
+function add(counts: Map<string, number>, client: string, more: number): void {
+  const count = (counts.get(client) ?? 0) + more;
+  if (count === 0) counts.delete(client);
+  else counts.set(client, count);
+}
+
+/** Calls a function now; an exception rejects the promise. */
+const begun = async <Result>(act: () => Result): Promise<Awaited<Result>> => await act();
+
+/** The plugin wraps the whole request, parsing included. */
+export const makeInFlightPlugin = (operations: OperationsInFlight): GraphileConfig.Plugin => ({
+  name: "InFlightPlugin",
+  version: "1.0.0",
+  description: "Bounds how many operations are in flight.",
+
+  grafserv: {
+    middleware: {
+      async processRequest(next, { requestDigest: { requestContext } }) {
+        const state = stateIn(requestContext);
+        const req = requestContext.node?.req;
+        if (req === undefined || !state?.isForGraphql) return next();
+        try {
+          return await operations.run(state.client, () => {
+            // Not earlier, because a parsed body takes more memory while it waits.
+            Object.assign(req, { body: parseBody(state.body ?? Buffer.alloc(0)) });
+            return next();
+          });
+        } catch (error) {
+          // grafserv prints thrown errors outside the log.
+          return { type: "error", statusCode: 503, headers: {}, error: error as Error };
+        }
+      },
+    },
+  },
+});
+
+/**
+ * A refused client that sends its next request at once, as an attacker does, would take the event loop from
+ * the operations in flight. So a refusal waits for 50 ms, and at most 2,000 leave in a second, which take
+ * about a fifth of the processor: 2,000 such connections wait for a second each.
+ */
+const REFUSE_AFTER_MS = 50;
+const BATCH_EVERY_MS = 10;
+const BATCH_SIZE = 20;
+
+/** How often the log counts the refusals, in milliseconds. */
+const COUNT_MS = 10_000;
+
+/** A step that hands on what may begin, for requests of GraphQL. */
+export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
+  const waiting: { due: number; send: () => void }[] = [];
+  const sendBatch = (): void => {
+    const now = performance.now();
+    const due = waiting.slice(0, BATCH_SIZE).filter((refusal) => refusal.due <= now);
+    for (const { send } of waiting.splice(0, due.length)) send();
+    if (waiting.length > 0) setTimeout(sendBatch, BATCH_EVERY_MS).unref();
+  };
+  return (next) => (req, res) => {
+    const state = stateOf(req);
+    const refusal = req.method === "POST" ? operations.refusal(state.client) : undefined;
+    if (refusal === undefined) {
+      next(req, res);
+      return;
+    }
+    state.isShed = true;
+    if (waiting.length === 0) setTimeout(sendBatch, REFUSE_AFTER_MS).unref();
+    const send = (): void => {
+      if (!res.destroyed) refuse(req, res, refusal);
+    };
+    waiting.push({ due: performance.now() + REFUSE_AFTER_MS, send });
+  };
+}
+
+/** Counts the requests that were refused for load, for the log. */
+export function countRefusals(warn: (line: string) => void): OnOver {
+  const counts = new Map<string, number>();
+  const report = (): void => {
+    const codes = [...counts].map(([code, count]) => `${count} by ${code}`).join(", ");
+    counts.clear();
+    warn(`GraphQL requests refused in ${COUNT_MS / 1000} s before they were read: ${codes}.`);
+  };
+  return ({ errors }) => {
+    if (counts.size === 0) setTimeout(report, COUNT_MS).unref();
+    const [code = ""] = errors ?? [];
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  };
+}

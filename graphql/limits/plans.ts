@@ -1,0 +1,94 @@
+// Makes planning wait its turn, and bounds the memory of grafast's cached plans: grafast bounds their
+// number, but one plan may take a hundred times as much memory as another.
+import { GraphQLError, type OperationDefinitionNode } from "graphql";
+import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
+import { ServiceBusy } from "../../http/errors.ts";
+import { stateOf } from "../../http/request.ts";
+import { isTimeout } from "../mask-error.ts";
+import { forgetPlans } from "../grafast-internals.ts";
+import type { Assessment } from "./operation-limits.ts";
+import type { OperationsInFlight } from "./operations-in-flight.ts";
+
+/** The complexity of all cached plans together: some 80 MB, or 200 pages with their totals. */
+const KEPT_COMPLEXITY = 20_000;
+
+/** This number of a document's characters takes as much memory as one step of its plan. */
+const CHARACTERS_A_STEP = 30;
+
+const assessmentOf = ({ contextValue }: GrafastExecutionArgs): Assessment | undefined =>
+  (contextValue as Grafast.Context).assessment;
+
+/** Empty where no request asks: then nothing waits. */
+function clientOf({ requestContext }: GrafastExecutionArgs): string {
+  const request = requestContext?.node?.req ?? requestContext?.ws?.request;
+  return request === undefined ? "" : stateOf(request).client;
+}
+
+function busy(error: unknown): { errors: GraphQLError[] } {
+  if (!(error instanceof ServiceBusy)) throw error;
+  return { errors: [new GraphQLError(error.message, { extensions: error.extensions })] };
+}
+
+export function makePlansPlugin(operations: OperationsInFlight | undefined): GraphileConfig.Plugin {
+  // grafast caches a failure of planning too.
+  let counted = new WeakSet<OperationPlan | Error>();
+  /** The choices that each operation was planned for. */
+  let planned = new WeakMap<OperationDefinitionNode, Set<string>>();
+  let kept = 0;
+
+  const count = (outcome: OperationPlan | Error, args: GrafastExecutionArgs): void => {
+    const assessment = assessmentOf(args);
+    if (assessment !== undefined) {
+      const { operation, choice } = assessment;
+      planned.set(operation, (planned.get(operation) ?? new Set()).add(choice));
+    }
+    if (counted.has(outcome)) return;
+    counted.add(outcome);
+    kept += (assessment?.complexity ?? 0) + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP;
+    if (kept <= KEPT_COMPLEXITY) return;
+    forgetPlans(args.schema);
+    kept = 0;
+    counted = new WeakSet();
+    planned = new WeakMap();
+  };
+
+  const isPlanned = (args: GrafastExecutionArgs): boolean => {
+    const assessment = assessmentOf(args);
+    if (assessment === undefined) return true;
+    return planned.get(assessment.operation)?.has(assessment.choice) === true;
+  };
+
+  return {
+    name: "PlansPlugin",
+    version: "1.0.0",
+    description: "Bounds the time and the memory that plans take.",
+
+    grafast: {
+      middleware: {
+        execute(next, { args }) {
+          return operations === undefined || isPlanned(args)
+            ? next()
+            : operations.plan(clientOf(args), next).catch(busy);
+        },
+        subscribe(next, { args }) {
+          return operations === undefined || isPlanned(args)
+            ? next()
+            : operations.plan(clientOf(args), next).catch(busy);
+        },
+        establishOperationPlan(next, { args, variableValues }) {
+          // A variable that is not given has no value: `$constructor` must not read Object's.
+          Object.setPrototypeOf(variableValues, null);
+          try {
+            const plan = next();
+            count(plan, args);
+            return plan;
+          } catch (error) {
+            // A plan whose time was up is made again by the next request, in its turn.
+            if (error instanceof Error && !isTimeout(error)) count(error, args);
+            throw error;
+          }
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// Knows which conditions and filters of a list an index serves. Any other may read the whole table for one
+// row: see assessment.ts.
+import { valueFromASTUntyped, type FieldNode } from "graphql";
+import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import type { VariableValues } from "./variable-values.ts";
+
+/** The fields of a list's condition that each index has, in the index's order. */
+export type IndexedFields = readonly (readonly string[])[];
+
+const EQUALITIES = new Set(["equalTo", "in"]);
+const RANGES = new Set(["lessThan", "lessThanOrEqualTo", "greaterThan", "greaterThanOrEqualTo"]);
+
+type Kind = "equality" | "range" | "unserved";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function kindOf(operators: unknown): Kind {
+  const names = isObject(operators) ? Object.keys(operators) : [];
+  if (names.some((name) => EQUALITIES.has(name))) return "equality";
+  return names.some((name) => RANGES.has(name)) ? "range" : "unserved";
+}
+
+function collect(filter: unknown, kinds: Map<string, Kind>): void {
+  if (Array.isArray(filter)) for (const one of filter) collect(one, kinds);
+  if (!isObject(filter)) return;
+  for (const [name, operators] of Object.entries(filter)) {
+    if (name === "and") collect(operators, kinds);
+    else if (kinds.get(name) !== "equality") kinds.set(name, kindOf(operators));
+  }
+}
+
+/** Whether an index leads to just the rows that these arguments of a list ask for. */
+export function isServed(
+  { arguments: given = [] }: FieldNode,
+  indexes: IndexedFields,
+  variables: VariableValues,
+): boolean {
+  const kinds = new Map<string, Kind>();
+  for (const { name, value } of given) {
+    if (name.value !== "condition" && name.value !== "filter") continue;
+    const asked: unknown = valueFromASTUntyped(value, variables);
+    if (name.value === "filter") collect(asked, kinds);
+    else if (isObject(asked)) for (const field of Object.keys(asked)) kinds.set(field, "equality");
+  }
+  if (kinds.size === 0) return true;
+  return indexes.some((fields) =>
+    fields.slice(0, kinds.size).every((field, n, { length }) => {
+      const kind = length === kinds.size ? kinds.get(field) : undefined;
+      return kind === "equality" || (kind === "range" && n === length - 1);
+    }),
+  );
+}
+
+export const ServedConditionsPlugin: GraphileConfig.Plugin = {
+  name: "ServedConditionsPlugin",
+  version: "1.0.0",
+  description: "Knows which conditions an index serves.",
+
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, { scope, Self }) {
+        const { pgFieldResource: resource, isPgFieldConnection } = scope;
+        // A list of a row is read by the index of its relation.
+        if (isPgFieldConnection !== true || resource === undefined || Self.name !== "Query") {
+          return field;
+        }
+        const indexed = resource.extensions?.indexes;
+        // A list of a function has none.
+        if (indexed === undefined) return field;
+        const codec = resource.codec as PgCodecWithAttributes;
+        // A range of a column that follows the rows' order is one of that: see implied-conditions.ts.
+        const followed = Object.entries(codec.attributes)
+          .filter(([, { extensions }]) => extensions?.ordered !== undefined)
+          .map(([column]) => [column]);
+        const indexedFields = [...indexed, ...followed].map((columns) =>
+          columns.map((attributeName) => build.inflection.attribute({ attributeName, codec })),
+        );
+        return { ...field, extensions: { ...field.extensions, indexedFields } };
+      },
+    },
+  },
+};

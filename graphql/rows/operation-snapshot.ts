@@ -1,0 +1,261 @@
+// Answers each operation from one snapshot of the database, so that its totalCount is that of its nodes,
+// and its fields are of one head. Each field of Query is a statement, and each totalCount another; a
+// writer may commit between them. PostGraphile sets no isolation level: https://github.com/graphile/crystal/issues/777
+// and https://github.com/graphile/crystal/issues/2630.
+//
+// A transaction costs two more statements. An operation of one field without a total needs none, because
+// it is one statement. An operation of one page and its total is first attempted without one, because the
+// page's own statement often suffices for the total. If it does not, the attempt's result is discarded,
+// and the operation runs in a transaction.
+import {
+  getOperationAST,
+  Kind,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
+import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
+import type { PageAttempt } from "#append-only-totals";
+import { SELECT_HEAD } from "../../http/min-block.ts";
+import { stateIn } from "../../http/request.ts";
+// Declares `asOf` in the context.
+import type {} from "../as-of/cursors.ts";
+import { fragmentsOf, type Fragments } from "../fragments.ts";
+
+const TOTAL = "totalCount";
+const READS = new Set(["nodes", "edges", "pageInfo", TOTAL]);
+/** The fields of one page and its total that the page's statement returns. */
+const OF_ONE_PAGE = new Set(["nodes", "pageInfo", TOTAL, "__typename"]);
+
+/** An operation that runs outside a transaction; collects whether its page and total are of one snapshot. */
+export class Attempt implements PageAttempt {
+  #reported: boolean | undefined;
+
+  /** Each total reports whether it is of its page's snapshot. */
+  report(holds: boolean): void {
+    this.#reported = holds && this.#reported !== false;
+  }
+
+  /** Undefined if no total has reported, for example because its statement failed. */
+  get holds(): boolean | undefined {
+    return this.#reported;
+  }
+}
+
+interface OperationContext extends Pick<Grafast.Context, "asOf"> {
+  withPgClient?: WithPgClient;
+  isOnePage?: boolean;
+  attempt?: Attempt | undefined;
+}
+
+/** Whether the operation is one page of one list, with columns only, and its total. */
+function isOnePage(
+  { document, schema }: { document: DocumentNode; schema: GraphQLSchema },
+  { selectionSet }: OperationDefinitionNode,
+): boolean {
+  const [list, ...others] = selectionSet.selections;
+  if (list?.kind !== Kind.FIELD || others.length > 0) return false;
+  const declared = schema.getQueryType()?.getFields()[list.name.value];
+  if (declared?.extensions.isCountedBesidePage !== true) return false;
+  const fields = (list.selectionSet?.selections ?? []).filter((one) => one.kind === Kind.FIELD);
+  const has = (name: string): boolean => fields.some((field) => field.name.value === name);
+  const fragments = fragmentsOf(document);
+  return (
+    fields.length === list.selectionSet?.selections.length &&
+    has("nodes") &&
+    has(TOTAL) &&
+    fields.every(
+      ({ name, directives = [], selectionSet: inner }) =>
+        OF_ONE_PAGE.has(name.value) &&
+        directives.length === 0 &&
+        (name.value !== "nodes" || inner === undefined || hasColumnsOnly(inner, fragments)),
+    )
+  );
+}
+
+/** A field that has fields may be a record that another statement reads. */
+const hasColumnsOnly = ({ selections }: SelectionSetNode, fragments: Fragments): boolean =>
+  selections.every((selection) => {
+    if (selection.kind === Kind.FIELD) return selection.selectionSet === undefined;
+    const fragment =
+      selection.kind === Kind.FRAGMENT_SPREAD ? fragments.get(selection.name.value) : selection;
+    return fragment !== undefined && hasColumnsOnly(fragment.selectionSet, fragments);
+  });
+
+/**
+ * Whether the operation has several fields of Query, or selects totalCount and anything else of a
+ * connection, fragments included.
+ */
+function isSeveralStatements(document: DocumentNode, operation: OperationDefinitionNode): boolean {
+  const fragments = fragmentsOf(document);
+  const visited = new Set<unknown>();
+  const reads: string[] = [];
+  let roots = 0;
+  const visit = ({ selections }: SelectionSetNode, isRoot: boolean): void => {
+    for (const selection of selections) {
+      const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+      const node = isSpread ? fragments.get(selection.name.value) : selection;
+      if (node === undefined || visited.has(node)) continue;
+      visited.add(node);
+      if (node.kind === Kind.FIELD) {
+        if (isRoot && !node.name.value.startsWith("__")) roots += 1;
+        if (READS.has(node.name.value)) reads.push(node.name.value);
+        if (node.selectionSet !== undefined) visit(node.selectionSet, false);
+      } else {
+        // Query is a Node too, so that its fields can be selected anywhere below `node`.
+        visit(node.selectionSet, isRoot || node.typeCondition?.name.value === "Query");
+      }
+    }
+  };
+  visit(operation.selectionSet, true);
+  return roots > 1 || (reads.length > 1 && reads.includes(TOTAL));
+}
+
+/** How many statements an operation sends: one, several, or those of one page and its total. */
+type Statements = "one" | "several" | "page";
+
+/** A document is parsed for one schema, and kept. */
+const statements = new WeakMap<OperationDefinitionNode, Statements>();
+
+function statementsOf(
+  args: { document: DocumentNode; schema: GraphQLSchema },
+  operation: OperationDefinitionNode,
+): Statements {
+  const known = statements.get(operation);
+  if (known !== undefined) return known;
+  const isOne = !isSeveralStatements(args.document, operation);
+  const found = isOne ? "one" : isOnePage(args, operation) ? "page" : "several";
+  statements.set(operation, found);
+  return found;
+}
+
+export interface Snapshot {
+  withPgClient: WithPgClient;
+  /** Commits after the last statement, and returns the connection to the pool. */
+  end: () => void;
+}
+
+interface Beginning {
+  /** Before the savepoint, to which a failing field returns: a setting of the transaction stays. */
+  setUp?: (client: PgClient) => Promise<unknown>;
+  onBegin?: (client: PgClient) => Promise<unknown>;
+}
+
+const BEGIN = "begin isolation level repeatable read read only";
+const SAVEPOINT = "savepoint begun";
+
+/** A transaction that begins with its first statement, and runs its statements one by one. */
+export function makeSnapshot(
+  withPgClient: WithPgClient,
+  { setUp, onBegin }: Beginning = {},
+): Snapshot {
+  const ended = Promise.withResolvers<undefined>();
+  let begun: Promise<PgClient> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const beginOn = async (client: PgClient): Promise<void> => {
+    if (setUp === undefined) {
+      await client.query({ text: `${BEGIN}; ${SAVEPOINT}` });
+    } else {
+      await client.query({ text: BEGIN });
+      await setUp(client);
+      await client.query({ text: SAVEPOINT });
+    }
+    await onBegin?.(client);
+  };
+
+  const begin = (settings: Parameters<WithPgClient>[0]): Promise<PgClient> =>
+    new Promise((resolve, reject) => {
+      withPgClient(settings, async (client) => {
+        try {
+          await beginOn(client);
+        } catch (error) {
+          // Otherwise the connection would go back to its pool in the transaction.
+          await client.query({ text: "rollback" }).catch(() => undefined);
+          throw error;
+        }
+        resolve(client);
+        await ended.promise;
+        await last;
+        // After an error this rolls back, which is the same for a reader.
+        await client.query({ text: "commit" });
+      }).catch(reject);
+    });
+
+  const inTurn: WithPgClient = async (settings, callback) => {
+    const client = await (begun ??= begin(settings));
+    const result = last.then(() => callback(client));
+    // After the failure of one field, the others continue in the same snapshot.
+    const goOn = (): Promise<unknown> => client.query({ text: "rollback to savepoint begun" });
+    last = result.catch(goOn).catch(() => undefined);
+    return result;
+  };
+  return { withPgClient: inTurn, end: () => ended.resolve(undefined) };
+}
+
+/** Runs the operation in a transaction. */
+export async function inSnapshot<T>(
+  context: OperationContext,
+  run: () => T,
+  beginning?: Beginning,
+): Promise<Awaited<T>> {
+  const { withPgClient } = context;
+  if (withPgClient === undefined) return await run();
+  const snapshot = makeSnapshot(withPgClient, beginning);
+  context.withPgClient = snapshot.withPgClient;
+  try {
+    return await run();
+  } finally {
+    context.withPgClient = withPgClient;
+    snapshot.end();
+  }
+}
+
+/** Runs the operation without a transaction, and again in one if page and total differ in their snapshot. */
+async function attempted<T>(context: OperationContext, run: () => T): Promise<Awaited<T>> {
+  const attempt = new Attempt();
+  context.attempt = attempt;
+  try {
+    const result = await run();
+    // A response without its total, because of an error, is of one snapshot.
+    const failed = attempt.holds === undefined && hasErrors(result);
+    if (attempt.holds === true || failed) return result;
+  } finally {
+    context.attempt = undefined;
+  }
+  return inSnapshot(context, run);
+}
+
+const hasErrors = (result: unknown): boolean =>
+  typeof result === "object" && result !== null && "errors" in result && result.errors != null;
+
+export const SnapshotPlugin: GraphileConfig.Plugin = {
+  name: "SnapshotPlugin",
+  version: "1.0.0",
+  description: "An operation is answered from one snapshot.",
+
+  grafast: {
+    middleware: {
+      execute(next, { args }) {
+        const context = args.contextValue as OperationContext;
+        const operation = getOperationAST(args.document, args.operationName);
+        const state = stateIn(args.requestContext);
+        // It is in a transaction.
+        if (context.asOf !== undefined) return next();
+        // The head must be of the snapshot, and reading it costs a statement.
+        if (state?.minBlock !== undefined) {
+          const onBegin = async (client: PgClient): Promise<void> => {
+            const { rows } = await client.query<{ block: number }>(SELECT_HEAD);
+            state.head = rows[0]?.block ?? null;
+          };
+          return inSnapshot(context, next, { onBegin });
+        }
+        const sent = operation == null ? "one" : statementsOf(args, operation);
+        if (sent === "one") return next();
+        context.isOnePage = sent === "page";
+        return context.isOnePage ? attempted(context, next) : inSnapshot(context, next);
+      },
+    },
+  },
+};

@@ -1,0 +1,212 @@
+// One WebSocket: what waits for its client, and whether the client is still there.
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import type { SharedMessage } from "./shared-message.ts";
+import { Inbox, MAX_WAITING, type InboxOptions } from "./inbox.ts";
+
+export interface ConnectionBounds {
+  /** How many bytes may wait for the client: a connection with more is closed when another message comes. */
+  bufferBytes: number;
+  /** Milliseconds between two pings; a client that takes nothing for as long is disconnected. */
+  heartbeatMs: number;
+}
+
+/** Why the service closes a connection. */
+export const CLOSE_REASONS = ["slow", "silent", "idle", "busy", "stopping", "unreachable"] as const;
+export type CloseReason = (typeof CLOSE_REASONS)[number];
+
+/** RFC 6455's registry: these make clients come back, except the first. */
+const NORMAL = 1000;
+const SERVICE_RESTART = 1012;
+const TRY_AGAIN_LATER = 1013;
+
+const CODES: Record<CloseReason, number> = {
+  slow: TRY_AGAIN_LATER,
+  silent: TRY_AGAIN_LATER,
+  idle: NORMAL,
+  busy: TRY_AGAIN_LATER,
+  stopping: SERVICE_RESTART,
+  unreachable: SERVICE_RESTART,
+};
+
+/** A connection without a subscription is closed after so many pings. */
+const IDLE_PINGS = 4;
+
+export interface ConnectionOptions {
+  socket: WebSocket;
+  /** The connection below it. */
+  raw: Duplex;
+  bounds: ConnectionBounds;
+  /** Counts the bytes of messages that wait for the client, beside those of its other connections; undefined where they are too many. */
+  hold: (bytes: number) => (() => void) | undefined;
+  onClose: (reason: CloseReason) => void;
+}
+
+export class Connection {
+  readonly #socket: WebSocket;
+  readonly #raw: Duplex;
+  readonly #bounds: ConnectionBounds;
+  readonly #hold: ConnectionOptions["hold"];
+  readonly #onClose: (reason: CloseReason) => void;
+  /** Gives back the bytes of messages that are not taken. */
+  readonly #held = new Set<() => void>();
+  readonly #heartbeat: NodeJS.Timeout;
+  readonly #stalled: NodeJS.Timeout;
+  #isAlive = true;
+  #idlePings = 0;
+  #subscriptions = 0;
+  #inbox: Inbox | undefined;
+  #lastAlone: Promise<unknown> = Promise.resolve();
+  /** How many messages wait for the client. */
+  #waiting = 0;
+  #drained: PromiseWithResolvers<undefined> | undefined;
+
+  constructor({ socket, raw, bounds, hold, onClose }: ConnectionOptions) {
+    this.#socket = socket;
+    this.#raw = raw;
+    this.#bounds = bounds;
+    this.#hold = hold;
+    this.#onClose = onClose;
+    this.#heartbeat = setInterval(() => this.#beat(), bounds.heartbeatMs).unref();
+    this.#stalled = setTimeout(() => this.#checkProgress(), bounds.heartbeatMs).unref();
+    socket.on("pong", () => (this.#isAlive = true));
+    // The answer of ws waits like a message.
+    socket.on("ping", () => this.#hasRoom());
+    socket.once("close", () => {
+      clearInterval(this.#heartbeat);
+      clearTimeout(this.#stalled);
+      for (const release of this.#held) release();
+    });
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions;
+  }
+
+  /** Returns the function that ends it. */
+  addSubscription(): () => void {
+    this.#subscriptions += 1;
+    return () => (this.#subscriptions -= 1);
+  }
+
+  /** Handles the client's messages from now on. */
+  receiveBy(options: Pick<InboxOptions, "mayReceive" | "receive" | "hold">): void {
+    const onFull = (): void =>
+      this.close("busy", `more than ${MAX_WAITING} messages wait, or too many bytes`);
+    this.#inbox = new Inbox({ ...options, socket: this.#socket, onFull });
+  }
+
+  /** Begins the subscription in turn; then the next message is handled. */
+  async begin<Value>(run: () => Promise<Value>): Promise<Value> {
+    try {
+      return await run();
+    } finally {
+      this.#inbox?.hasBegun();
+    }
+  }
+
+  /**
+   * Waits for its turn to read an event that may be as large as a page: without turns a client that comes back
+   * with many subscriptions would exceed the bound at once. Resolves to the function that ends the turn.
+   */
+  async alone(): Promise<() => void> {
+    const before = this.#lastAlone;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#lastAlone = promise;
+    await before;
+    return () => resolve(undefined);
+  }
+
+  /** Whether more waits for the client than the bound. */
+  get isFull(): boolean {
+    return this.#socket.bufferedAmount > this.#bounds.bufferBytes;
+  }
+
+  /** Resolves when the client has taken all that was sent before, or is gone. */
+  async drained(): Promise<void> {
+    if (this.#waiting === 0) return;
+    this.#drained ??= Promise.withResolvers();
+    await this.#drained.promise;
+  }
+
+  /** Returns at once: what waits is bytes, and not also the event that they were made of. */
+  send(text: string): void {
+    if (!this.#hasRoom()) return;
+    const bytes = Buffer.from(text);
+    const release = this.#hold(bytes.length);
+    if (release === undefined) {
+      this.close("slow", "too much waits for this client");
+      return;
+    }
+    this.#held.add(release);
+    this.#noteSent();
+    this.#socket.send(bytes, { binary: false }, () => {
+      this.#held.delete(release);
+      release();
+      this.#noteTaken();
+    });
+  }
+
+  /** Returns false if more waits for the client than the bound. Its frame is made here, because ws would copy the bytes. */
+  sendShared(message: SharedMessage, id: string): boolean {
+    if (this.isFull) return false;
+    if (!this.#isOpen) return true;
+    this.#noteSent();
+    this.#raw.cork();
+    this.#raw.write(message.beginningFor(id));
+    this.#raw.write(message.rest, this.#noteTaken);
+    this.#raw.uncork();
+    return true;
+  }
+
+  #noteSent(): void {
+    if (this.#waiting === 0) this.#stalled.refresh();
+    this.#waiting += 1;
+  }
+
+  readonly #noteTaken = (): void => {
+    this.#stalled.refresh();
+    this.#waiting -= 1;
+    if (this.#waiting > 0) return;
+    this.#drained?.resolve(undefined);
+    this.#drained = undefined;
+  };
+
+  close(reason: CloseReason, text: string = reason): void {
+    if (!this.#isOpen) return;
+    this.#onClose(reason);
+    this.#socket.close(CODES[reason], text);
+    // The client's answer must be read.
+    this.#socket.resume();
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  /** Closes the connection of a client that has taken too little. */
+  #hasRoom(): boolean {
+    if (this.isFull) this.close("slow");
+    return this.#isOpen;
+  }
+
+  #beat(): void {
+    if (!this.#isOpen) return;
+    this.#idlePings = this.#subscriptions === 0 ? this.#idlePings + 1 : 0;
+    if (this.#idlePings >= IDLE_PINGS) {
+      this.close("idle", "no subscription");
+      return;
+    }
+    // Its pong waits behind the messages that are not read.
+    if (!this.#isAlive && this.#inbox?.isBusy !== true) {
+      this.close("silent", "no pong");
+      return;
+    }
+    this.#isAlive = false;
+    this.#socket.ping();
+  }
+
+  #checkProgress(): void {
+    if (this.#socket.bufferedAmount > 0) this.close("slow");
+  }
+}

@@ -1,0 +1,205 @@
+// The HTTP server with its bounds, and which of its requests wait for their answers.
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { Socket } from "node:net";
+import { refuseConnection } from "./connections.ts";
+import { noteHead, stateOf, type OnOver, type Step } from "./request.ts";
+
+export interface HttpBounds {
+  /** Until a request's headers are complete; then 408. */
+  headersTimeoutMs: number;
+  /** Until a request is complete; then 408. Not less than that for headers. */
+  requestTimeoutMs: number;
+  /** Without data in either direction, except while an answer is made; then the connection is closed. */
+  idleMs: number;
+  /** Of the first line and the headers; more is 431. */
+  maxHeaderBytes: number;
+  /** Further connections are closed. */
+  maxConnections: number;
+}
+
+export const HTTP_BOUNDS: HttpBounds = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  // Proxies keep a connection for 60 seconds, and must be the first to close it.
+  idleMs: 65_000,
+  maxHeaderBytes: 16_384,
+  maxConnections: 10_000,
+};
+
+/** How often Node checks the timeouts of requests. */
+const CHECK_MS = 1000;
+
+/**
+ * `onMalformed` gets the connection of what Node's parser refuses. No route takes a body above `bodyBytes`.
+ * `mayUpgrade` says which requests for an upgrade are not answered as others.
+ */
+export function makeServer(
+  next: RequestListener,
+  bounds: HttpBounds,
+  bodyBytes: number,
+  onMalformed: (socket: Socket) => void,
+  mayUpgrade: (req: IncomingMessage) => boolean,
+): Server {
+  const listener = boundPipelined(next);
+  const server = createServer({
+    headersTimeout: bounds.headersTimeoutMs,
+    requestTimeout: bounds.requestTimeoutMs,
+    // Node keeps the connection for a second longer than it promises to clients.
+    keepAliveTimeout: Math.max(0, bounds.idleMs - 1000),
+    connectionsCheckingInterval: Math.min(CHECK_MS, bounds.headersTimeoutMs),
+    maxHeaderSize: bounds.maxHeaderBytes,
+    // well-formed.ts refuses it with a message.
+    requireHostHeader: false,
+    // Makes no stream for a request without a body; with one, a cache hit takes a sixth longer.
+    optimizeEmptyRequests: true,
+    shouldUpgradeCallback: mayUpgrade,
+  });
+  server.timeout = bounds.idleMs;
+  server.on("timeout", (socket: Socket) => {
+    // An answer may take longer: other limits bound that.
+    const answering = answerOn(socket);
+    if (answering === undefined || answering.headersSent) socket.destroy();
+  });
+  server.maxConnections = bounds.maxConnections;
+  server.on("request", listener);
+  server.on("checkContinue", (req, res) => {
+    // The client waits for this before it sends the body.
+    if (!(Number(req.headers["content-length"]) > bodyBytes)) res.writeContinue();
+    // Whether the body follows after all is unknown.
+    else res.shouldKeepAlive = false;
+    listener(req, res);
+  });
+  // well-formed.ts refuses other expectations than 100-continue with a message.
+  server.on("checkExpectation", listener);
+  server.on("clientError", ({ code = "" }: NodeJS.ErrnoException, socket: Socket) => {
+    if (code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    onMalformed(socket);
+    // No second answer can begin within the first.
+    if (answerOn(socket)?.headersSent) socket.destroySoon();
+    else refuseConnection(socket, STATUSES[code] ?? 400);
+  });
+  return server;
+}
+
+/** As Node itself answers its parser's errors. */
+const STATUSES: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** The answer in flight on this connection, as Node's own handler of 'clientError' finds it. */
+export const answerOn = (socket: Socket) =>
+  (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage ?? undefined;
+
+/**
+ * Requests that wait on a connection for the answer before theirs, which Node does not bound. A connection with more is
+ * closed: one read of 64 kB may bring 2,000.
+ */
+export const MAX_PIPELINED = 16;
+
+/** Node gives an answer its connection when the one before it is out. */
+export const isPipelined = (res: ServerResponse): boolean => res.socket === null;
+
+/** The value by which the parser leaves the rest of what was read to another protocol. */
+const LEAVE_THE_REST = 2;
+
+/** Node parses all that was read before it sees that the socket is destroyed, and keeps each request until then. */
+function stopParsing(socket: Socket & { parser?: { onIncoming: unknown } | null }): void {
+  if (socket.parser) socket.parser.onIncoming = () => LEAVE_THE_REST;
+}
+
+function boundPipelined(next: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  const count = (socket: Socket, more: number): void => {
+    waiting.set(socket, (waiting.get(socket) ?? 0) + more);
+  };
+
+  return (req, res) => {
+    if (!isPipelined(res)) {
+      next(req, res);
+      return;
+    }
+    const { socket } = req;
+    if ((waiting.get(socket) ?? 0) >= MAX_PIPELINED) {
+      stopParsing(socket);
+      socket.destroy();
+      return;
+    }
+    count(socket, 1);
+    res.once("close", () => count(socket, -1));
+    next(req, res);
+  };
+}
+
+/**
+ * Drops a request whose client went away before it was read: a burst of them would else be worked off while others wait.
+ * A reset is read one turn of the event loop after the request. Clients that have got an answer on their connection do not
+ * wait for that.
+ */
+export const dropAbandoned: Step = (next) => (req, res) => {
+  const { socket } = req;
+  if (socket.bytesWritten > 0 || stateOf(req).isOfSupervisor) {
+    next(req, res);
+    return;
+  }
+  setImmediate(() =>
+    setImmediate(() => {
+      if (!socket.destroyed) next(req, res);
+    }),
+  );
+};
+
+/** A client that asks one request after the other sends the next one within this time. */
+const NEXT_MS = 5;
+
+/**
+ * Reports whether a request of a server waits for its answer. It counts: a Set would make its table anew with every few
+ * requests, and each table that is dropped keeps the next one, with its requests, until the next full garbage collection.
+ */
+export class RequestsWaiting {
+  readonly #nextMs: number;
+  #waiting = 0;
+  #lastOverAt = -Infinity;
+
+  constructor(nextMs = NEXT_MS) {
+    this.#nextMs = nextMs;
+  }
+
+  /** Knows the requests that pass it. It stands behind `begin`. */
+  readonly count: Step = (next) => (req, res) => {
+    this.#waiting += 1;
+    stateOf(req).onHead = this.#leave;
+    next(req, res);
+  };
+
+  readonly #leave = (): void => {
+    this.#waiting -= 1;
+  };
+
+  /** Is reported each request that is over. */
+  readonly over: OnOver = ({ isStream, startedAt, ms }) => {
+    if (!isStream) this.#lastOverAt = startedAt + ms;
+  };
+
+  /** Takes a stream for no request: streams wait for requests, but not for one another. */
+  leaveOut(stream: ServerResponse): void {
+    const state = stateOf(stream.req);
+    noteHead(state);
+    state.isStream = true;
+  }
+
+  /** Whether an answer has not begun, or the last one has just ended. */
+  get any(): boolean {
+    return this.#waiting > 0 || performance.now() - this.#lastOverAt < this.#nextMs;
+  }
+}

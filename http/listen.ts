@@ -1,0 +1,90 @@
+// Listens, and stops after the answers in flight.
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+
+/** How long a stop waits for the answers in flight. */
+const GRACE_MS = 10_000;
+
+/** How often a stop closes idle connections. */
+const SWEEP_MS = 50;
+
+export interface Address {
+  host: string;
+  port: number;
+  /** Which setting gives the port. Default: PORT. */
+  setting?: string;
+  /** Whether other processes may listen on it too; the system spreads the connections. */
+  reusePort?: boolean;
+}
+
+/** Resolves to the URL. On failure throws a message that names the settings. */
+export function listen(server: Server, address: Address): Promise<string> {
+  const { host, port, reusePort = false } = address;
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void =>
+      reject(new Error(cannotListen(error, address), { cause: error }));
+    server.once("error", fail);
+    // 2,000 connections at once overflow Node's default of 511, and then wait for seconds.
+    server.listen({ port, host, backlog: 4096, reusePort }, () => {
+      server.off("error", fail);
+      resolve(urlOf(server));
+    });
+  });
+}
+
+function cannotListen(
+  { code, message }: NodeJS.ErrnoException,
+  { host, port, setting = "PORT", reusePort = false }: Address,
+): string {
+  const at = `${setting} ${port}`;
+  if (code === "EADDRINUSE") {
+    const alone = reusePort ? " by a process without REUSE_PORT=1, or of another user" : "";
+    return `${at} of ${host} is in use${alone}. Give another ${setting}, or 0 for any that is free.`;
+  }
+  if (code === "ENOTSUP" && reusePort) {
+    return "REUSE_PORT=1 is not supported by this system: Linux, FreeBSD, Solaris and AIX have it. Give each process a separate PORT.";
+  }
+  if (code === "EACCES") return `${at} is not for this user. Give one above 1023.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return `HOST ${host} is no address of this machine.`;
+  }
+  return `HOST ${host}, ${at} cannot be listened on: ${message}`;
+}
+
+function urlOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening on a port");
+  const everywhere = address.address === "0.0.0.0" || address.address === "::";
+  const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return `http://${everywhere ? "localhost" : shown}:${address.port}`;
+}
+
+export type FinishAnswers = (close: () => Promise<void>, hurry: AbortSignal) => Promise<void>;
+
+/**
+ * For a server that does not listen yet. The result closes each connection when it is idle, all of them after a while
+ * or on `hurry`; `close` waits for that.
+ */
+export function finishAnswersOf(server: Server): FinishAnswers {
+  // Node's own list lacks connections that were upgraded, for which its close waits too.
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  const abandon = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+
+  return async (close, hurry) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    const giveUp = setTimeout(abandon, GRACE_MS);
+    hurry.addEventListener("abort", abandon, { once: true });
+    try {
+      await close();
+    } finally {
+      clearInterval(sweep);
+      clearTimeout(giveUp);
+    }
+  };
+}

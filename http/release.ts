@@ -1,0 +1,7 @@
+// The version of the service.
+import { readFileSync } from "node:fs";
+
+export function release(): string {
+  const description = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(description) as { version: string }).version;
+}

@@ -1,0 +1,137 @@
+// The topic of a market's book.
+import { z } from "zod";
+import { bookRecord, findLevels, type RawLevel } from "../../queries/book.ts";
+import type { Change, Row, TopicKind } from "../topic.ts";
+
+const MAX_DEPTH = 1000;
+const DEPTH = /^([1-9]\d{0,2}|1000)$/;
+
+const levelOfStream = z
+  .object({ ...bookRecord.shape.bids.element.shape, offers: z.int().min(0) })
+  .meta({ id: "ChangedLevel" });
+
+const trimmed = (decimal: string): string =>
+  decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal;
+
+const sideOf = ({ rows }: Change, side: RawLevel["act"]) =>
+  rows
+    .map(({ data }) => data as RawLevel)
+    .filter(({ act }) => act === side)
+    .map(({ price, vol, quoteVol, offers }) => ({
+      ...{ price: trimmed(price), vol: trimmed(vol), quoteVol: trimmed(quoteVol), offers },
+    }));
+
+export const bookTopic: TopicKind = {
+  name: "book",
+  markets: "one",
+  argument: {
+    shown: "DEPTH",
+    accepted: `1 to ${MAX_DEPTH}`,
+    problem: `has no depth from 1 to ${MAX_DEPTH}`,
+    read: (text) => (DEPTH.test(text) ? Number(text) : undefined),
+  },
+  async read({ db }, topics) {
+    const states = new Map<string, readonly Row[]>();
+    for (const { name, pair, argument } of topics) {
+      if (pair === undefined) continue;
+      const levels = await findLevels(db, pair, Number(argument));
+      states.set(
+        name,
+        levels.map((data) => {
+          const { act, price, vol, quoteVol, offers } = data;
+          return { key: `${act} ${price}`, hash: `${vol} ${quoteVol} ${offers}`, data };
+        }),
+      );
+    }
+    return { states };
+  },
+  goneRow: ({ key, data }) => ({
+    key,
+    hash: "",
+    data: { ...data, vol: "0", quoteVol: "0", offers: 0 },
+  }),
+  data: (change) => ({
+    whole: change.isWhole,
+    bids: sideOf(change, "buy"),
+    asks: sideOf(change, "sell"),
+  }),
+  schema: z
+    .object({
+      whole: z
+        .boolean()
+        .describe(
+          "Whether these are all levels up to the depth. Else they are those that have changed: an " +
+            "`offers` of 0 is a level that is gone.",
+        ),
+      bids: z.array(levelOfStream),
+      asks: z.array(levelOfStream),
+    })
+    .meta({ id: "ChangedBook" }),
+  field: {
+    name: "dexBook",
+    event: "DexBookEvent",
+    about: "Levels of a book that have changed.",
+    does: "The book of a market, then the levels that change.",
+    market: "base/quote",
+    argument: "depth",
+    arguments: `
+      """
+      The base token's symbol, in any case.
+      """
+      base: String!
+
+      """
+      The quote token's symbol, in any case.
+      """
+      quote: String!
+
+      """
+      How many levels of each side, from 1 to 1000.
+      """
+      depth: Int! = 50
+    `,
+    members: () => `
+      """
+      Whether \`nodes\` are the whole book: in the first event, and after a reset.
+      """
+      whole: Boolean!
+
+      """
+      The levels that have changed, each in place of the one with its act and price.
+      """
+      nodes: [DexBookChange!]!
+    `,
+    types: `
+      """
+      What a level of a book is now.
+      """
+      type DexBookChange {
+        """
+        The side: \`buy\` for bids, \`sell\` for asks.
+        """
+        act: String!
+
+        """
+        The price of its offers, quote per base.
+        """
+        price: BigFloat!
+
+        """
+        What is left of its offers, in base units; 0 for a level that is gone.
+        """
+        vol: BigFloat!
+
+        """
+        What is left of its offers, in quote units; 0 for a level that is gone.
+        """
+        quoteVol: BigFloat!
+
+        """
+        Number of its offers; 0 for a level that is gone.
+        """
+        offers: Int!
+      }
+    `,
+    nodes: "data",
+  },
+};

@@ -1,0 +1,100 @@
+// Reads what the data were as of a past block.
+import type { Database, Pool } from "../../db/connect.ts";
+import { NoSuchBlock } from "../absent.ts";
+import { inSnapshot, isoTime, type Snapshot } from "./snapshot.ts";
+
+/** A past block: by its number, by a time that it is the last block at or before, or by its hash. */
+export type AsOf = { block: number } | { time: string } | { hash: string };
+
+export interface PastSnapshot<Row> extends Snapshot<Row> {
+  /** The head of the same snapshot. */
+  head: number | null;
+  /** The last final block of the same snapshot. */
+  final: number | null;
+  /** Whether what was asked for will always name this block: nothing takes it back, comes between or deletes it. */
+  isFinal: boolean;
+}
+
+/** The head, and the last final block; nulls where there is none. */
+interface Known {
+  head: number | null;
+  final: number | null;
+  finalTime: string | null;
+}
+
+// The setting is of the transaction, so that it works behind a pooler.
+const SET_BLOCK = {
+  name: "as_of_block",
+  text: `
+    select
+      set_config('dex.as_of_block', $1, true),
+      (
+        select max(block.number)
+        from dex_block as block
+      ) as head,
+      final.number as final,
+      ${isoTime("final.time")} as "finalTime"
+    from (values (true)) as one (row)
+    left join dex_private.final_block($2) as final on true
+  `,
+};
+
+// Blocks without rows are deleted some time later.
+const HAS_ROWS = {
+  name: "block_has_rows",
+  text: `
+    select block.has_rows as "hasRows"
+    from dex_block as block
+    where block.number = $1
+  `,
+};
+
+async function staysRecorded(db: Database, { block }: Snapshot<unknown>): Promise<boolean> {
+  const { rows } = await db.query<{ hasRows: boolean }>({ ...HAS_ROWS, values: [block] });
+  return rows[0]?.hasRows === true;
+}
+
+/** SQLSTATE of dex_private.past_moment. */
+const NO_SUCH_BLOCK = "DX002";
+
+/** What is thrown for an error of a statement as of a past block. */
+export function withNoSuchBlock(error: unknown): unknown {
+  const { code, detail } = error as { code?: string; detail?: string };
+  return code === NO_SUCH_BLOCK ? new NoSuchBlock(detail ?? "") : error;
+}
+
+/** Reads as of a past block. Throws NoSuchBlock for a block that the database does not have. */
+export type FindAsOf = <Row>(
+  asOf: AsOf,
+  find: (db: Database) => Promise<Snapshot<Row>>,
+) => Promise<PastSnapshot<Row>>;
+
+/** `finality` is how many blocks the chain may take back; undefined for what an indexer has recorded, or 64. */
+export const makeFindAsOf =
+  (pool: Pool, finality?: number): FindAsOf =>
+  (asOf, find) =>
+    inSnapshot(pool, async (db) => {
+      const values = [String(Object.values(asOf)[0]), finality ?? null];
+      // Sent together: the database executes them one after another.
+      const [{ rows }, found] = await Promise.all([
+        db.query<Known>({ ...SET_BLOCK, values }),
+        find(db),
+      ]).catch((error: unknown) => {
+        throw withNoSuchBlock(error);
+      });
+      const known = rows[0] ?? { head: null, final: null, finalTime: null };
+      return {
+        ...found,
+        head: known.head,
+        final: known.final,
+        isFinal: isFinal(asOf, found, known) && (await staysRecorded(db, found)),
+      };
+    });
+
+// A later block can still come between the one that was found and the number or the time that was asked for.
+function isFinal(asOf: AsOf, { block }: Snapshot<unknown>, { final, finalTime }: Known): boolean {
+  if (final === null || finalTime === null) return false;
+  if ("block" in asOf) return asOf.block <= final;
+  if ("time" in asOf) return Date.parse(asOf.time) < Date.parse(finalTime);
+  return block !== null && block <= final;
+}

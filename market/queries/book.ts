@@ -1,0 +1,83 @@
+// The book of one market at the head, from dex_book.
+import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
+import { UnknownPair } from "../absent.ts";
+import { decimal, type KeyedRow } from "../records.ts";
+import { figure, figures, readRowsOfPair, type PairName, type Snapshot } from "./snapshot.ts";
+
+const level = z
+  .object({
+    price: decimal.describe("In quote per base."),
+    vol: decimal.describe("What is left of its offers, in base units."),
+    quoteVol: decimal.describe("What is left of its offers, in quote units."),
+    offers: z.int().min(1).describe("How many offers there are at this price."),
+  })
+  .meta({ id: "BookLevel" });
+
+export const bookRecord = z
+  .object({
+    bids: z.array(level).describe("The offers that buy base, by price from the highest down."),
+    asks: z.array(level).describe("The offers that sell base, by price from the lowest up."),
+  })
+  .meta({ id: "Book" });
+
+export type BookRecord = z.infer<typeof bookRecord>;
+
+/** An empty book is one row whose act is null. */
+type LevelRow = KeyedRow & z.infer<typeof level> & { act: "buy" | "sell" | null };
+
+/** The best `depth` levels of each side, the best first. */
+export const findBook = (
+  db: Database,
+  pair: PairName,
+  { depth }: { depth: number },
+): Promise<Snapshot<LevelRow>> =>
+  readRowsOfPair(db, pair, {
+    name: "rest_book",
+    columns: `act, ${figures("price", "vol")}, ${figure("quote_vol", "quoteVol")}, offers`,
+    joined: `
+      dex_book(pair.base, pair.quote, $3) with ordinality as level on true
+      order by level.ordinality`,
+    values: [depth],
+  });
+
+/** The two sides. Throws UnknownPair where there is no pair. */
+export function bookOf(rows: LevelRow[]): BookRecord {
+  if (rows.length === 0) throw new UnknownPair();
+  const side = (act: LevelRow["act"]): BookRecord["bids"] =>
+    rows
+      .filter((row) => row.act === act)
+      .map(({ price, vol, quoteVol, offers }) => ({ price, vol, quoteVol, offers }));
+  return { bids: side("buy"), asks: side("sell") };
+}
+
+/** With the digits of its columns. */
+export interface RawLevel {
+  act: "buy" | "sell";
+  price: string;
+  vol: string;
+  quoteVol: string;
+  offers: number;
+}
+
+/** The levels as GraphQL has them: the bids, then the asks, the best first. */
+export async function findLevels(
+  db: Database,
+  { base, quote }: PairName,
+  depth: number,
+): Promise<RawLevel[]> {
+  const { rows } = await db.query<RawLevel>({
+    name: "live_book",
+    text: `
+      select
+        level.act,
+        level.price::text as price,
+        level.vol::text as vol,
+        level.quote_vol::text as "quoteVol",
+        level.offers
+      from dex_book($1, $2, $3) with ordinality as level
+      order by level.ordinality`,
+    values: [base, quote, depth],
+  });
+  return rows;
+}

@@ -1,0 +1,54 @@
+// Begins to read as of a past block, in a transaction that the caller has begun.
+import { withNoSuchBlock, type AsOf } from "./as-of.ts";
+
+export interface PastBlock {
+  number: number;
+  hash: string | null;
+  /** No trade up to it has a greater id. */
+  lastTrade: number;
+  /** The head of the same snapshot. */
+  head: number;
+}
+
+interface Statement {
+  name: string;
+  text: string;
+  values: string[];
+}
+
+// `case` has the block set before it is looked up. The setting is of the transaction, so that it works behind a pooler.
+const BEGIN_AS_OF = {
+  name: "begin_as_of",
+  text: `
+    with asked as materialized (
+      select case
+        when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
+      end as moment
+    )
+    select
+      block.number,
+      block.hash,
+      least((asked.moment).beyond - 1, state.last_trade)::float8 as "lastTrade",
+      (
+        select max(head.number)
+        from dex_block as head
+      ) as head
+    from asked
+    join dex_block as block on block.number = (asked.moment).block
+    cross join dex_private.write_state as state
+  `,
+};
+
+/** What follows in the transaction is as of this block. Throws NoSuchBlock for one that the database does not have. */
+export async function beginAsOf(
+  db: { query: (statement: Statement) => Promise<{ rows: readonly PastBlock[] }> },
+  asOf: AsOf,
+): Promise<PastBlock> {
+  const asked = String(Object.values(asOf)[0]);
+  const { rows } = await db
+    .query({ ...BEGIN_AS_OF, values: [asked] })
+    .catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
+  const [found] = rows;
+  if (found === undefined) throw new Error(`no row of the block that is ${asked}`);
+  return found;
+}

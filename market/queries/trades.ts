@@ -1,0 +1,156 @@
+// The trades of one market.
+import type { Database } from "../../db/connect.ts";
+import { z } from "zod";
+import { UnknownPair } from "../absent.ts";
+import { decimal, isoMoment, type KeyedRow } from "../records.ts";
+import { figure, isoTime, readRowsOfPair, type PairName, type Snapshot } from "./snapshot.ts";
+
+export const tradeRecord = z
+  .object({
+    id: z.int().min(1).describe("Identifies the trade; grows with recency, with gaps."),
+    price: decimal.describe("In quote per base."),
+    volume: decimal.describe("In base units."),
+    time: isoMoment.describe("The time of its block, in ISO 8601 UTC with milliseconds."),
+  })
+  .meta({ id: "Trade" });
+
+export type TradeRecord = z.infer<typeof tradeRecord>;
+
+/** A page without trades is one row whose id is null. */
+type TradeRow = KeyedRow & Omit<TradeRecord, "id"> & { id: string | null };
+
+interface TradePage {
+  limit: number;
+  /** The greatest id; undefined for any. */
+  fromId?: number | undefined;
+}
+
+const TRADE_COLUMNS = `${figure("trade.price", "price")},
+        trim_scale(dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt))::text as volume,
+        ${isoTime("trade.time")} as time`;
+
+/** The newest `limit` trades whose id is at most `fromId`, newest first. */
+export const findTrades = (
+  db: Database,
+  pair: PairName,
+  { limit, fromId = Number.MAX_SAFE_INTEGER }: TradePage,
+): Promise<Snapshot<TradeRow>> =>
+  readRowsOfPair(db, pair, {
+    name: "rest_trades",
+    columns: `
+        trade.id,
+        ${TRADE_COLUMNS}`,
+    joined: `(
+        -- Compared with any (...) and ordered by market_id too, so that only the index on
+        -- (market_id, id) serves: with a plain = the planner may walk back through the trades of
+        -- all markets, the whole history for one that traded long ago or never.
+        select *
+        from dex_trade
+        where dex_trade.market_id = any (array[pair.id])
+          and dex_trade.id <= $3
+          and dex_trade.id < as_of.beyond
+        order by
+          dex_trade.market_id desc,
+          dex_trade.id desc
+        limit $4
+      ) as trade on true
+      order by trade.id desc`,
+    values: [fromId, limit],
+  });
+
+/** The trades of the one pair, which may be none. Throws UnknownPair where there is no pair. */
+export function tradeRecords(rows: TradeRow[]): TradeRecord[] {
+  if (rows.length === 0) throw new UnknownPair();
+  return rows
+    .filter((row) => row.id !== null)
+    .map(({ id, price, volume, time }) => ({ id: Number(id), price, volume, time }));
+}
+
+/** A trade of one of several markets. */
+interface FollowedTrade extends KeyedRow, TradeRecord {
+  block: number;
+}
+
+/** The first `limit` trades of markets whose id is greater than `after`, oldest first. */
+export const findTradesAfter = async (
+  db: Database,
+  keys: readonly string[],
+  { after, limit }: { after: number; limit: number },
+): Promise<FollowedTrade[]> => {
+  const { rows } = await db.query<Omit<FollowedTrade, "id"> & { id: string }>({
+    name: "rest_trades_after",
+    text: `
+      select
+        pair.base || '/' || pair.quote as key,
+        trade.id,
+        ${TRADE_COLUMNS},
+        trade.block
+      from dex_pair as pair
+      cross join lateral (
+        -- As in rest_trades: only the index on (market_id, id) serves.
+        select *
+        from dex_trade
+        where dex_trade.market_id = any (array[pair.id])
+          and dex_trade.id > $2
+        order by
+          dex_trade.market_id,
+          dex_trade.id
+        limit $3
+      ) as trade
+      where pair.base || '/' || pair.quote = any ($1)
+      order by trade.id
+      limit $3`,
+    values: [keys, after, limit],
+  });
+  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+};
+
+interface TradesFilter {
+  taker?: string | undefined;
+  maker?: string | undefined;
+  /** BASE/QUOTE. */
+  market?: string | undefined;
+}
+
+/** SQL of the conditions. The first that is given has an index with the id. */
+const CONDITIONS = {
+  taker: ["trade.taker", ""],
+  maker: ["trade.maker", ""],
+  market: [
+    "trade.market_id",
+    "select pair.id from dex_pair as pair where pair.base || '/' || pair.quote = ",
+  ],
+} as const;
+
+const FILTERS = ["taker", "maker", "market"] as const;
+
+/** The first `limit` trades whose id is greater than `after`, oldest first, also of what is no market. */
+export async function findTradesBy(
+  db: Database,
+  filter: TradesFilter,
+  { after, limit }: { after: number; limit: number },
+): Promise<FollowedTrade[]> {
+  const given = FILTERS.filter((name) => filter[name] !== undefined);
+  // Compared with any (...) and ordered by the column too, so that only the index on it and the id serves.
+  const conditions = given.map((name, n) => {
+    const [column, select] = CONDITIONS[name];
+    return `and ${column} = any (array[(${select}$${n + 3}::text)])`;
+  });
+  const order = given.slice(0, 1).map((name) => `${CONDITIONS[name][0]},`);
+  const { rows } = await db.query<Omit<FollowedTrade, "id"> & { id: string }>({
+    name: `live_trades_${given.join("_")}`,
+    text: `
+      select
+        '' as key,
+        trade.id,
+        ${TRADE_COLUMNS},
+        trade.block
+      from dex_trade as trade
+      where trade.id > $1
+      ${conditions.join("\n      ")}
+      order by ${order.join("")} trade.id
+      limit $2`,
+    values: [after, limit, ...given.map((name) => filter[name])],
+  });
+  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+}

@@ -1,0 +1,69 @@
+// Refuses a cursor with values of other types than those of its order. PostgreSQL's error for it would
+// abort the operation's transaction, and its other fields with it.
+import { isScalarType } from "graphql";
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { OrderNames } from "./served-orders.ts";
+
+type Accepts = (value: unknown) => boolean;
+
+const isRowNumber: Accepts = (value) => Number.isSafeInteger(value) && Number(value) > 0;
+
+/** Why a cursor is refused that has this in it: the end of a message that begins with the argument. */
+export type RefusedCursor = (cursor: readonly unknown[]) => string | undefined;
+
+/** The client's error message for a cursor that this service cannot have given for this order. */
+export function cursorProblem(
+  build: GraphileBuild.Build,
+  resource: PgResource,
+  names: OrderNames,
+  orderBy: readonly string[],
+  cursors: { after?: string | null; before?: string | null },
+  refused?: RefusedCursor,
+): string | undefined {
+  const requested = orderBy.filter((name) => name !== "NATURAL");
+  const isOwn = requested.every((name) => names.has(name));
+  const columns = requested.flatMap((name) => names.get(name)?.map(({ column }) => column) ?? []);
+  for (const argument of ["after", "before"] as const) {
+    const cursor = cursors[argument];
+    if (cursor == null) continue;
+    const given = JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
+    const reason = refused?.(given);
+    if (reason !== undefined) return `Argument "${argument}" ${reason}`;
+    // An order of the site's own.
+    if (!isOwn) continue;
+    const [digest, ...values] = given;
+    // The rows of a function are numbered.
+    const accepted = digest === "natural" ? [isRowNumber] : acceptedIn(build, resource, columns);
+    // PostGraphile refuses another digest or number of values.
+    if (values.length > accepted.length || values.every((value, n) => accepted[n]?.(value)))
+      continue;
+    return `Argument "${argument}" is not a cursor that this service gave for this order.`;
+  }
+  return undefined;
+}
+
+/** Accepts each value of a cursor; cursors.ts makes the order. */
+function acceptedIn(
+  build: GraphileBuild.Build,
+  { codec, uniques, extensions }: PgResource,
+  columns: readonly string[],
+): Accepts[] {
+  const served = extensions?.servedOrders?.find((one) => one.requested.join() === columns.join());
+  // PostGraphile appends a unique key to an order that is not unique.
+  const ordered = served?.columns ?? [...columns, ...(uniques[0]?.attributes ?? [])];
+  return ordered.flatMap((column) => {
+    const attribute = codec.attributes?.[column];
+    const type = attribute && build.getGraphQLTypeByPgCodec(attribute.codec, "input");
+    const hasNulls = served === undefined && attribute?.notNull !== true;
+    const accepts: Accepts = (value) => {
+      if (value === null) return hasNulls;
+      if (typeof value === "string" && value.includes("\0")) return false;
+      try {
+        return !isScalarType(type) || type.parseValue(value) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    return hasNulls ? [(value) => typeof value === "boolean", accepts] : [accepts];
+  });
+}

@@ -1,0 +1,178 @@
+// Pages of a diary: served orders, cursors of their order alone, and a right pageInfo in both directions.
+import { randomBytes } from "node:crypto";
+import { Client, Pool } from "pg";
+import { makeSchema } from "postgraphile";
+import { makePgService } from "postgraphile/adaptors/pg";
+import { grafast } from "postgraphile/grafast";
+import { makeV4Preset } from "postgraphile/presets/v4";
+import { makeIndexedOrdersPlugins } from "../index.ts";
+
+/** A server whose superuser makes databases. */
+const CLUSTER = process.env["TEST_CLUSTER_URL"] ?? "";
+
+// Notes 1 to 12 of six days, in the rooms of 1 to 3, and every fourth in none; drafts are the same without an order.
+const SCHEMA = `
+  create schema diary;
+  create table diary.note (id integer primary key, day integer not null, room text, author text not null, mark integer);
+  create index on diary.note (coalesce(room, ''), id);
+  create index on diary.note (author, id);
+  create index on diary.note (coalesce(mark, -1), id);
+  insert into diary.note
+  select id, (id + 1) / 2, nullif('room ' || id % 4, 'room 0'), 'author ' || id % 2, nullif(id % 3, 0)
+  from generate_series(1, 12) as id;
+  create function diary.first_of(day integer) returns integer stable language sql
+  as 'select min(note.id) from diary.note where note.day >= first_of.day';
+  comment on table diary.note is '@order id follows day by diary.first_of';
+  create table diary.draft as select * from diary.note;
+  alter table diary.draft add primary key (id);
+  comment on table diary.draft is '@order nothing';
+`;
+
+interface Page {
+  nodes: { id: number }[];
+  edges: { cursor: string }[];
+  pageInfo: { hasPreviousPage: boolean; hasNextPage: boolean; endCursor: string | null };
+}
+
+const FIELDS = "nodes { id } edges { cursor } pageInfo { hasPreviousPage hasNextPage endCursor }";
+const name = `diary_${randomBytes(6).toString("hex")}`;
+let admin: Client;
+let pool: Pool;
+let ask: (list: string) => Promise<{ page?: Page; message?: string }>;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  admin = new Client({ connectionString: CLUSTER });
+  await admin.connect();
+  await admin.query(`create database ${name}`);
+  const url = new URL(CLUSTER);
+  url.pathname = `/${name}`;
+  pool = new Pool({ connectionString: url.href });
+  await pool.query(SCHEMA);
+  const { schema, resolvedPreset } = await makeSchema({
+    extends: [makeV4Preset({ simpleCollections: "omit" })],
+    plugins: makeIndexedOrdersPlugins((error) => logged.push((error as Error).message)),
+    pgServices: [makePgService({ pool, schemas: ["diary"] })],
+  });
+  ask = async (list) => {
+    const source = `{ page: ${list} { ${FIELDS} } }`;
+    const result = await grafast({ schema, source, resolvedPreset, requestContext: {} });
+    const { data, errors } = result as {
+      data?: { page: Page | null };
+      errors?: { message: string }[];
+    };
+    const [error] = errors ?? [];
+    return { ...(data?.page && { page: data.page }), ...(error && { message: error.message }) };
+  };
+});
+afterAll(async () => {
+  await pool.end();
+  await admin.query(`drop database ${name}`);
+  await admin.end();
+});
+
+const pageOf = async (list: string): Promise<Page> => {
+  const { page, message } = await ask(list);
+  expect(message).toBeUndefined();
+  return page!;
+};
+const idsOf = ({ nodes }: Page): number[] => nodes.map(({ id }) => id);
+
+/** The ids of all pages of five, from the first on. */
+async function walk(table: string, orderBy: string): Promise<number[]> {
+  const ids: number[] = [];
+  let after = "null";
+  for (;;) {
+    const page = await pageOf(`${table}(first: 5, after: ${after}, orderBy: ${orderBy})`);
+    ids.push(...idsOf(page));
+    if (!page.pageInfo.hasNextPage) return ids;
+    after = JSON.stringify(page.pageInfo.endCursor);
+  }
+}
+
+it.each([
+  ["allNotes", "[ROOM_ASC]"],
+  ["allNotes", "[ROOM_DESC]"],
+  ["allNotes", "[ROOM_DESC, DAY_DESC]"],
+  ["allNotes", "[MARK_ASC]"],
+  ["allNotes", "[MARK_DESC, DAY_DESC]"],
+  ["allNotes", "[AUTHOR_ASC, DAY_ASC]"],
+  ["allDrafts", "[ROOM_ASC]"],
+  ["allDrafts", "[ROOM_DESC, AUTHOR_ASC]"],
+])("pages through all rows of %s once by %s, ties and nulls among them", async (table, orderBy) => {
+  const ids = await walk(table, orderBy);
+  expect(ids).toEqual(idsOf(await pageOf(`${table}(orderBy: ${orderBy})`)));
+  expect(ids.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 1));
+});
+
+it("sorts by the columns of the index, nulls before other values", async () => {
+  const page = await pageOf("allNotes(orderBy: [ROOM_DESC, DAY_DESC])");
+  const { rows } = await pool.query<{ id: number }>(
+    "select id from diary.note order by coalesce(room, '') desc, id desc",
+  );
+  expect(idsOf(page)).toEqual(rows.map(({ id }) => id));
+});
+
+it("refuses an order that no index serves, and lists those that one does", async () => {
+  const { message } = await ask("allNotes(orderBy: [AUTHOR_ASC, ROOM_ASC])");
+  expect(message).toBe(
+    'Argument "orderBy": [AUTHOR_ASC, ROOM_ASC] would sort the whole set. Served by an index are ' +
+      "[AUTHOR], [AUTHOR, DAY], [DAY], [ID], [MARK], [MARK, DAY], [ROOM], [ROOM, DAY], all of one list _ASC or all _DESC.",
+  );
+});
+
+it.each(["ROOM_DESC", "AUTHOR_ASC", "[ROOM_ASC, DAY_ASC]", "NATURAL"])(
+  "refuses a cursor of ROOM_ASC with %s",
+  async (orderBy) => {
+    const { edges } = await pageOf("allNotes(first: 1, orderBy: ROOM_ASC)");
+    const after = JSON.stringify(edges[0]!.cursor);
+    const { page, message } = await ask(`allNotes(after: ${after}, orderBy: ${orderBy})`);
+    expect(page).toBeUndefined();
+    expect(message).toMatch(/cursor/);
+  },
+);
+
+it("refuses a cursor whose values are of other types", async () => {
+  const { edges } = await pageOf("allNotes(first: 1, orderBy: ROOM_ASC)");
+  const [digest] = JSON.parse(Buffer.from(edges[0]!.cursor, "base64").toString()) as string[];
+  const forged = Buffer.from(JSON.stringify([digest, "room 1", "one"])).toString("base64");
+  expect((await ask(`allNotes(after: "${forged}", orderBy: ROOM_ASC)`)).message).toBe(
+    'Argument "after" is not a cursor that this service gave for this order.',
+  );
+});
+
+it("has a right pageInfo forwards, backwards and by offset", async () => {
+  const { edges } = await pageOf("allNotes(orderBy: ID_ASC)");
+  const cursorOf = (id: number): string => JSON.stringify(edges[id - 1]!.cursor);
+  const flags = async (args: string): Promise<unknown> => {
+    const page = await pageOf(`allNotes(${args}, orderBy: ID_ASC)`);
+    const { hasPreviousPage, hasNextPage } = page.pageInfo;
+    return [idsOf(page), hasPreviousPage, hasNextPage];
+  };
+  expect(await flags("first: 2")).toEqual([[1, 2], false, true]);
+  expect(await flags(`first: 2, after: ${cursorOf(2)}`)).toEqual([[3, 4], true, true]);
+  expect(await flags(`first: 2, after: ${cursorOf(10)}`)).toEqual([[11, 12], true, false]);
+  expect(await flags(`last: 2, before: ${cursorOf(3)}`)).toEqual([[1, 2], false, true]);
+  expect(await flags("last: 2")).toEqual([[11, 12], true, false]);
+  expect(await flags("first: 2, offset: 0")).toEqual([[1, 2], false, true]);
+  expect(await flags("first: 2, offset: 3")).toEqual([[4, 5], true, true]);
+  expect(await flags("first: 2, offset: 12")).toEqual([[], true, false]);
+});
+
+it.each([
+  ["first: -1", 'Argument "first" must be an integer from 0, not -1.'],
+  ["first: 1, last: 1", 'Arguments "first" and "last" cannot be used together: give one of them.'],
+  [
+    "last: 1, offset: 1",
+    'Argument "offset" cannot be used together with "last": page back with "before".',
+  ],
+])("refuses %s, and names the argument", async (args, message) => {
+  expect(await ask(`allNotes(${args})`)).toEqual({ message });
+});
+
+it("logs a tag that is invalid, and offers every order of its table", () => {
+  expect(logged).toEqual([
+    '@order of draft is ignored: its columns must include the primary key, and the columns after "follows" have the ' +
+      'form column or column by schema.function; none may be nullable, not "nothing".',
+  ]);
+});

@@ -1,0 +1,225 @@
+// The candles and volumes as a chart. Its numbers are floats, for places of pixels only.
+import {
+  CandlestickSeries,
+  ColorType,
+  createChart,
+  HistogramSeries,
+  TickMarkType,
+} from "lightweight-charts";
+import { Component } from "preact";
+import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
+import { html } from "./html.js";
+import { dayAndClock, formatted, inUtc } from "./times.js";
+
+/**
+ * @typedef {import("./market-copy.js").Candle} Candle
+ * @typedef {{
+ *   candles: Candle[],
+ *   changes: number,
+ *   interval: string,
+ *   onOlder: () => void,
+ *   onHover: (time: string | undefined) => void,
+ * }} Shown
+ */
+
+/** Prices between these powers of ten need no scale. */
+const PLAIN_POWERS = { min: -2, max: 8 };
+const PLACES = 8;
+/** Older candles are read when fewer than these are left of the screen. */
+const AHEAD = 20;
+const SCROLL = 30;
+
+/** @type {Intl.DateTimeFormatOptions} */
+const YEAR = { year: "numeric" };
+
+/** @type {Record<number, Intl.DateTimeFormatOptions>} */
+const TICKS = {
+  [TickMarkType.Year]: YEAR,
+  [TickMarkType.Month]: { month: "short" },
+  [TickMarkType.DayOfMonth]: { day: "numeric", month: "short" },
+  [TickMarkType.Time]: { hour: "2-digit", minute: "2-digit" },
+  [TickMarkType.TimeWithSeconds]: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
+};
+
+/** @param {string} iso */
+const secondsOf = (iso) =>
+  /** @type {import("lightweight-charts").UTCTimestamp} */ (Date.parse(iso) / 1000);
+
+/** @param {readonly Candle[]} candles @param {"close" | "vol"} column */
+function scaleOf(candles, column) {
+  const power = powerOf(candles.at(-1)?.[column] ?? "1");
+  return power >= PLAIN_POWERS.min && power <= PLAIN_POWERS.max ? 0 : power;
+}
+
+/** @extends {Component<Shown>} */
+export class Chart extends Component {
+  /** @type {import("lightweight-charts").IChartApi | undefined} */
+  #chart;
+  /** @type {import("lightweight-charts").ISeriesApi<"Candlestick"> | undefined} */
+  #prices;
+  /** @type {import("lightweight-charts").ISeriesApi<"Histogram"> | undefined} */
+  #volumes;
+  /** @type {Candle[]} */
+  #drawn = [];
+  #changes = -1;
+  #interval = "";
+  #isUtc = inUtc();
+  #power = 0;
+  #volumePower = 0;
+  #scheme = matchMedia("(prefers-color-scheme: dark)");
+  #stillness = matchMedia("(prefers-reduced-motion: reduce)");
+  /** @type {HTMLElement | null} */
+  #place = null;
+
+  componentDidMount() {
+    if (this.#place === null) return;
+    const chart = createChart(this.#place, {
+      autoSize: true,
+      // It goes on scrolling after a touch has ended.
+      kineticScroll: { touch: !this.#stillness.matches },
+      // The page has the notice and the link that the licence asks for; the logo's style would be inline.
+      layout: { attributionLogo: false },
+      timeScale: {
+        timeVisible: true,
+        tickMarkFormatter: (/** @type {number} */ time, /** @type {number} */ type) =>
+          formatted(time * 1000, TICKS[type] ?? YEAR),
+      },
+      localization: { timeFormatter: (/** @type {number} */ time) => dayAndClock(time * 1000) },
+    });
+    this.#chart = chart;
+    this.#prices = chart.addSeries(CandlestickSeries, {
+      priceFormat: {
+        type: "custom",
+        minMove: 10 ** -PLACES,
+        formatter: (/** @type {number} */ place) =>
+          shortened(shifted(place.toFixed(PLACES), this.#power)),
+      },
+    });
+    this.#volumes = chart.addSeries(HistogramSeries, {
+      priceScaleId: "volume",
+      lastValueVisible: false,
+      priceLineVisible: false,
+    });
+    this.#volumes.priceScale().applyOptions({ scaleMargins: { top: 0.8, bottom: 0 } });
+    this.#prices.priceScale().applyOptions({ scaleMargins: { top: 0.05, bottom: 0.25 } });
+    chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+      if (range !== null && range.from < AHEAD && this.#drawn.length > 0) this.props.onOlder();
+    });
+    chart.subscribeCrosshairMove(({ time }) => {
+      const hovered = time === undefined ? undefined : new Date(Number(time) * 1000).toISOString();
+      this.props.onHover(hovered);
+    });
+    this.#scheme.addEventListener("change", this.#paint);
+    this.#paint();
+    this.#show();
+  }
+
+  componentDidUpdate() {
+    this.#show();
+  }
+
+  componentWillUnmount() {
+    this.#scheme.removeEventListener("change", this.#paint);
+    this.#chart?.remove();
+  }
+
+  #paint = () => {
+    const style = getComputedStyle(document.documentElement);
+    const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
+    const [up, down, line] = [color("up"), color("down"), color("line")];
+    this.#chart?.applyOptions({
+      layout: {
+        background: { type: ColorType.Solid, color: color("ground") },
+        textColor: color("text"),
+      },
+      grid: { vertLines: { color: line }, horzLines: { color: line } },
+      timeScale: { borderColor: line },
+      rightPriceScale: { borderColor: line },
+    });
+    this.#prices?.applyOptions({
+      ...{ upColor: up, wickUpColor: up, borderUpColor: up },
+      ...{ downColor: down, wickDownColor: down, borderDownColor: down },
+    });
+    this.#volumes?.applyOptions({ color: color("faint") });
+  };
+
+  #show() {
+    const { candles, changes, interval } = this.props;
+    if (this.#isUtc !== inUtc()) {
+      this.#isUtc = inUtc();
+      // Makes the labels anew.
+      this.#chart?.applyOptions({ localization: {} });
+    }
+    if (changes === this.#changes) return;
+    const [power, volumePower] = [scaleOf(candles, "close"), scaleOf(candles, "vol")];
+    const isSameScale = power === this.#power && volumePower === this.#volumePower;
+    const fresh = isSameScale && interval === this.#interval ? this.#fresh(candles) : undefined;
+    this.#power = power;
+    this.#volumePower = volumePower;
+    if (fresh === undefined) {
+      this.#prices?.setData(candles.map(this.#candle));
+      this.#volumes?.setData(candles.map(this.#volume));
+    } else {
+      for (const candle of fresh) {
+        this.#prices?.update(this.#candle(candle));
+        this.#volumes?.update(this.#volume(candle));
+      }
+    }
+    if (interval !== this.#interval && candles.length > 0) {
+      this.#interval = interval;
+      this.#chart?.timeScale().resetTimeScale();
+    }
+    this.#drawn = candles;
+    this.#changes = changes;
+  }
+
+  /** The last candles, if only they differ from those drawn; each candle is one object until it changes. */
+  #fresh(/** @type {Candle[]} */ candles) {
+    const last = this.#drawn.length - 1;
+    if (last < 0 || candles.length <= last) return undefined;
+    for (let n = 0; n < last; n += 1) if (candles[n] !== this.#drawn[n]) return undefined;
+    return candles[last]?.time === this.#drawn[last]?.time ? candles.slice(last) : undefined;
+  }
+
+  #candle = (/** @type {Candle} */ { time, open, high, low, close }) => ({
+    time: secondsOf(time),
+    open: placeOf(open, this.#power),
+    high: placeOf(high, this.#power),
+    low: placeOf(low, this.#power),
+    close: placeOf(close, this.#power),
+  });
+
+  #volume = (/** @type {Candle} */ { time, vol }) => ({
+    time: secondsOf(time),
+    value: placeOf(vol, this.#volumePower),
+  });
+
+  /** @param {number} candles */
+  #scroll(candles) {
+    const scale = this.#chart?.timeScale();
+    scale?.scrollToPosition(scale.scrollPosition() + candles, false);
+  }
+
+  #scrollToNewest() {
+    const scale = this.#chart?.timeScale();
+    if (this.#stillness.matches) scale?.scrollToPosition(scale.options().rightOffset, false);
+    else scale?.scrollToRealTime();
+  }
+
+  render() {
+    const place = (/** @type {HTMLElement | null} */ element) => (this.#place = element);
+    return html`<div>
+      <div
+        class="chart"
+        ref=${place}
+        role="img"
+        aria-label="Candles of ${this.props.interval}"
+      ></div>
+      <p class="scrolling">
+        <button type="button" onClick=${() => this.#scroll(-SCROLL)}>Earlier</button>
+        <button type="button" onClick=${() => this.#scroll(SCROLL)}>Later</button>
+        <button type="button" onClick=${() => this.#scrollToNewest()}>Newest</button>
+      </p>
+    </div>`;
+  }
+}

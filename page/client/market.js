@@ -1,0 +1,288 @@
+// The page of one market.
+import { asking } from "./asking.js";
+import { bookTables, depthChart, stepsOf } from "./depth.js";
+import { moment, name, segments, unmarked } from "./figures.js";
+import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
+import { html } from "./html.js";
+import { askedInterval, INTERVALS, MarketCopy } from "./market-copy.js";
+import { asOfBlock, atBlock, blockControl, pastBlock, pastTopics, stepTo } from "./past.js";
+import { read } from "./reading.js";
+import { follow, streamPath, topicName } from "./stream.js";
+import { summaryList, tradesTable } from "./tables.js";
+import { inUtc } from "./times.js";
+
+/**
+ * @typedef {import("./market-copy.js").Candle} Candle
+ * @typedef {import("./market-copy.js").Trade} Trade
+ */
+
+const DEPTH = 50;
+const CANDLES = 300;
+const TRADES = 50;
+const OF_A_CANDLE = /** @type {const} */ (["open", "high", "low", "close", "vol"]);
+
+const place = placeOnPage("page");
+const { base = "", quote = "" } = place.dataset;
+const pair = { base, quote };
+const [paths, topic] = [segments(pair), topicName(pair)];
+
+const copy = new MarketCopy(askedInterval());
+/** @type {import("./stream.js").Connection} */
+let connection = "connecting";
+/** The generation of the copy for which REST's trades and candles were asked. */
+let readFor = -1;
+let isReadingOlder = false;
+let hasOldest = false;
+/** @type {string | undefined} */
+let hovered;
+/** The largest module by far, read once the figures are shown. @type {typeof import("./chart.js") | undefined} */
+let chart;
+let isReadingChart = false;
+
+async function readChart() {
+  if (isReadingChart) return;
+  isReadingChart = true;
+  chart = await import("./chart.js");
+  draw();
+}
+
+/** Trades and candles of before the stream began. */
+async function readHistory() {
+  const { generation, interval } = copy;
+  if (readFor === generation) return;
+  readFor = generation;
+  hasOldest = false;
+  const isWanted = () => copy.generation === generation;
+  /** @type {[Trade[] | undefined, Candle[] | undefined]} */
+  const [trades, candles] = await Promise.all([
+    read(`/v2/trades/${paths}?limit=${TRADES}`, isWanted),
+    read(`/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}`, isWanted),
+  ]);
+  if (!isWanted()) return;
+  copy.addTrades(trades ?? []);
+  copy.addCandles(candles ?? []);
+  draw();
+}
+
+async function readOlder() {
+  const [first] = copy.candles;
+  if (first === undefined || isReadingOlder || hasOldest) return;
+  isReadingOlder = true;
+  const { generation, interval } = copy;
+  /** @type {Candle[] | undefined} */
+  const older = await read(
+    asOfBlock(`/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}&to=${first.time}`),
+    () => copy.generation === generation,
+  );
+  isReadingOlder = false;
+  if (older === undefined) return;
+  hasOldest = older.length === 0;
+  copy.addCandles(older);
+  draw();
+}
+
+const topics = () => [
+  "head",
+  `summary:${topic}`,
+  `trades:${topic}`,
+  `book:${topic}:${DEPTH}`,
+  `candles:${topic}:${copy.interval}`,
+];
+
+const followMarket = () =>
+  follow(topics(), {
+    update({ topics }) {
+      copy.update(topics);
+      // The stream has begun: what REST sends now is not older.
+      void readHistory().then(readChart);
+      draw();
+    },
+    retract(retraction) {
+      copy.retract(retraction);
+      draw();
+    },
+    reset: () => copy.reset(),
+    connection(now) {
+      connection = now;
+      draw();
+    },
+  });
+
+/** Shows the block that the document is of: no stream is open. */
+function showPast() {
+  connection = "past";
+  copy.reset(askedInterval());
+  copy.update(pastTopics());
+  hasOldest = copy.candles.length < CANDLES;
+  void readChart();
+  draw();
+}
+
+/**
+ * Goes to a past block. From the head the browser goes, which closes the stream; it also shows why there is no such block.
+ * @param {string} address
+ * @param {"pushState" | "replaceState"} [note] Undefined where the browser has the address already.
+ */
+async function go(address, note) {
+  if (!pastBlock()) {
+    location.assign(address);
+    return;
+  }
+  connection = "reading";
+  draw();
+  const isRead = await stepTo(address);
+  if (isRead === undefined) return;
+  if (isRead && note) history[note](null, "", address);
+  showPast();
+  if (!isRead) location.assign(address);
+}
+
+/** @param {string} interval */
+function choose(interval) {
+  const address = new URL(location.href);
+  address.searchParams.set("interval", interval);
+  if (pastBlock()) {
+    void go(address.href, "replaceState");
+    return;
+  }
+  stop();
+  copy.reset(interval);
+  history.replaceState(null, "", address);
+  stop = followMarket();
+  draw();
+}
+
+/** @param {string} text */
+const quoted = (text) => JSON.stringify(text);
+const both = `base: ${quoted(base)}, quote: ${quoted(quote)}`;
+
+const summaryPanel = partOf(
+  () => [copy.summary, inUtc()],
+  () => {
+    const { summary } = copy;
+    if (summary === undefined) return null;
+    return html`<section aria-labelledby="summary-title" id="summary">
+      <h2 id="summary-title">Last 24 hours${atBlock()}</h2>
+      ${summaryList(summary, pair)}
+      ${asking({
+        path: `/v2/summary/${paths}`,
+        query: `{\n  dexSummary(pair: ${quoted(`${base}/${quote}`)}) {\n    last lastTime change percent high low vwap\n    vol quoteVol trades bid ask spread\n  }\n}`,
+      })}
+    </section>`;
+  },
+);
+
+function candlesPanel() {
+  const { candles, candleChanges, interval } = copy;
+  const shown = candles.find(({ time }) => time === hovered) ?? candles.at(-1);
+  return html`<section aria-labelledby="candles-title" id="candles">
+    <h2 id="candles-title">Candles${atBlock()}</h2>
+    <div role="group" aria-label="Interval" class="intervals">
+      ${Object.keys(INTERVALS).map(
+        (one) =>
+          html`<button
+            type="button"
+            key=${one}
+            aria-pressed=${String(one === interval)}
+            onClick=${() => choose(one)}
+          >
+            ${one}
+          </button>`,
+      )}
+    </div>
+    <p class="legend">
+      ${
+        shown
+          ? [
+              moment(shown.time, true),
+              ...OF_A_CANDLE.map(
+                (column) => html`<span>${column} ${unmarked(shown[column])}</span>`,
+              ),
+            ]
+          : "No trade yet."
+      }
+    </p>
+    ${
+      chart
+        ? html`<${chart.Chart}
+            candles=${candles}
+            changes=${candleChanges}
+            interval=${interval}
+            onOlder=${readOlder}
+            onHover=${(/** @type {string | undefined} */ time) => {
+              hovered = time;
+              draw();
+            }}
+          />`
+        : html`<div class="chart"></div>
+            <p class="scrolling"></p>`
+    }
+    ${asking({
+      path: `/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}`,
+      query: `{\n  dexCandles(${both}, interval: ${quoted(interval)}, limit: ${CANDLES}) {\n    nodes { time open high low close vol }\n  }\n}`,
+    })}
+  </section>`;
+}
+
+const bookPanels = partOf(
+  () => [copy.bookChanges],
+  () => {
+    const [bids, asks] = [stepsOf(copy.bids, -1), stepsOf(copy.asks, 1)];
+    return html`<section aria-labelledby="depth-title" id="depth">
+        <h2 id="depth-title">Depth${atBlock()}</h2>
+        ${depthChart(bids, asks) ?? html`<p>No offer is open.</p>`}
+      </section>
+      <section aria-labelledby="book-title" id="book">
+        <h2 id="book-title">Book${atBlock()}</h2>
+        ${bookTables(bids, asks)}
+        ${asking({
+          path: `/v2/book/${paths}?depth=${DEPTH}`,
+          query: `{\n  dexBook(${both}, depth: ${DEPTH}) {\n    nodes { act price vol offers }\n  }\n}`,
+        })}
+      </section>`;
+  },
+);
+
+const tradesPanel = partOf(
+  () => [copy.trades, inUtc()],
+  () =>
+    html`<section aria-labelledby="trades-title" id="trades">
+      <h2 id="trades-title">Trades${atBlock()}</h2>
+      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : tradesTable(copy.trades)}
+      ${asking({
+        path: `/v2/trades/${paths}?limit=${TRADES}`,
+        query: `{\n  allDexTrades(first: ${TRADES}, orderBy: BLOCK_DESC, condition: { market: ${quoted(base + quote)} }) {\n    nodes { id time act price lotAmt lotTkn bidAmt bidTkn }\n  }\n}`,
+      })}
+    </section>`,
+);
+
+const livePanel = () =>
+  html`<section aria-labelledby="live-title" id="live">
+    <h2 id="live-title">Live</h2>
+    <p>This page follows one stream of events.</p>
+    ${asking({ path: streamPath(topics()), streams: true })}
+  </section>`;
+
+const view = () =>
+  html`<p><a href="/">All markets${pastBlock() && " now"}</a></p>
+    <h1>
+      ${name(pair)}${place.dataset["active"] === "false" && html` <span class="tag">inactive</span>`}
+    </h1>
+    ${statusLine(copy.head, connection)}
+    ${blockControl({ head: copy.head, go: (address) => go(address, "pushState") })}
+    <div class="panels">
+      ${summaryPanel()} ${candlesPanel()} ${bookPanels()} ${tradesPanel()}
+      ${!pastBlock() && livePanel()}
+    </div>`;
+
+const draw = startPage(place, {
+  view,
+  isReady: () => copy.summary !== undefined,
+  connection: () => connection,
+});
+/** @type {() => void} */
+let stop = () => undefined;
+if (pastBlock()) {
+  showPast();
+  addEventListener("popstate", () => void go(location.href));
+} else stop = followMarket();

@@ -1,0 +1,56 @@
+// Reads REST for the pages: no answer is older than what the page has shown, whichever service answers.
+
+const RETRY_S = 3;
+/** So many services in turn without the block: a balancer has asked each of them. */
+const LACKING = 5;
+
+/** The highest block that the page has seen. */
+let seen = 0;
+/** Grows with each reorganisation: an answer from before it may be of a block that was taken back. */
+let retractions = 0;
+
+/** @param {number | null} block */
+export function seeBlock(block) {
+  seen = Math.max(seen, block ?? 0);
+}
+
+/** A reorganisation. @param {number | null} block The last block that stands. */
+export function takeBackTo(block) {
+  retractions += 1;
+  seen = Math.min(seen, block ?? 0);
+}
+
+/** @param {Response | undefined} answer @param {string} header @param {number} absent */
+const numberOf = (answer, header, absent) => Number(answer?.headers.get(header) ?? absent);
+
+/**
+ * The data of REST, asked again while the service is away or has no block as new as the page has seen. Undefined
+ * once it is not wanted any more, or where it is refused.
+ * @template Data
+ * @param {string} path
+ * @param {() => boolean} isWanted
+ * @returns {Promise<Data | undefined>}
+ */
+export async function read(path, isWanted) {
+  /** The heads of the services that lacked the block, one after another. @type {number[]} */
+  let lacking = [];
+  while (isWanted()) {
+    const before = retractions;
+    const headers = { "X-Min-Block": String(seen) };
+    const answer = await fetch(path, { cache: "no-cache", headers }).catch(() => undefined);
+    const body = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+    const block = numberOf(answer, "X-Head-Block", NaN);
+    if (body !== undefined) {
+      if (retractions === before && !Number.isNaN(block)) seeBlock(block);
+      return isWanted() ? body.data : undefined;
+    }
+    // It would be refused again: there is no such block.
+    if (answer?.status === 400) return undefined;
+    lacking = block < seen ? [...lacking, block] : [];
+    // No service has the block: it was taken back, and the stream has not sent that yet.
+    if (lacking.length === LACKING) takeBackTo(Math.max(...lacking));
+    const seconds = numberOf(answer, "Retry-After", RETRY_S);
+    await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+  }
+  return undefined;
+}

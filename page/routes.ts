@@ -1,0 +1,203 @@
+// Serves the market pages to browsers, and the index of the interfaces to programs.
+import { Router, type Request, type Response } from "express";
+import Negotiator from "negotiator";
+import type { IncomingMessage } from "node:http";
+import type { Pool } from "../db/connect.ts";
+import { UnknownPair } from "../market/absent.ts";
+import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
+import { findPair, findPairs } from "../market/queries/pairs.ts";
+import { inSnapshot, pairNamed } from "../market/queries/snapshot.ts";
+import { findSummaries } from "../market/queries/summaries.ts";
+import { onlyRecord } from "../market/records.ts";
+import {
+  CACHE_CONTROL,
+  CACHE_CONTROL_OF_FINAL,
+  encodingFor,
+  etagAnswer,
+  sendAnswer,
+  type Answer,
+  type Content,
+  type ShareAnswer,
+} from "../http/answer.ts";
+import type { DatabaseGate } from "../http/known-database.ts";
+import { BadParameter, DatabaseNotReady, DatabaseUnreachable } from "../http/errors.ts";
+import type { LastHead } from "../http/known-database.ts";
+import { readOnlyRoute } from "../http/paths.ts";
+import { clientFacing, isFault } from "../http/refusal.ts";
+import { fixedHeadersWith } from "../http/fixed-headers.ts";
+import {
+  absentBlockDocument,
+  marketDocument,
+  marketsDocument,
+  unavailableDocument,
+  unknownMarketDocument,
+} from "./documents.ts";
+import { pageFilesRouter } from "./files.ts";
+import { INTERFACES } from "./interfaces.ts";
+import { findMarket, findPastMarket, intervalIn } from "./shown-market.ts";
+
+/** Which past block a request asks for, as in REST; undefined for the head. */
+type ReadAsOf = (req: { url: string }) => AsOf | BadParameter | undefined;
+
+interface PageOptions {
+  pool: Pool;
+  gate: DatabaseGate;
+  head: LastHead;
+  readAsOf: ReadAsOf;
+  findAsOf: FindAsOf;
+  /** Default: each request has a separate answer. */
+  share?: ShareAnswer | undefined;
+  /** Gets each error that is not the client's. */
+  log: (error: unknown) => void;
+}
+
+// No inline script and no inline style.
+const FIXED = fixedHeadersWith(
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+);
+
+/** The paths of the documents. */
+const PAGE_PATHS = /^\/(?:$|\?|markets\/)/;
+
+/**
+ * What decides the answer to a GET of a document: of the query string, the block and what is read as of it. Undefined for
+ * other paths, and where the block is none.
+ */
+export const pageQuestions =
+  (readAsOf: ReadAsOf) =>
+  (req: IncomingMessage): string | undefined => {
+    const { url = "" } = req;
+    if (!PAGE_PATHS.test(url)) return undefined;
+    const path = url.replace(/\?.*$/s, "");
+    const asOf = path === "/" ? undefined : readAsOf({ url });
+    if (asOf instanceof BadParameter) return undefined;
+    const past = asOf && `\n${intervalIn(url)}\n${JSON.stringify(asOf)}`;
+    return `${path}\n${wantsPage(req)}${past ?? ""}`;
+  };
+
+/** A browser gets a page, a program JSON. */
+const wantsPage = (req: IncomingMessage): boolean =>
+  new Negotiator(req).mediaType(["application/json", "text/html"]) === "text/html";
+
+const HTML = "text/html; charset=utf-8";
+const JSON_INDEX: Content = {
+  type: "application/json; charset=utf-8",
+  // It changes with a release only.
+  cacheControl: "public, max-age=300",
+  vary: "Accept, Accept-Encoding",
+  plain: JSON.stringify({ interfaces: INTERFACES }),
+};
+
+interface Page extends Pick<Answer, "block" | "isPast"> {
+  text: string;
+  /** Default: of the head. */
+  cacheControl?: string;
+}
+
+export function pageRouter({
+  pool,
+  gate,
+  head,
+  readAsOf,
+  findAsOf,
+  share = (_req, make) => make(),
+  log,
+}: PageOptions): Router {
+  const router = Router({ caseSensitive: true });
+  router.use(pageFilesRouter());
+
+  readOnlyRoute(router, "/", async (req, res) => {
+    if (wantsPage(req)) await answerPage(req, res, readMarkets);
+    else await answerContent(req, res, JSON_INDEX);
+  });
+
+  readOnlyRoute(router, "/markets/:base/:quote", async (req, res) => {
+    await answerPage(req, res, () => readMarket(req));
+  });
+
+  async function readMarkets(): Promise<Page> {
+    const [pairs, summaries] = await inSnapshot(pool, async (db) => [
+      await findPairs(db),
+      head.see(await findSummaries(db)),
+    ]);
+    const byPair = new Map(summaries.rows.map(({ key, ...summary }) => [key, summary]));
+    const markets = pairs.rows.flatMap(({ key, base, quote, active }) => {
+      const summary = byPair.get(key);
+      return summary === undefined ? [] : [{ base, quote, active, summary }];
+    });
+    return { text: marketsDocument(markets, summaries.time) };
+  }
+
+  async function readMarket(req: Request): Promise<Page> {
+    const asked = pairNamed(req.params);
+    const asOf = readAsOf(req);
+    if (asOf === undefined) {
+      const found = head.see(await inSnapshot(pool, (db) => findMarket(db, asked)));
+      return { text: marketDocument(onlyRecord(found.rows), found) };
+    }
+    if (asOf instanceof BadParameter) {
+      // An unknown pair is answered before it.
+      onlyRecord(head.see(await findPair(pool, asked)).rows);
+      throw asOf;
+    }
+    const found = await findAsOf(asOf, findPastMarket(asked, intervalIn(req.url)));
+    const market = onlyRecord(found.rows);
+    const { next, nextHasRows } = market.neighbours;
+    // The link to the next block must stay right too.
+    const isFinal = found.isFinal && nextHasRows === true && (next ?? 0) <= (found.final ?? 0);
+    return {
+      text: marketDocument(market, found, market),
+      ...{ block: found.head, isPast: true },
+      ...(isFinal && { cacheControl: CACHE_CONTROL_OF_FINAL }),
+    };
+  }
+
+  async function answerPage(req: Request, res: Response, read: () => Promise<Page>): Promise<void> {
+    try {
+      if (gate.obstacle?.kind === "unreachable") throw new DatabaseUnreachable();
+      if (gate.obstacle !== undefined) throw new DatabaseNotReady();
+      const make = async (): Promise<Answer> => {
+        const { text: plain, cacheControl = CACHE_CONTROL, ...of } = await read();
+        const content = {
+          ...{ type: HTML, cacheControl, vary: "Accept, Accept-Encoding" },
+          ...{ plain, fixed: FIXED },
+        };
+        return { ...(await etagAnswer(content, encodingFor(req, "gzip"))), ...of };
+      };
+      sendAnswer(req, res, (await share(req, make)) ?? (await make()));
+    } catch (error) {
+      answerError(req, res, error);
+    }
+  }
+
+  /** A person reads it, so it is a page too. */
+  function answerError(req: Request, res: Response, error: unknown): void {
+    const shown = clientFacing(error);
+    if (isFault(error)) log(error);
+    const { base = "", quote = "" } = req.params as Record<string, string>;
+    const [status, text] =
+      error instanceof UnknownPair
+        ? [404, unknownMarketDocument(base, quote)]
+        : shown.status === 400
+          ? [400, absentBlockDocument({ base, quote }, shown.message)]
+          : [shown.status, unavailableDocument(shown.message)];
+    const own = ["Content-Type", HTML, "Cache-Control", "no-store", "Vary", "Accept"];
+    const length = ["Content-Length", String(Buffer.byteLength(text))];
+    const headers = [...FIXED, ...own, ...length, ...Object.entries(shown.headers).flat()];
+    res.writeHead(status, headers).end(text);
+  }
+
+  return router;
+}
+
+const answerContent = async (req: Request, res: Response, content: Content): Promise<void> =>
+  sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));

@@ -1,0 +1,82 @@
+// What the service is made of: the pools, the settings, and who gets its reports.
+import type { IndexerStatus } from "../chain/status.ts";
+import type { Database, Pool } from "../db/connect.ts";
+import type { WatchOptions } from "../graphql/serve.ts";
+import type { CacheOptions } from "../http/cache/answer-cache.ts";
+import type { DatabaseGate } from "../http/known-database.ts";
+import type { SharedCounts } from "../http/rate-limit.ts";
+import type { OnOver } from "../http/request.ts";
+import type { Config } from "./config.ts";
+
+/** Settings that have a default here too. */
+export type AppSettings = Partial<
+  Pick<
+    Config,
+    | "http"
+    | "limits"
+    | "streams"
+    | "inFlight"
+    | "rateLimit"
+    | "trustedProxies"
+    | "publicUrl"
+    | "maxHeadAge"
+    | "maxReplicaLag"
+    | "minBlockWaitMs"
+    | "finality"
+    | "requestsPerClient"
+    | "exposedSchemas"
+    | "listings"
+  >
+>;
+
+/** All read the database as dex_reader. Their maker closes them after the service. */
+export interface Pools {
+  rest: Pool;
+  /** Default: that of REST, as for all below. */
+  graphql?: Pool;
+  /** Asked by /ready, which must wait for no client's statement. */
+  readiness?: Pool;
+  /** Reads what streams follow, if its statements must wait for no client's. */
+  live?: Pool;
+  /** Asked for the catalogs, where the timeouts of REST may be too short for that. */
+  catalogs?: Pool;
+}
+
+/** What the operator gets. */
+export interface Reports {
+  /** Each error that is not the client's, and the id of its request. Default: standard error. */
+  error?: (error: unknown, requestId?: string) => void;
+  /** Each request that is over, except refusals for load. */
+  request?: OnOver;
+  /** Warnings, among them the number of refusals for load. */
+  warn?: (line: string) => void;
+}
+
+export interface AppOptions {
+  pools: Pools;
+  settings?: AppSettings;
+  reports?: Reports;
+  /** Opens when the database can be served. Default: open. */
+  gate?: DatabaseGate;
+  /** The indexer in this process: it has metrics, and reasons not to be ready. */
+  indexer?: Pick<IndexerStatus, "registry" | "reasons"> | undefined;
+  /** How long /ready waits for the database, in milliseconds. */
+  readyWithinMs?: number;
+  /** Undefined for no metrics. */
+  metrics?: MetricsOptions | undefined;
+  /** Undefined for no cache. */
+  cache?: CacheOptions | undefined;
+  /** Counts requests for the rate limit of all processes. Its maker closes it. Default: this process alone. */
+  sharedCounts?: SharedCounts | undefined;
+  /** Makes GraphQL follow migrations; without it, its schema is that of the start. */
+  watch?: WatchOptions | undefined;
+}
+
+export interface MetricsOptions {
+  /** Whether they are at /metrics. */
+  isPublic: boolean;
+  /** Asked for the head. Default: `pool`. */
+  db?: Database;
+  /** How many lines of the log were dropped. */
+  droppedLines?: () => number;
+}

@@ -1,0 +1,61 @@
+// npm run db:check: prints where a database differs from what its migrations make, and breaks the rules of
+// db/check/README.md. Exits 0 where nothing is found, 1 where something is, 2 where it could not look.
+import { checkDatabase } from "../db/check/check.ts";
+import { reportLines } from "../db/check/report.ts";
+import type { Shadow } from "../db/check/shadow.ts";
+import { findStaleSdl } from "../graphql/schema/stale-sdl.ts";
+import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
+import { errorText } from "../db/error-text.ts";
+import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
+import { ownerUrl, shadowUrls } from "../db/locate.ts";
+import { shownUrl } from "../db/shown-url.ts";
+
+const USAGE = `Usage: npm run db:check [-- --json]
+
+Compares a database with what its migrations make, and with the rules of db/check/README.md. Reads the
+catalogs only, and writes nothing to the database; it makes and drops a shadow database.
+
+  --json  print one object
+  --help  show this
+
+The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
+
+const { values } = readCommandLine({
+  usage: USAGE,
+  options: { json: { type: "boolean", default: false } },
+});
+
+let shadow: Promise<Shadow> | undefined;
+cleanOnSignals(2, () => shadow?.then((made) => made.drop()));
+
+try {
+  const url = await ownerUrl(process.env);
+  const result = await checkDatabase({
+    url,
+    shadow: shadowUrls(url, process.env),
+    exposed: exposedSchemas(process.env["EXPOSED_SCHEMAS"]),
+    checkMade: findStaleSdl,
+    onShadow: (making) => void (shadow = making),
+  });
+  console.log(
+    values.json
+      ? JSON.stringify({ database: shownUrl(url), ...result }, null, 2)
+      : reportLines(shownUrl(url), result).join("\n"),
+  );
+  process.exitCode = result.findings.length === 0 ? 0 : 1;
+} catch (error) {
+  console.error(`The database could not be checked: ${errorText(error)}`);
+  process.exitCode = 2;
+}
+
+/** Those that GraphQL shows. */
+function exposedSchemas(given = ""): string[] {
+  if (given.trim() === "") return ["public"];
+  const own = namesOfSchemas(given);
+  if (!areOwnSchemas(own)) {
+    throw new Error(
+      `EXPOSED_SCHEMAS: ${JSON.stringify(given)} is not ${EXPOSED_SCHEMAS_ACCEPTED}.`,
+    );
+  }
+  return ["public", ...own];
+}

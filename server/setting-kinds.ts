@@ -1,0 +1,58 @@
+// What a value of the environment may be: the kinds of settings, each with the words for what is accepted.
+import proxyaddr from "proxy-addr";
+import { z } from "zod";
+import type { TrustedProxies } from "../http/request.ts";
+
+/** A number in plain digits: Number() alone would take `0x10`, `1e3` and a space. */
+export const number = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .transform(Number);
+export const bounded = (min: number, max: number) => number.pipe(z.int().min(min).max(max));
+
+/** An integer, the meaning of 0 in parentheses. */
+export const integer = (initial: number, min: number, max: number, { of = "", zero = "" } = {}) =>
+  bounded(min, max)
+    .default(initial)
+    .describe(`an integer${of && ` of ${of}`} from ${min}${zero && ` (${zero})`} to ${max}`);
+export const milliseconds = (initial: number, min = 1) =>
+  integer(initial, min, 3_600_000, { of: "milliseconds", zero: min === 0 ? "never" : "" });
+export const atMost = (initial: number, min = 1, max = 1_000_000) => integer(initial, min, max);
+export const named = (words: readonly string[]): string =>
+  words
+    .map((word) => `\`${word}\``)
+    .join(", ")
+    .replace(/, ([^,]*)$/, " or $1");
+
+/** A number of proxies, or their addresses as proxy-addr takes them; undefined for anything else. */
+export function trustedProxies(text: string): TrustedProxies | undefined {
+  if (/^\d+$/.test(text)) return Number(text) <= 10 ? Number(text) : undefined;
+  const addresses = text.split(",").map((address) => address.trim());
+  try {
+    proxyaddr.compile(addresses);
+    return addresses;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without a slash at its end, since the paths of a document begin with one. */
+export function publicUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || /[?#]/.test(text)) return undefined;
+  if (url.username !== "" || url.password !== "") return undefined;
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+}
+
+/** A shortened address is no symbol. */
+export function isSymbolOrAddress(name: string): boolean {
+  return /^0x/i.test(name) ? /^0x[0-9a-f]{40}$/.test(name) : name.length > 0 && name.length <= 100;
+}
+
+/** Symbols match in any case, and so do addresses. */
+export function symbolsAndAddresses(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .map((name) => (/^0x[0-9a-f]{40}$/i.test(name) ? name.toLowerCase() : name.toUpperCase()));
+}

@@ -1,0 +1,48 @@
+// The benchmark of the indexer, with few events; and its page.
+import { measureBackfill, type Backfill } from "../../bench/chain/backfill.ts";
+import { measureHead } from "../../bench/chain/head.ts";
+import { chainPage } from "../../bench/chain/report.ts";
+import { clusterUrl } from "../database.ts";
+
+beforeEach(() => jest.spyOn(console, "log").mockImplementation());
+afterEach(() => jest.restoreAllMocks());
+
+it("measures a backfill by the indexer and by its bound, whose rows it counts", async () => {
+  const server = { url: clusterUrl(), stop: () => Promise.resolve() };
+
+  const { rates, logs } = await measureBackfill(server, 300, 1);
+
+  expect(logs).toBeGreaterThan(600);
+  expect(rates.indexer).toEqual([expect.any(Number)]);
+  expect(rates.bare).toEqual([expect.any(Number)]);
+  expect(Math.min(...rates.indexer, ...rates.bare)).toBeGreaterThan(0);
+});
+
+it("measures from a new block to the answer of the service", async () => {
+  const { latencies } = await measureHead(4);
+
+  // By the seed, not each of the four blocks has a trade of the market.
+  expect(latencies.length).toBeGreaterThan(0);
+  expect(Math.min(...latencies)).toBeGreaterThan(0);
+});
+
+it("compares medians, gives the range of the turns, and marks a goal that is missed", () => {
+  const run = {
+    ...{ at: "2020-01-01T00:00:00.000Z", command: "npm run bench -- chain" },
+    machine: {
+      ...{ processor: "one", cores: 2, memoryGigabytes: 8, system: "linux", loadBefore: 0 },
+      ...{ node: "v24", postgresql: "18", packages: {} },
+    },
+  };
+  const backfill: Backfill = {
+    ...{ events: 100, blocks: 20, logs: 300, rounds: 3 },
+    rates: { indexer: [60, 50, 1000], bare: [100, 120, 500] },
+  };
+  const head = { blocks: 3, path: "/v2/trades/weth/dai", latencies: [301, 302, 200] };
+
+  const page = chainPage(run, backfill, head).join("\n");
+
+  // 60 ÷ 120; the turns are 60 ÷ 100, 50 ÷ 120 and 1000 ÷ 500
+  expect(page).toContain("COPY (0.42 to 2.00) | 0.50 × | ≥ 0.50 × | reached |");
+  expect(page).toContain("median | 301 ms | ≤ 300 ms | **missed** |");
+});

@@ -1,0 +1,189 @@
+// Two contracts with offers in one database: their ids are the same, and their rows are not mixed up.
+import fc from "fast-check";
+import { getAddress, type Hex } from "viem";
+import { verify } from "../../db/verify/verify.ts";
+import type { IndexSettings } from "../../chain/settings.ts";
+import { readIndexSettings } from "../../chain/settings.ts";
+import { verifyRange } from "../../chain/verify.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { comparable, indexedRows } from "./indexed-rows.ts";
+import { startIndexing, type Indexing } from "./indexing.ts";
+import {
+  chainOf,
+  EXCHANGE,
+  startInventedNode,
+  type Act,
+  type InventedNode,
+} from "./invented-chain.ts";
+
+const OTHER: Hex = "0x4444444444444444444444444444444444444444";
+const BOOKS = [EXCHANGE, OTHER];
+/** The second one begins later: its offers from before are not recorded. */
+const SECOND_FROM = 5;
+const SETTINGS = readIndexSettings({
+  RPC_URL: "http://127.0.0.1",
+  EXCHANGE: `${EXCHANGE}@1,${OTHER}@${SECOND_FROM}`,
+}) as IndexSettings;
+
+const optionsOf = (node: InventedNode, { url: databaseUrl }: TestDatabase) => ({
+  ...{ ...SETTINGS, databaseUrl, url: node.url, rpcUrls: [node.url] },
+  ...{ finality: undefined, requestsPerSecond: 10_000 },
+});
+
+/** What happens to an offer of a contract, by its place among those that are open. */
+interface Wish {
+  book: number;
+  what: "make" | "take" | "kill";
+  place: number;
+  lot: number;
+}
+
+const wish: fc.Arbitrary<Wish> = fc.record({
+  book: fc.constantFrom(0, 1),
+  what: fc.constantFrom("make", "make", "take", "take", "kill"),
+  place: fc.nat(20),
+  lot: fc.constantFrom(1, 3, 10),
+});
+const blocksOfWishes = fc.array(fc.array(wish, { maxLength: 4 }), { minLength: 1, maxLength: 8 });
+
+/** Adds blocks that do what is possible of these wishes. */
+function grow(node: InventedNode, base: number, wishes: readonly Wish[][], branch: string): void {
+  const before = node.blocks.slice(0, base);
+  const last = before.at(-1)?.states;
+  const open = BOOKS.map((address) => new Map(last?.get(address)?.left));
+  const made = BOOKS.map((address) => last?.get(address)?.lastOffer ?? 0);
+  const acts = wishes.map((some) =>
+    some.map(({ book, what, place, lot }): Act => {
+      const address = BOOKS[book]!;
+      const offers = open[book]!;
+      const [id, left = 0] = [...offers][place % Math.max(1, offers.size)] ?? [];
+      if (id === undefined || what === "make") {
+        made[book]! += 1;
+        offers.set(made[book]!, 10);
+        return { do: "make", address };
+      }
+      const taken = Math.min(lot, left);
+      if (what === "kill" || taken === left) offers.delete(id);
+      else offers.set(id, left - taken);
+      return what === "kill"
+        ? { do: "kill", id, address }
+        : { do: "take", id, lot: taken, address };
+    }),
+  );
+  node.blocks = chainOf([...before.map(() => []), ...acts], branch, before);
+}
+
+async function refsOf({ owner }: TestDatabase): Promise<unknown[]> {
+  const { rows } = await owner.query(
+    "select venue, ref, offer_id, block from dex_private.offer_ref order by offer_id",
+  );
+  return rows;
+}
+
+async function expectRight(node: InventedNode, database: TestDatabase): Promise<void> {
+  await using client = await openClient(database.url);
+  expect(await verify(client)).toEqual([]);
+  const { signal } = new AbortController();
+  const lines = verifyRange({ ...optionsOf(node, database), signal }, 1, node.blocks.length - 1);
+  expect(await Array.fromAsync(lines)).toEqual([]);
+}
+
+it("random histories of both, with reorganisations and kills, give what a fresh index gives", async () => {
+  await using database = await makeDatabase();
+  await using fresh = await makeDatabase();
+  const node = await startInventedNode(chainOf([[], [{ do: "make", address: OTHER }]]), 0);
+  let branch = 0;
+  const step = fc.record({
+    wishes: blocksOfWishes,
+    depth: fc.constantFrom(0, 0, 1, 3),
+    isKilled: fc.boolean(),
+  });
+  const history = fc.array(step, { minLength: 6, maxLength: 10 });
+  const index = async (indexing: Indexing): Promise<void> => {
+    await indexing.wrote(node.blocks.length - 1);
+  };
+  await fc.assert(
+    fc.asyncProperty(history, async (steps) => {
+      await database.empty();
+      await fresh.empty();
+      for (const { owner } of [database, fresh]) {
+        await owner.query("delete from dex_private.index_source");
+      }
+      node.finalized = 0;
+      grow(node, 0, [[], [{ book: 1, what: "make", place: 0, lot: 1 }]], `${(branch += 1)}`);
+      let indexing = startIndexing(optionsOf(node, database));
+      for (const { wishes, depth, isKilled } of steps) {
+        const base = Math.max(node.finalized + 1, node.blocks.length - depth);
+        const longer = [...wishes, ...Array.from({ length: depth }, () => [])];
+        grow(node, base, longer, `${(branch += 1)}`);
+        if (isKilled) {
+          await using admin = await openClient(database.url);
+          await admin.query(
+            `select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = current_database()
+              and application_name = 'dex-market-data index'`,
+          );
+          await indexing.stop().catch(() => undefined);
+          indexing = startIndexing(optionsOf(node, database));
+        } else await index(indexing);
+        node.finalized = Math.max(node.finalized, node.blocks.length - 6);
+      }
+      await index(indexing);
+      await indexing.stop();
+      await expectRight(node, database);
+
+      const anew = startIndexing(optionsOf(node, fresh));
+      await index(anew);
+      await anew.stop();
+      expect(comparable(await indexedRows(database.owner))).toEqual(
+        comparable(await indexedRows(fresh.owner)),
+      );
+      expect(await refsOf(database)).toEqual(await refsOf(fresh));
+    }),
+    { numRuns: 2, seed: Number(process.env["SEED"] ?? 7) },
+  );
+  await node.stop();
+});
+
+it("a take of the second one that all nodes leave out is noticed by its own state", async () => {
+  await using database = await makeDatabase();
+  const make: Act = { do: "make", address: OTHER };
+  const acts: Act[][] = Array.from({ length: 50 }, () => []);
+  acts[SECOND_FROM] = [{ do: "make" }, make, make];
+  acts[7] = [
+    { do: "take", id: 1, lot: 3, address: OTHER },
+    { do: "take", id: 1, lot: 5 },
+  ];
+  const node = await startInventedNode(chainOf(acts), 45);
+  node.logs = (blocks) =>
+    blocks.flatMap(({ logs }, n) => logs.filter(({ address }) => n !== 7 || address !== OTHER));
+  const indexing = startIndexing(optionsOf(node, database));
+  await expect(indexing.ended).rejects.toThrow(
+    /A log is missing or wrong: offer 1 has 10\d+ for 2000\d+ left by the logs .*, and 7\d+ for 1400\d+ by the contract/,
+  );
+  await node.stop();
+});
+
+it("each trade is of an offer of the same contract", async () => {
+  await using database = await makeDatabase();
+  const acts: Act[][] = Array.from({ length: 9 }, () => []);
+  acts[SECOND_FROM] = BOOKS.map((address) => ({ do: "make", address }));
+  acts[6] = BOOKS.map((address, n) => ({ do: "take", id: 1, lot: 3 + n, address }));
+  acts[7] = [{ do: "kill", id: 1, address: OTHER }];
+  const node = await startInventedNode(chainOf(acts), 6);
+  const indexing = startIndexing(optionsOf(node, database));
+  await indexing.wrote(8);
+  await indexing.stop();
+  await node.stop();
+  const { rows } = await database.owner.query(
+    `select offer.venue, offer.ref, offer.id, offer.killed, trim_scale(trade.lot_amt)::text as taken
+    from dex_offer as offer
+    join dex_trade as trade on trade.offer_id = offer.id
+    order by offer.id`,
+  );
+  expect(rows).toEqual([
+    { venue: getAddress(EXCHANGE), ref: null, id: 1, killed: 0, taken: "3" },
+    { venue: getAddress(OTHER), ref: "1", id: 2 ** 30, killed: 7, taken: "4" },
+  ]);
+});

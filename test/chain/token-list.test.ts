@@ -1,0 +1,129 @@
+// The tokens of a list make markets, and no others do.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getAddress } from "viem";
+import { ListedMarkets } from "../../chain/listed-markets.ts";
+import { readTokenList } from "../../chain/token-list.ts";
+import { anAddress } from "../factories.ts";
+import { makeDatabase } from "../database.ts";
+import { startIndexing } from "./indexing.ts";
+import { chainOf, DAI, EXCHANGE, startInventedNode, WETH, type Act } from "./invented-chain.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "token-list-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const weth = { chainId: 1, address: WETH, symbol: "WETH", name: "Wrapped Ether", decimals: 18 };
+const dai = { chainId: 1, address: getAddress(DAI), symbol: "xDAI", decimals: 18 };
+
+async function listOf(tokens: unknown, quotes: string[] = [], name = "list.json") {
+  const path = join(folder, name);
+  await writeFile(path, typeof tokens === "string" ? tokens : JSON.stringify({ tokens }));
+  return (await readTokenList(path, quotes))!;
+}
+
+describe("a file", () => {
+  it("of the standard is read with the checksums of its addresses", async () => {
+    const { tokens } = await listOf([{ ...weth, logoURI: "ipfs://x" }, dai]);
+    expect(tokens).toEqual([
+      { ...weth, address: getAddress(WETH) },
+      { ...dai, name: undefined },
+    ]);
+  });
+
+  it("as tokens.csv is of the chain that is indexed", async () => {
+    const list = await listOf(`address,symbol,decimals\n${WETH},WETH,18\n`, [], "list.csv");
+    expect([...new ListedMarkets(list, 7).tokens.keys()]).toEqual([getAddress(WETH)]);
+  });
+
+  it.each<[unknown, string]>([
+    ["{", "cannot be read as JSON"],
+    ["[]", '"tokens" must be an array'],
+    [[null], "tokens[0].chainId is missing: it must be an integer"],
+    [[{ ...weth, chainId: "1" }], 'tokens[0].chainId is "1": it must be an integer'],
+    [[weth, { ...dai, address: "0x12" }], 'tokens[1].address is "0x12": it must be an address'],
+    [[{ ...weth, symbol: "" }], "tokens[0].symbol is"],
+    [[{ ...weth, symbol: 7 }], "tokens[0].symbol is 7: it must be a text"],
+    [
+      [{ ...weth, decimals: 256 }],
+      "tokens[0].decimals is 256: it must be an integer from 0 to 255",
+    ],
+    [[weth, { ...weth, address: getAddress(WETH) }], "is listed twice"],
+  ])("%j is refused", async (tokens, problem) => {
+    await expect(listOf(tokens)).rejects.toThrow(problem);
+  });
+});
+
+describe("which way round", () => {
+  const [low, high] = ["one", "other"]
+    .map(anAddress)
+    .sort((one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1)) as [string, string];
+  const tokens = [
+    weth,
+    dai,
+    { ...dai, address: low, symbol: "LOW" },
+    { ...dai, address: high, symbol: "high" },
+  ];
+
+  it("is by the place among the quotes, and then by address", async () => {
+    const markets = new ListedMarkets(await listOf(tokens, ["xdai", WETH]), 1);
+    const [ether, dollar] = [getAddress(WETH), getAddress(DAI)];
+    expect(markets.turned(dollar, ether)).toEqual({ base: ether, quote: dollar });
+    expect(markets.turned(ether, high)).toEqual({ base: high, quote: ether });
+    expect(markets.turned(high, low)).toEqual({ base: low, quote: high });
+    expect(markets.turned(low, high)).toEqual({ base: low, quote: high });
+  });
+
+  it.each([
+    [["USDC"], 1, 'QUOTES: "USDC" is no symbol or address of a token of the chain 1'],
+    [["xDAI"], 1, 'QUOTES: "xDAI" is the symbol of several tokens, give the address of one: 0x'],
+    [[], 5, "has no token of the chain 5"],
+  ])("%j on chain %s is refused", async (quotes, chain, problem) => {
+    const list = await listOf([...tokens, { ...dai, address: anAddress("third") }], quotes);
+    expect(() => new ListedMarkets(list, chain)).toThrow(problem);
+  });
+});
+
+it("makes a market of two listed tokens alone, and corrects what another list has left", async () => {
+  const acts = Array.from({ length: 12 }, (): Act[] => []);
+  acts[1] = [{ do: "list" }, { do: "make" }, { do: "make" }, { do: "take", id: 1, lot: 1 }];
+  acts[9] = [{ do: "take", id: 2, lot: 1 }];
+  const node = await startInventedNode(chainOf(acts), 0);
+  const database = await makeDatabase();
+  let head = 11;
+  const index = async (tokens: unknown[], quotes: string[]) => {
+    const indexing = startIndexing({
+      ...{ databaseUrl: database.url, url: node.url, exchange: EXCHANGE, finality: 2 },
+      tokenList: await listOf(tokens, quotes),
+    });
+    await indexing.wrote(head);
+    await indexing.stop();
+    node.blocks = chainOf([...node.blocks.map(() => []), []], "", node.blocks);
+    head += 1;
+    const { rows: markets } = await database.owner.query("select base, quote from dex_pair");
+    const { rows: trades } = await database.owner.query(
+      "select market, act, lot_tkn, trim_scale(price)::float8 as price from dex_trade order by id",
+    );
+    return { markets, trades };
+  };
+
+  // The exchange lists both; one of them is of another chain in the list.
+  expect(await index([weth, { ...dai, chainId: 5 }], [])).toEqual({
+    markets: [],
+    trades: Array(2).fill({ market: null, act: null, lot_tkn: "WETH", price: null }),
+  });
+  expect(await index([weth, dai], ["WETH"])).toEqual({
+    markets: [{ base: "XDAI", quote: "WETH" }],
+    trades: Array(2).fill({ market: "XDAIWETH", act: "buy", lot_tkn: "WETH", price: 0.005 }),
+  });
+  expect(await index([weth, { ...dai, symbol: "SAI" }], ["SAI"])).toEqual({
+    markets: [{ base: "WETH", quote: "SAI" }],
+    trades: Array(2).fill({ market: "WETHSAI", act: "sell", lot_tkn: "WETH", price: 200 }),
+  });
+  await node.stop();
+  await database.drop();
+});

@@ -1,0 +1,43 @@
+// Random histories: as of each of their blocks, every digit of the views equals the computation of brute-force.ts.
+// `npm run prove -- past` plays 10,000 histories.
+import fc from "fast-check";
+import type { Client } from "../../db/connect.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { pastHistory, playAndComparePast } from "../past.ts";
+
+const HISTORIES = 150;
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await makeDatabase();
+  client = await openClient(database.url, { role: "dex_owner" });
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+it(`the views match the computation as of each block of ${HISTORIES} random histories`, async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(pastHistory, async (history) => {
+      compared += await playAndComparePast(client, history);
+    }),
+    { numRuns: HISTORIES },
+  );
+  expect(compared).toBeGreaterThanOrEqual(HISTORIES);
+}, 300_000);
+
+const WITH_GRAPHQL = 60;
+
+it(`GraphQL answers as of each block of ${WITH_GRAPHQL} random histories as if that block were the head`, async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(pastHistory, async (history) => {
+      compared += await playAndComparePast(client, history, { isWithGraphql: true });
+    }),
+    { numRuns: WITH_GRAPHQL },
+  );
+  expect(compared).toBeGreaterThanOrEqual(WITH_GRAPHQL);
+}, 300_000);

@@ -1,0 +1,84 @@
+// What an operation takes to plan: refused where it is too much, before anything is planned, and bounded
+// in memory where it is kept.
+import { EXAMPLE_QUERIES } from "../../../graphql/example-queries.ts";
+import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
+import { ask, dataOf } from "../../graphql.ts";
+import { serveRecorded } from "../../served.ts";
+
+const { app, statements } = serveRecorded(undefined, { cache: "off" });
+
+const times = (count: number, text: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => text(n)).join(" ");
+
+const lists = (count: number): string =>
+  `{ ${times(count, (n) => `a${n}: allDexTokens(first: 1) { nodes { address } }`)} }`;
+
+it("is counted before anything is planned, and named in the error", async () => {
+  expect((await ask(app, lists(32))).errors).toBeUndefined();
+  statements.length = 0;
+
+  const { data, errors } = await ask(app, lists(33));
+
+  expect(data).toBeUndefined();
+  expect(errors).toEqual([
+    expect.objectContaining({
+      message:
+        "The query has a complexity of 1023, 30 for each list, 11 for each record, 1 for each other field: at most 1000 is accepted. Ask in several requests.",
+      extensions: { code: "TOO_COMPLEX" },
+    }),
+  ]);
+  expect(statements).toEqual([]);
+});
+
+it.each([
+  ["records", (n: number) => `a${n}: dexToken(address: "0x") { name }`, 83],
+  ["totals", (n: number) => `a${n}: allDexTokens { totalCount }`, 23],
+  [
+    "what a page says of itself",
+    (n: number) => `a${n}: allDexTokens { pageInfo { endCursor } }`,
+    22,
+  ],
+  ["objects of any type", (n: number) => `a${n}: node(nodeId: "x") { nodeId }`, 7],
+  ["fields in a fragment", (n: number) => `...on Query { a${n}: dexHead { block } }`, 83],
+])("counts %s", async (_what, text, most) => {
+  expect((await ask(app, `{ ${times(most, text)} }`)).errors?.[0]?.extensions?.["code"]).not.toBe(
+    "TOO_COMPLEX",
+  );
+  const { errors } = await ask(app, `{ ${times(most + 1, text)} }`);
+  expect(errors?.[0]?.extensions).toEqual({ code: "TOO_COMPLEX" });
+});
+
+it("counts nothing that @skip leaves out", async () => {
+  const query = lists(40).replaceAll("(first: 1)", "(first: 1) @skip(if: true)");
+  expect((await ask(app, query.replace("{", "{ __typename "))).errors).toBeUndefined();
+});
+
+it("counts any number of aliases, directives and operations that take no plan", async () => {
+  const aliases = `{ dexHead { ${times(150, (n) => `a${n}: block @skip(if: false)`)} } }`;
+  expect((await ask(app, aliases)).errors).toBeUndefined();
+  const operations = times(100, (n) => `query Q${n} { dexHead { block } }`);
+  const answer = await app.request
+    .post("/graphql")
+    .send({ query: operations, operationName: "Q7" });
+  expect(answer.body.errors).toBeUndefined();
+});
+
+it.each([...EXAMPLE_QUERIES.matchAll(/query (\w+)/g)].map(([, name]) => name))(
+  "takes the example %s",
+  async (operationName) => {
+    const answer = await app.request
+      .post("/graphql")
+      .send({ query: EXAMPLE_QUERIES, operationName });
+    expect(answer.body.errors).toBeUndefined();
+  },
+);
+
+it("plans again what was forgotten for other plans, and gives the same", async () => {
+  const query = "{ allDexTokens(first: 2) { totalCount nodes { address symbol } } }";
+  const first = await ask(app, query);
+  for (let n = 0; n < 25; n += 1) {
+    await dataOf(app, lists(30).replaceAll(/a(?=\d)/g, `b${n}_`));
+  }
+  expect(await ask(app, query)).toEqual(first);
+  expect(GRAPHQL_LIMITS.complexity * 25).toBeGreaterThan(20_000);
+});

@@ -1,0 +1,382 @@
+// Operations in flight: a few of each client, a bounded number of all, and one begun at a time.
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import type { Pool } from "../../../db/connect.ts";
+import {
+  IN_FLIGHT_LIMITS,
+  countRefusals,
+  OperationsInFlight,
+  shedLoad,
+} from "../../../graphql/limits/operations-in-flight.ts";
+import { stateOf } from "../../../http/request.ts";
+import { makeTestApp, type TestApp, type TestOptions } from "../../app.ts";
+import { openClient } from "../../database.ts";
+import { ask, dataOf, type Answer } from "../../graphql.ts";
+import { useDatabase } from "../../served.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await turn();
+}
+
+/** Operations of which each goes on until it is ended, in the order in which they have begun. */
+function operationsOf(limits: Partial<ConstructorParameters<typeof OperationsInFlight>[0]>) {
+  const operations = new OperationsInFlight({
+    perClient: 0,
+    waiting: 100,
+    waitMs: 60_000,
+    connections: 50,
+    ...limits,
+  });
+  const begun: { name: string; end: () => void; fail: () => void }[] = [];
+  const run = (name: string, client = "a"): Promise<unknown> => {
+    const ran = operations.run(client, () => {
+      const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+      begun.push({
+        name,
+        end: () => resolve(undefined),
+        fail: () => reject(new Error(`${name} failed`)),
+      });
+      return promise;
+    });
+    // What still waits when its test is over fails later, while another test runs.
+    ran.catch(() => undefined);
+    return ran;
+  };
+  return { operations, begun, run, names: () => begun.map(({ name }) => name) };
+}
+
+describe("operations", () => {
+  it("begin one in each turn of the event loop, in the order in which they came", async () => {
+    const { run, names } = operationsOf({});
+    for (const name of ["1", "2", "3"]) void run(name);
+    await Promise.resolve();
+    expect(names()).toEqual(["1"]);
+    await turns(1);
+    expect(names().length).toBeLessThan(3);
+    await turns(5);
+    expect(names()).toEqual(["1", "2", "3"]);
+  });
+
+  it("wait where as many run as may, until one has ended or failed", async () => {
+    const { run, names, begun } = operationsOf({ connections: 1 });
+    const failing = run("1").catch(String);
+    for (const name of ["2", "3", "4"]) void run(name);
+    await turns(10);
+    expect(names()).toEqual(["1", "2"]);
+
+    begun[0]!.fail();
+    expect(await failing).toBe("Error: 1 failed");
+    await turns(10);
+    expect(names()).toEqual(["1", "2", "3"]);
+
+    begun[1]!.end();
+    await turns(10);
+    expect(names()).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("wait in turn with those of other clients, however many one client has", async () => {
+    const { run, names, begun } = operationsOf({ connections: 1 });
+    for (const name of ["a1", "a2", "a3", "a4", "a5"]) void run(name, "a");
+    await turns(10);
+    for (const name of ["b1", "b2"]) void run(name, "b");
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2"]);
+    // Now a has one that runs, and b none.
+    begun[0]!.end();
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1"]);
+    // a has one, b none.
+    begun[2]!.end();
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1", "b2"]);
+    // a has none, b one.
+    begun[1]!.end();
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1", "b2", "a3"]);
+  });
+
+  it("of one client use all connections but one, where each may have some", async () => {
+    const { run, names, begun } = operationsOf({ connections: 3, perClient: 8 });
+    for (const name of ["a1", "a2", "a3"]) void run(name, "a");
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2"]);
+    void run("b1", "b");
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1"]);
+    begun[0]!.end();
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1", "a3"]);
+  });
+
+  it("are refused where as many wait as may, and taken again once fewer do", async () => {
+    const { run, names, begun, operations } = operationsOf({ connections: 0.5, waiting: 1 });
+    void run("1");
+    void run("2", "b");
+    await expect(run("3", "c")).rejects.toThrow("The service is busy: ask again in a moment");
+    expect(operations.refusal("c")?.headers).toEqual({ "Retry-After": "1" });
+
+    begun[0]!.end();
+    await turns(5);
+    expect(operations.refusal("c")).toBeUndefined();
+    expect(names()).toEqual(["1", "2"]);
+  });
+
+  it("are refused to a client that has as many as it may, and to no other", async () => {
+    const { run, names, begun, operations } = operationsOf({ perClient: 2 });
+    void run("1");
+    const second = run("2");
+    await expect(run("3")).rejects.toThrow("At most 2 operations of a client run at once");
+    void run("4", "b");
+    await turns(10);
+    expect(names()).toEqual(["1", "4", "2"]);
+
+    begun[2]!.end();
+    await second;
+    expect(operations.refusal("a")).toBeUndefined();
+  });
+
+  it("that are subscriptions begin in their turn, however many their client has", async () => {
+    const { operations, begun, run } = operationsOf({ connections: 2, perClient: 1 });
+    const begin = (name: string): Promise<string> =>
+      operations.inTurn("a", () => {
+        begun.push({ name, end: () => undefined, fail: () => undefined });
+        return name;
+      });
+    expect(await Promise.all(["1", "2", "3"].map(begin))).toEqual(["1", "2", "3"]);
+    void run("4");
+    await expect(run("5")).rejects.toThrow("At most 1 operations of a client run at once");
+  });
+
+  it("are refused where they have waited for too long", async () => {
+    const { run, names, begun, operations } = operationsOf({
+      connections: 0.5,
+      waiting: 1,
+      waitMs: 1,
+    });
+    void run("1");
+    await expect(run("2", "b")).rejects.toThrow("The service is busy");
+    expect(operations.refusal("b")).toBeUndefined();
+
+    begun[0]!.end();
+    await turns(10);
+    expect(names()).toEqual(["1"]);
+  });
+});
+
+describe("planning", () => {
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
+
+  it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
+    jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(50);
+    const { operations, run, names } = operationsOf({ connections: 1 });
+    const planned: string[] = [];
+    const plan = (name: string): Promise<unknown> =>
+      operations.run("a", () =>
+        operations.plan("a", () => {
+          planned.push(name);
+          return new Promise(() => undefined);
+        }),
+      );
+    void plan("1");
+    void plan("2");
+    void run("3");
+    await turns(10);
+    expect([planned, names()]).toEqual([["1"], ["3"]]);
+
+    jest.advanceTimersByTime(149);
+    await turns(10);
+    expect(planned).toEqual(["1"]);
+    jest.advanceTimersByTime(1);
+    await turns(10);
+    expect(planned).toEqual(["1", "2"]);
+  });
+
+  it("is the turn of the client whose last plan is longest ago, however many another waits for", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations } = operationsOf({});
+    const planned: string[] = [];
+    const plan = (name: string, client: string): Promise<unknown> =>
+      operations.run(client, () =>
+        operations.plan(client, () => {
+          planned.push(name);
+          return new Promise(() => undefined);
+        }),
+      );
+    for (const name of ["a1", "a2", "a3"]) void plan(name, "a");
+    await turns(10);
+    for (const name of ["b1", "b2"]) void plan(name, "b");
+    await turns(10);
+    for (let n = 0; n < 4; n += 1) {
+      jest.advanceTimersByTime(250);
+      await turns(10);
+    }
+    expect(planned).toEqual(["a1", "b1", "a2", "b2", "a3"]);
+  });
+
+  it("that is waited for too long is refused, and a failure makes way for the next", async () => {
+    const { operations } = operationsOf({ waitMs: 1 });
+    const failing = operations.run("a", () =>
+      operations.plan("a", () => {
+        const until = performance.now() + 20;
+        while (performance.now() < until);
+        throw new Error("no plan");
+      }),
+    );
+    const second = operations.run("a", () => operations.plan("a", () => "planned"));
+    await expect(failing).rejects.toThrow("no plan");
+    await expect(second).rejects.toThrow("The service is busy");
+    const next = async (): Promise<string> => {
+      for (;;) {
+        const outcome = await operations
+          .run("a", () => operations.plan("a", () => "planned"))
+          .catch(() => "busy");
+        if (outcome !== "busy") return outcome;
+      }
+    };
+    expect(await next()).toBe("planned");
+  });
+});
+
+it("counts refusals for the log, each kind by its code", () => {
+  jest.useFakeTimers();
+  try {
+    const lines: string[] = [];
+    const onOver = countRefusals((line) => lines.push(line));
+    const request = (): IncomingMessage =>
+      Object.assign(new IncomingMessage(new Socket()), { method: "POST", url: "/graphql" });
+    const operations = new OperationsInFlight({ ...IN_FLIGHT_LIMITS, waiting: 0, connections: 0 });
+    const step = shedLoad(operations, (req) => (stateOf(req).errors = ["UNAVAILABLE"]));
+    const listener = step(() => undefined);
+    for (let n = 0; n < 3; n += 1) {
+      const req = request();
+      listener(req, new ServerResponse(req));
+      jest.advanceTimersByTime(50);
+      onOver(stateOf(req));
+    }
+    expect(lines).toEqual([]);
+
+    jest.advanceTimersByTime(10_000);
+    expect(lines).toEqual([
+      "GraphQL requests refused in 10 s before they were read: 3 by UNAVAILABLE.",
+    ]);
+    jest.advanceTimersByTime(100_000);
+    expect(lines).toHaveLength(1);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+describe("the service", () => {
+  const database = useDatabase();
+  let graphqlPool: Pool;
+  let app: TestApp;
+  let warnings: string[];
+  beforeAll(() => {
+    graphqlPool = database.pool({ role: "dex_reader", poolSize: 2 });
+  });
+  beforeEach(() => {
+    warnings = [];
+  });
+  afterEach(() => app.close());
+
+  const start = async (options: TestOptions): Promise<void> => {
+    app = await makeTestApp(database.reader, {
+      cache: "off",
+      graphqlPool,
+      warn: (line) => warnings.push(line),
+      ...options,
+    });
+    await dataOf(app, "{ __typename }");
+  };
+
+  /** Does something while GraphQL's connections wait for a table. */
+  async function whileLocked<T>(act: () => Promise<T>): Promise<T> {
+    await using admin = await openClient(database.url);
+    await admin.query("begin; lock table dex_token in access exclusive mode");
+    return await act();
+  }
+
+  /** Waits for the lock. Different each, so that none shares the answer to another. */
+  const query = (n: number): string =>
+    `{ a${n}: allDexTokens(first: ${n + 1}) { nodes { address } } }`;
+
+  const codesOf = (answers: Answer<unknown>[]): unknown[] =>
+    answers.map(({ errors }) => errors?.[0]?.extensions?.["code"]);
+
+  it.each(["off", { bytes: 10_000_000, checkMs: 50 }] as const)(
+    "refuses a client that has too many in flight, and takes it again (cache: %j)",
+    async (cache) => {
+      await start({ cache, inFlight: { perClient: 2, waiting: 200, waitMs: 60_000 } });
+      const inFlight = await whileLocked(async () => {
+        const running = [ask(app, query(1)), ask(app, query(2))];
+        for (let refused = false; !refused;) {
+          const response = await app.request.post("/graphql").send({ query: "{ __typename }" });
+          refused = response.status === 429;
+          if (!refused) continue;
+          expect(response.headers["retry-after"]).toBe("1");
+          expect(response.body).toEqual({
+            errors: [
+              {
+                message:
+                  "At most 2 operations of a client run at once: wait for an answer, then ask again",
+                extensions: { code: "TOO_MANY_AT_ONCE", retryAfter: 1 },
+              },
+            ],
+          });
+        }
+        return running;
+      });
+      expect(codesOf(await Promise.all(inFlight))).toEqual([undefined, undefined]);
+      expect((await ask(app, query(4))).errors).toBeUndefined();
+    },
+  );
+
+  it("sheds load before it reads the body, and goes on answering REST", async () => {
+    await start({ inFlight: { perClient: 0, waiting: 1, waitMs: 60_000 } });
+    const inFlight = await whileLocked(async () => {
+      // 4 run, twice as many as there are connections; 1 waits.
+      const taken = Array.from({ length: 5 }, (_, n) => ask(app, query(n)));
+      const post = (id: string) =>
+        app.request
+          .post("/graphql")
+          .set("content-type", "application/json")
+          .set("X-Request-Id", id)
+          .send("this is no JSON");
+      while ((await post("before")).status === 400);
+      const response = await post("shed");
+      expect(response.status).toBe(503);
+      expect(response.headers["retry-after"]).toBe("1");
+      expect(response.body.errors[0].extensions).toEqual({ code: "UNAVAILABLE", retryAfter: 1 });
+      const rest = await app.request.get("/v2/candles/weth/dai");
+      expect(rest.status).toBe(400);
+      return taken;
+    });
+    await Promise.all(inFlight);
+    expect((await ask(app, query(9))).errors).toBeUndefined();
+    expect(app.logged).toEqual([]);
+    expect(app.over.map(({ id }) => id)).not.toContain("shed");
+  });
+
+  it("frees the place of a client that has gone", async () => {
+    await start({ inFlight: { perClient: 1, waiting: 200, waitMs: 60_000 } });
+    await whileLocked(async () => {
+      const gone = new AbortController();
+      const asked = fetch(`${app.url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ query: query(1) }),
+        signal: gone.signal,
+      });
+      while ((await ask(app, "{ __typename }")).status !== 429);
+      gone.abort();
+      await expect(asked).rejects.toThrow();
+    });
+    while ((await ask(app, query(3))).status === 429);
+  });
+});

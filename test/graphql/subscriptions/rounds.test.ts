@@ -1,0 +1,102 @@
+// The turns of subscriptions: one after the other, so that no statement's rows are taken to payloads at once.
+import { setImmediate } from "node:timers/promises";
+import { ownErrors } from "../../app.ts";
+import { LoopShare } from "../../../http/streams/loop-share.ts";
+import { Rounds, type Turn } from "../../../market/live/rounds.ts";
+import { createWithPgClient } from "postgraphile/adaptors/pg";
+import {
+  openLiveSnapshot,
+  type LiveSnapshot,
+} from "../../../graphql/subscriptions/live-snapshot.ts";
+import { VersionPoll } from "../../../market/version-poll.ts";
+import { useDatabase } from "../../served.ts";
+
+const database = useDatabase();
+let poll: VersionPoll;
+let rounds: Rounds<LiveSnapshot>;
+const logged: unknown[] = [];
+/** Ends what a test has left. */
+const ends: (() => void)[] = [];
+
+beforeAll(() => {
+  const log = (error: unknown): void => void logged.push(error);
+  const share = new LoopShare(() => true);
+  poll = new VersionPoll({ db: database.reader, everyMs: 1, lostMs: 600_000, log });
+  const withPgClient = createWithPgClient({ pool: database.reader });
+  rounds = new Rounds({ open: () => openLiveSnapshot(withPgClient), poll, share, log });
+  const leave = rounds.join();
+  database.beforeDrop(async () => {
+    leave();
+    await rounds.close();
+    await poll.close();
+  });
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  for (const end of ends.splice(0)) end();
+});
+
+interface Given extends Pick<Turn<LiveSnapshot>, "snapshot" | "end"> {
+  name: string;
+}
+
+/** Turns as they are given, until the subscriptions leave. */
+function given(names: readonly string[]): { turns: Given[]; leave: () => void } {
+  const turns: Given[] = [];
+  const gone = new AbortController();
+  ends.push(() => gone.abort());
+  for (const name of names) {
+    void rounds.turn(undefined, gone.signal).then((turn) => {
+      if (turn === undefined) return;
+      turns.push({ name, ...turn });
+      if (gone.signal.aborted) turn.end();
+      else ends.push(turn.end);
+    });
+  }
+  return { turns, leave: () => gone.abort() };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await setImmediate();
+}
+
+/** Time for a round to begin, and to give all turns that it does not keep. */
+async function statements(): Promise<void> {
+  for (let n = 0; n < 20; n += 1) await database.reader.query("select");
+}
+
+it("come one after the other in a round, and two rounds run at once", async () => {
+  const names = Array.from({ length: 8 }, (_, n) => String(n));
+  const { turns } = given(names);
+  for (let n = 0; n < names.length; n += 1) {
+    await until(() => turns.length > n);
+    await statements();
+    expect(turns.length).toBeLessThanOrEqual(n + 2);
+    turns[n]?.end();
+  }
+  expect(turns.map(({ name }) => name).toSorted()).toEqual(names);
+  expect(ownErrors(logged)).toEqual([]);
+});
+
+it("are not given to subscriptions that have left by then", async () => {
+  const first = given(["1", "2"]);
+  const others = given(["3", "4", "5"]);
+  await until(() => first.turns.length === 2);
+  others.leave();
+  for (const { end } of first.turns) end();
+  await rounds.close();
+  expect(others.turns).toEqual([]);
+});
+
+it("are of a later snapshot when the round has taken a second", async () => {
+  const { turns } = given(["1", "2", "3", "4"]);
+  await until(() => turns.length === 2);
+  turns[0]?.end();
+  await until(() => turns.length === 3);
+  const now = performance.now();
+  jest.spyOn(performance, "now").mockImplementation(() => now + 1001);
+  turns[2]?.end();
+  await until(() => turns.length === 4);
+  expect(turns[3]?.snapshot).not.toBe(turns[2]?.snapshot);
+});

@@ -1,0 +1,205 @@
+// What requests without a whole answer may hold: how many of a client there are, on one connection and in all, the
+// bytes of their bodies, and those of answers that are not read.
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { createConnection, type AddressInfo, type Socket } from "node:net";
+import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
+import { BODIES, HeldRequests, UNREAD } from "../../http/held-requests.ts";
+import { MAX_PIPELINED } from "../../http/http-server.ts";
+import { begin, type RequestState } from "../../http/request.ts";
+import { graphql } from "../exchange-http.ts";
+import { registerMarkets } from "../factories.ts";
+import { followStream } from "../stream-client.ts";
+import { serveDatabase } from "../served.ts";
+
+const BODY_BYTES = 1000;
+const PER_CLIENT = BODIES.perClient + 10;
+
+const sockets: Socket[] = [];
+const { app } = serveDatabase(registerMarkets, {
+  // Waits for a block as long as a test lasts.
+  minBlockWaitMs: 3_600_000,
+  limits: { ...GRAPHQL_LIMITS, bodyBytes: BODY_BYTES },
+  requestsPerClient: PER_CLIENT,
+  trustedProxies: 1,
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  // What has gone is counted no longer.
+  while ((await connections()) > 0) await new Promise(setImmediate);
+});
+
+const connections = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+
+async function connect(): Promise<Socket> {
+  const socket = createConnection(Number(new URL(app.url).port), "127.0.0.1");
+  sockets.push(socket);
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  return socket;
+}
+
+const get = (path: string, headers = ""): string =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
+const WAITING = get("/v2/prices", "X-Min-Block: 2147483647\r\n");
+const HALF = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n\r\n{`;
+
+/** So many requests have come, on connections each of which has sent these bytes. */
+async function hold(count: number, bytes: string): Promise<void> {
+  let come = 0;
+  const countOne = (): void => void (come += 1);
+  app.server.on("request", countOne);
+  for (let n = 0; n < count; n += 1) (await connect()).write(bytes);
+  while (come < count) await new Promise(setImmediate);
+  app.server.off("request", countOne);
+}
+
+/** Resolves when so many requests of this id are over, to those. */
+async function overOf(id: string, count: number): Promise<RequestState[]> {
+  for (;;) {
+    const found = app.over.filter((each) => each.id === id);
+    if (found.length >= count) return found;
+    await new Promise(setImmediate);
+  }
+}
+
+const AT_ONCE = `At most ${PER_CLIENT} requests of a client are answered at once: wait for an answer, then ask again`;
+
+describe("requests of one client", () => {
+  it("are refused beyond the bound, but not those of others, nor of supervisors", async () => {
+    await hold(PER_CLIENT, WAITING);
+    const refused = await app.request.get("/v2/prices").expect(429);
+    expect(refused.body).toMatchObject({ message: AT_ONCE });
+    expect(refused.headers["retry-after"]).toBe("1");
+    await app.request.get("/v2/prices").set("x-forwarded-for", "10.0.0.1").expect(200);
+    await app.request.get("/health").expect(200);
+    sockets.pop()?.destroy();
+    while ((await app.request.get("/v2/prices")).status === 429) await new Promise(setImmediate);
+  });
+
+  it("are not its streams, which other limits bound", async () => {
+    await hold(PER_CLIENT - 1, WAITING);
+    const stream = await followStream(`${app.url}/v2/stream?topics=head`);
+    await stream.next();
+    await app.request.get("/v2/prices").expect(200);
+    stream.close();
+  });
+});
+
+describe("bodies", () => {
+  const asked = graphql({ query: "{ __typename }" });
+  const post = (client: string) =>
+    app.request
+      .post(asked.path)
+      .set({ ...asked.headers, "x-forwarded-for": client })
+      .send(asked.body);
+
+  it("of one client are refused beyond the bound of their bytes, whole or not", async () => {
+    await hold(BODIES.perClient, HALF);
+    const refused = await post("127.0.0.1").expect(429);
+    const bytes = BODIES.perClient * BODY_BYTES;
+    expect(refused.body).toEqual({
+      errors: [
+        {
+          message: `The bodies of a client's requests in flight have at most ${bytes} bytes: wait for an answer, then ask again`,
+          extensions: { code: "TOO_MANY_AT_ONCE", retryAfter: 1 },
+        },
+      ],
+    });
+    await post("10.0.0.1").expect(200);
+    await app.request.get("/v2/prices").expect(200);
+  });
+
+  it("without a length count as the longest", async () => {
+    const chunked = HALF.replace(/Content-Length: \d+/, "Transfer-Encoding: chunked");
+    await hold(BODIES.perClient, chunked.replace(/\{$/, "1\r\n{\r\n"));
+    await post("127.0.0.1").expect(429);
+  });
+
+  it("of all clients are refused beyond their bound", async () => {
+    const clients = BODIES.all / BODIES.perClient;
+    for (let n = 0; n < clients; n += 1) {
+      const of = `X-Forwarded-For: 10.1.0.${n}\r\nContent-Type`;
+      await hold(BODIES.perClient, HALF.replace("Content-Type", of));
+    }
+    const { body } = await post("10.0.0.1").expect(503);
+    expect(body).toMatchObject({ errors: [{ extensions: { code: "UNAVAILABLE" } }] });
+    await app.request.get("/v2/prices").expect(200);
+  });
+});
+
+it("answers that a client does not read are bounded by their bytes: then it is refused until it does", async () => {
+  const held = new HeldRequests({ perClient: 100, all: 100, bodyBytes: 0 });
+  const large = Buffer.alloc(UNREAD.perClient + 16 * 1024 * 1024);
+  const clientOf = ({ headers }: IncomingMessage): string => String(headers["x-client"]);
+  const server = createServer(
+    begin(
+      clientOf,
+      [],
+    )(
+      held.bound((_req, res, { status, message }) => void res.writeHead(status).end(message))(
+        ({ url }, res) => void res.end(url === "/large" ? large : "small"),
+      ),
+    ),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const ask = (path: string, client: string) =>
+    fetch(url + path, { headers: { "x-client": client } });
+
+  const unread = await ask("/large", "one");
+  const refused = await ask("/small", "one");
+  expect([refused.status, await refused.text()]).toEqual([
+    429,
+    `More than ${UNREAD.perClient} bytes of a client's answers wait to be read: read them, then ask again`,
+  ]);
+  expect((await ask("/small", "other")).status).toBe(200);
+  expect((await unread.arrayBuffer()).byteLength).toBe(large.length);
+  let status = 429;
+  while (status === 429) {
+    const again = await ask("/small", "one");
+    await again.text();
+    ({ status } = again);
+  }
+  expect(status).toBe(200);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe("requests that wait on one connection", () => {
+  it("have it closed beyond their bound, and are over then", async () => {
+    const socket = await connect();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    const headers = "X-Min-Block: 2147483647\r\nX-Request-Id: too-many\r\n";
+    socket.write(get("/v2/prices", headers).repeat(MAX_PIPELINED + 50));
+    await closed;
+    const over = await overOf("too-many", MAX_PIPELINED + 1);
+    expect(over.map(({ status, isAborted }) => [status, isAborted])).toEqual(
+      Array.from({ length: MAX_PIPELINED + 1 }, () => [499, true]),
+    );
+  });
+
+  it("are over when their client has left", async () => {
+    const socket = await connect();
+    const come = once(app.server, "request");
+    const headers = "X-Min-Block: 2147483647\r\nX-Request-Id: gone\r\n";
+    socket.write(get("/v2/prices", headers).repeat(4));
+    await come;
+    socket.destroy();
+    const over = await overOf("gone", 4);
+    expect(over.map(({ isAborted }) => isAborted)).toEqual([true, true, true, true]);
+  });
+
+  it("are answered in their order up to it", async () => {
+    const socket = await connect();
+    let text = "";
+    socket.on("data", (bytes: Buffer) => (text += String(bytes)));
+    socket.write(get("/v2/prices").repeat(MAX_PIPELINED) + get("/health", "Connection: close\r\n"));
+    await once(socket, "close");
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(MAX_PIPELINED + 1);
+    expect(text.endsWith('{"status":"ok"}')).toBe(true);
+  });
+});

@@ -1,0 +1,51 @@
+// The panels of the page of a market in a browser, and what REST has for them.
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Page } from "playwright-core";
+import type { TestApp } from "../app.ts";
+
+/** Waits until the value is as expected; the test's timeout bounds it. */
+export async function until<Value>(read: () => Promise<Value>, expected: () => Promise<Value>) {
+  while (!isDeepStrictEqual(await read(), await expected())) await sleep(50);
+}
+
+export const valuesOf = (page: Page, selector: string): Promise<string[][]> =>
+  page
+    .locator(selector)
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll("data")].map(({ value }) => value)),
+    );
+
+/** What REST has, as the page shows it; `asOf` names a past block. */
+export async function expected(app: TestApp, pair: string, interval = "1h", asOf = "") {
+  const ofRest = async (path: string) =>
+    (await app.request.get(`${path}&${asOf}`).expect(200)).body.data;
+  const summary = await ofRest(`/v2/summary/${pair}?`);
+  const { bids, asks } = await ofRest(`/v2/book/${pair}?depth=15`);
+  const trades = await ofRest(`/v2/trades/${pair}?`);
+  const candle = (await ofRest(`/v2/candles/${pair}?interval=${interval}`)).at(-1);
+  const level = ({ price, vol }: Record<string, string>) => [price, vol];
+  const { last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread } = summary;
+  return {
+    summary: [[last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread]],
+    bids: bids.map(level),
+    asks: asks.map(level),
+    trades: trades.map(({ price, volume }: Record<string, string>) => [price, volume]),
+    candle:
+      candle === undefined
+        ? [[]]
+        : [[candle.open, candle.high, candle.low, candle.close, candle.vol]],
+  };
+}
+
+export async function shown(page: Page) {
+  const levels = async (side: string) =>
+    (await valuesOf(page, `#book .${side} tbody tr`)).map(([price, vol]) => [price, vol]);
+  return {
+    summary: await valuesOf(page, "#summary dl"),
+    bids: await levels("bids"),
+    asks: await levels("asks"),
+    trades: await valuesOf(page, "#trades tbody tr"),
+    candle: await valuesOf(page, ".legend"),
+  };
+}

@@ -1,0 +1,106 @@
+// Compares what GraphQL answers as of past blocks with what it answers of the same database after later blocks are taken back.
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { parse, validate, type DocumentNode, type ExecutionResult } from "graphql";
+import { makeSchema } from "postgraphile";
+import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
+import { execute, getGrafastMiddleware } from "postgraphile/grafast";
+import type { Client } from "../db/connect.ts";
+import { presetOf } from "../graphql/schema/sdl.ts";
+import { makeDatabase } from "./database.ts";
+import { operationOf, SELECTIONS, withoutMarks, type Named } from "./graphql/as-of/past-answers.ts";
+import type { Exchange } from "./histories.ts";
+
+type Block = Exchange["blocks"][number];
+
+/** The schema is the same for every database. */
+async function makeService() {
+  const database = await makeDatabase();
+  try {
+    const { schema, resolvedPreset: served } = await makeSchema(presetOf(database.reader));
+    // A machine may be slow.
+    const resolvedPreset = { ...served, grafast: { ...served.grafast, timeouts: {} } };
+    return { schema, resolvedPreset, middleware: getGrafastMiddleware(resolvedPreset) };
+  } finally {
+    await database.drop();
+  }
+}
+
+let service: ReturnType<typeof makeService> | undefined;
+const documents = new Map<string, DocumentNode>();
+
+/** Within a transaction that goes on: a savepoint stands for the one that an operation begins. */
+const IN_TRANSACTION: readonly (readonly [RegExp, string])[] = [
+  [/^begin[^;]*/, "savepoint operation"],
+  [/^(commit|rollback)$/, "rollback to savepoint operation"],
+];
+
+const nameOf = (text: string): string => createHash("md5").update(text).digest("hex");
+
+function clientIn(client: Client): WithPgClient {
+  const query = ({ text, values, arrayMode }: Parameters<PgClient["query"]>[0]) => {
+    const sent = IN_TRANSACTION.reduce((made, [part, by]) => made.replace(part, by), text);
+    return client.query({
+      // Prepared, as PostGraphile has it: to plan them takes longer than to read.
+      ...(sent === text && { name: nameOf(text) }),
+      text: sent,
+      values: values ?? [],
+      ...(arrayMode === true && { rowMode: "array" }),
+    });
+  };
+  return (_settings, callback) => Promise.resolve(callback({ query } as unknown as PgClient));
+}
+
+async function answerOf(client: Client, selection: string, named: Named, directive = "") {
+  const { schema, resolvedPreset, middleware } = await (service ??= makeService());
+  const { query, variables } = operationOf(selection, named, directive);
+  const document = documents.get(query) ?? parse(query);
+  if (!documents.has(query)) {
+    const [error] = validate(schema, document);
+    if (error !== undefined) throw error;
+    documents.set(query, document);
+  }
+  const answer = (await execute({
+    ...{ schema, document, resolvedPreset, middleware, requestContext: {} },
+    variableValues: variables,
+    // The database's transaction is rolled back, which a kept count would not know.
+    contextValue: { withPgClient: clientIn(client), isBounded: true },
+  })) as ExecutionResult;
+  if (answer.errors !== undefined) throw answer.errors[0]!;
+  return JSON.parse(JSON.stringify(answer.data)) as object;
+}
+
+/** Throws where an answer as of the block is not that of a database that ends with it. */
+export async function compareGraphqlAt(
+  client: Client,
+  exchange: Exchange,
+  block: Block,
+): Promise<void> {
+  const { pairs } = exchange.asOf(block).recording;
+  const [first] = pairs;
+  if (first === undefined) return;
+  const ids = await client.query<{ trade: string; offer: number }>(
+    "select coalesce(max(id), 1)::text as trade, coalesce((select max(id) from dex_offer), 1) as offer from dex_trade where block <= $1",
+    [block.number],
+  );
+  const named: Named = { base: first["base"]!, quote: first["quote"]!, ...ids.rows[0]! };
+  const right: Record<string, object> = {};
+  await client.query("savepoint past");
+  await client.query("select ingest.take_back($1)", [block.number]);
+  for (const { base_gem, quote_gem, active } of pairs) {
+    await client.query("select ingest.register_pair($1, $2, $3)", [base_gem, quote_gem, active]);
+  }
+  for (const [name, selection] of Object.entries(SELECTIONS)) {
+    right[name] = await answerOf(client, selection, named);
+  }
+  await client.query("rollback to savepoint past");
+  for (const [name, selection] of Object.entries(SELECTIONS)) {
+    const found = withoutMarks(
+      await answerOf(client, selection, { ...named, block: block.number }, "@asOf(block: $block)"),
+    );
+    if (isDeepStrictEqual(found, right[name])) continue;
+    throw new Error(
+      `GraphQL's ${name} are\n${JSON.stringify(found)}\nand should be\n${JSON.stringify(right[name])}`,
+    );
+  }
+}
