@@ -14,11 +14,20 @@ const MARKET = "/markets/WETH/DAI";
 /** Blocks with rows, hours after genesis. */
 const [BEFORE, AT, AFTER] = [13, 19, 20] as const;
 
-const isAt = (page: Page, hour: number, interval?: string) =>
+/** The block that was asked is read: two blocks can have the same figures of a market. */
+const isRead = (page: Page, hour: number) =>
+  page.waitForSelector(`.connection.past + .head:has-text("As of block ${blockAt(hour)},")`);
+
+const hasFigures = (page: Page, hour: number, interval?: string) =>
   until(
     () => shown(page) as Promise<unknown>,
     () => expected(app, "WETH/DAI", interval, `block=${blockAt(hour)}`),
   );
+
+async function isAt(page: Page, hour: number, interval?: string): Promise<void> {
+  await isRead(page, hour);
+  await hasFigures(page, hour, interval);
+}
 const isLive = (page: Page) =>
   until(
     () => shown(page) as Promise<unknown>,
@@ -29,7 +38,7 @@ const named = (page: Page): Promise<string[]> => page.locator("h2, .head").allTe
 
 /** Every panel names the block. */
 async function names(page: Page, hour: number): Promise<void> {
-  await page.waitForSelector(`.head:has-text("As of block ${blockAt(hour)},")`);
+  await isRead(page, hour);
   const block = String(blockAt(hour));
   expect((await named(page)).filter((text) => !text.includes(block))).toEqual([]);
   expect(await page.title()).toBe(`WETH/DAI at block ${block}`);
@@ -97,7 +106,7 @@ describeInChromium("the page of a market as of a past block", () => {
       `${app.url}/markets/${pair}?block=${blockAt(AT)}`,
     );
     for (const hour of [AT, AFTER]) {
-      await page.waitForSelector(`.head:has-text("As of block ${blockAt(hour)},")`);
+      await isRead(page, hour);
       await until(
         () => shown(page) as Promise<unknown>,
         () => expected(app, pair, "1h", `block=${blockAt(hour)}`),
@@ -198,7 +207,7 @@ describeInChromium("the page of a market as of a past block", () => {
     const release = await holdBack(page, BEFORE);
     await step(page, "Previous block");
     await page.waitForSelector("[role=status]:text('Reading another block')");
-    await isAt(page, AT);
+    await hasFigures(page, AT);
     expect(await page.locator(".head").textContent()).toContain(`As of block ${blockAt(AT)}`);
     expect(addressed(page)).toBe(String(blockAt(AT)));
     await step(page, "Next block");
