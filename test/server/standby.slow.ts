@@ -64,6 +64,24 @@ it("a standby answers as of a past block what the primary does", async () => {
   const { body } = await onPrimary.request.get(path).expect(200);
   expect(body.data).toHaveLength(1);
   expect((await onStandby.request.get(path).expect(200)).body).toEqual(body);
+
+  const query = `query @asOf(block: ${blockAt(1)}) {
+    dexHead { block }
+    dexMarket(pair: "WETH/DAI") { last vol }
+    allDexTrades(first: 1, orderBy: TIME_DESC, condition: { market: "WETHDAI" }) {
+      totalCount
+      nodes { id price }
+      pageInfo { endCursor hasNextPage }
+    }
+  }`;
+  const answers = await Promise.all(
+    [onPrimary, onStandby].map((app) => app.request.post("/graphql").send({ query }).expect(200)),
+  );
+  expect(answers[0]!.body.data).toMatchObject({
+    dexHead: { block: blockAt(1) },
+    allDexTrades: { totalCount: 1, pageInfo: { hasNextPage: false } },
+  });
+  expect(answers[1]!.body).toEqual(answers[0]!.body);
 });
 
 it("/ready of a standby is 503 while its last transaction is older than MAX_REPLICA_LAG", async () => {
