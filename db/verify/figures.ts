@@ -92,13 +92,14 @@ export const PERIOD_FIGURES = `
   cross join (values (1, 'minute'), (60, 'hour')) as period (minutes, unit)
   group by 1, 2, 3`;
 
-/** The rows of running_sum. */
+/** The rows of running_sum. The 24 hours up to a row are the rest of one day of UTC, from their first row on, and the start of the next. */
 export const RUNNING_SUMS = `
   with traded as (
     select
       dealt.market_id,
       dealt.time,
       dealt.block,
+      date_trunc('day', dealt.time, 'UTC') as day,
       count(*) as trades,
       sum(dealt.base_amt) as base_amt,
       sum(dealt.quote_amt) as quote_amt,
@@ -107,6 +108,18 @@ export const RUNNING_SUMS = `
       max(dealt.price) as high
     from (${DEALT}) as dealt
     group by 1, 2, 3
+  ),
+  of_days as (
+    select
+      traded.*,
+      min(traded.low) over start_of_day as start_low,
+      max(traded.high) over start_of_day as start_high,
+      min(traded.low) over rest_of_day as rest_low,
+      max(traded.high) over rest_of_day as rest_high
+    from traded
+    window
+      start_of_day as (partition by traded.market_id, traded.day order by traded.block),
+      rest_of_day as (partition by traded.market_id, traded.day order by traded.block desc)
   )
   select
     summed.market_id,
@@ -118,20 +131,34 @@ export const RUNNING_SUMS = `
     priced.last,
     priced.time,
     summed.low,
-    summed.high
+    summed.high,
+    least(summed.start_low, case when summed.first_day < summed.day then summed.first_rest_low end),
+    greatest(summed.start_high, case when summed.first_day < summed.day then summed.first_rest_high end)
   from (
     select
-      traded.market_id,
-      traded.time,
-      traded.block,
-      traded.low,
-      traded.high,
-      (sum(traded.trades) over up_to)::bigint as trades,
-      sum(traded.base_amt) over up_to as base_amt,
-      sum(traded.quote_amt) over up_to as quote_amt,
-      max(traded.block) filter (where traded.last is not null) over up_to as priced_block
-    from traded
-    window up_to as (partition by traded.market_id order by traded.block)
+      of_days.market_id,
+      of_days.time,
+      of_days.block,
+      of_days.day,
+      of_days.low,
+      of_days.high,
+      of_days.start_low,
+      of_days.start_high,
+      first_value(of_days.day) over within_day as first_day,
+      first_value(of_days.rest_low) over within_day as first_rest_low,
+      first_value(of_days.rest_high) over within_day as first_rest_high,
+      (sum(of_days.trades) over up_to)::bigint as trades,
+      sum(of_days.base_amt) over up_to as base_amt,
+      sum(of_days.quote_amt) over up_to as quote_amt,
+      max(of_days.block) filter (where of_days.last is not null) over up_to as priced_block
+    from of_days
+    window
+      up_to as (partition by of_days.market_id order by of_days.block),
+      within_day as (
+        partition by of_days.market_id
+        order by of_days.time
+        range between interval '23:59:59.999999' preceding and current row
+      )
   ) as summed
   left join traded as priced
     on priced.market_id = summed.market_id

@@ -8,6 +8,7 @@ import {
   blockAt,
   DAI,
   hours,
+  MKR,
   registerMarkets,
   registerPair,
   WETH,
@@ -198,6 +199,36 @@ it("has `active` as it was: a change holds from the block after the head at whic
   await writeBlock(3);
   expect(await activeAt(2)).toBe(true);
   expect(await activeAt(3)).toBe(true);
+});
+
+const DAY = `
+  select
+    trim_scale(market.low)::text as low,
+    trim_scale(market.high)::text as high
+  from dex_market as market
+  where market.pair = 'WETH/DAI'`;
+
+it("has the lowest and highest price of a day of which trades have left the window since the last one", async () => {
+  for (const [hour, quote] of [
+    [1, "100"],
+    [2, "150"],
+    [3, "120"],
+  ] as const) {
+    await writeBlock(hour, { trades: [aTrade({ hour, quote })] });
+  }
+  for (const hour of [25, 26, 27, 28]) {
+    await writeBlock(hour, { trades: [aTrade({ hour, baseGem: MKR, quoteGem: WETH })] });
+  }
+
+  const found = [];
+  for (const hour of [3, 25, 26, 27]) found.push(...(await readAt(String(blockAt(hour)), DAY)));
+  expect(found).toEqual([
+    { low: "100", high: "150" },
+    // (1, 25] hours: the trade at 100 is out. (2, 26]: that at 150 too. (3, 27]: none is left.
+    { low: "120", high: "150" },
+    { low: "120", high: "120" },
+    { low: null, high: null },
+  ]);
 });
 
 it("values what was left of the offers that were open", async () => {

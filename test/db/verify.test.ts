@@ -83,6 +83,7 @@ const DAMAGE: [damage: string, row: RegExp][] = [
   ["delete from dex_private.period_figure where minutes = 60", /^dex_private.period_figure /],
   ["update dex_private.running_sum set base_amt = base_amt + 1", /^dex_private.running_sum /],
   ["update dex_private.running_sum set last = 1", /^dex_private.running_sum /],
+  ["update dex_private.running_sum set day_low = 1", /^dex_private.running_sum /],
   ["delete from dex_private.running_sum", /^dex_private.running_sum /],
   [
     "update dex_private.market_figure set base = quote, quote = base",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:d6b39d678cb275a5defafdfc32aca7d7a67882c6
+--! Hash: sha1:b073d8cc185b0fde92b91b469564ca17c37ae91e
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -538,39 +538,41 @@ language plpgsql stable parallel safe
 as $$
 declare
   asked constant text := current_setting('dex.as_of_block', true);
-  -- A setting may have any length.
-  shown constant text := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
-  height integer;
+  -- What is asked for most: in a transaction each expression takes about as long to begin as a block to find.
+  height integer := case when asked ~ '^(0|[1-9]\d{0,9})$' and asked::bigint <= 2147483647 then asked end;
   asked_time timestamptz;
+  shown text;
   moment dex_private.last_moment;
 begin
-  if coalesce(asked, '') = '' then
-    return null;
-  end if;
-  if asked ~ '^(0|[1-9]\d{0,9})$' and asked::bigint <= 2147483647 then
-    height := asked;
-  elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
-    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
-  elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
-    -- A day that the month does not have would be an error of PostgreSQL.
-    if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
-      asked_time := asked;
-      height := coalesce(
-        (
-          select block.number
-          from public.dex_block as block
-          where block.time <= asked_time
-            and asked_time <= (select head.time from dex_private.last_block as head)
-          order by
-            block.time desc,
-            block.number desc
-          limit 1
-        ),
-        -1
-      );
+  if height is null then
+    if coalesce(asked, '') = '' then
+      return null;
+    end if;
+    if asked ~ '^0[xX][0-9a-fA-F]{64}$' then
+      height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+    elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
+      -- A day that the month does not have would be an error of PostgreSQL.
+      if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
+        asked_time := asked;
+        height := coalesce(
+          (
+            select block.number
+            from public.dex_block as block
+            where block.time <= asked_time
+              and asked_time <= (select head.time from dex_private.last_block as head)
+            order by
+              block.time desc,
+              block.number desc
+            limit 1
+          ),
+          -1
+        );
+      end if;
     end if;
   end if;
   if height is null then
+    -- A setting may have any length.
+    shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
     raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
       using errcode = 'invalid_parameter_value';
   end if;
@@ -590,32 +592,33 @@ begin
   where found.number <= height
   order by found.number desc
   limit 1;
+  if moment.beyond is not null then
+    return moment;
+  end if;
   -- Without a later block it is the head.
-  if moment.beyond is null and moment.block = height then
+  if moment.block = height then
     moment.beyond := 9223372036854775807;
+    return moment;
   end if;
-  if moment.beyond is null then
-    raise exception 'no such block: %', shown
-      using
-        errcode = 'DX002',
-        detail = coalesce(
-          (
-            select format(
-              'there are the blocks from %s, of %s, to %s, of %s',
-              first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
-            )
-            from (
-              select *
-              from public.dex_block as block
-              order by block.number
-              limit 1
-            ) as first
-            cross join dex_private.last_block as head
-          ),
-          'no block was ever written'
-        );
-  end if;
-  return moment;
+  raise exception 'no such block: %', asked
+    using
+      errcode = 'DX002',
+      detail = coalesce(
+        (
+          select format(
+            'there are the blocks from %s, of %s, to %s, of %s',
+            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+          )
+          from (
+            select *
+            from public.dex_block as block
+            order by block.number
+            limit 1
+          ) as first
+          cross join dex_private.last_block as head
+        ),
+        'no block was ever written'
+      );
 end
 $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
@@ -1522,6 +1525,8 @@ create table dex_private.running_sum (
   last_time timestamptz,
   low numeric,
   high numeric,
+  day_low numeric,
+  day_high numeric,
   constraint running_sum_pkey primary key (market_id, time, block)
 );
 comment on table dex_private.running_sum is 'The sums of each market from its first trade up to each block in which it was traded.';
@@ -1529,6 +1534,7 @@ comment on column dex_private.running_sum.trades is 'Number of trades, including
 comment on column dex_private.running_sum.last is 'The price of the newest trade that has a price.';
 comment on column dex_private.running_sum.last_time is 'The time of that trade.';
 comment on column dex_private.running_sum.low is 'The lowest price of a trade in the block itself; high likewise.';
+comment on column dex_private.running_sum.day_low is 'The lowest price of a trade in the 24 hours up to the block, (t - 24 h, t]; day_high likewise.';
 grant select on dex_private.running_sum to dex_reader, dex_writer;
 
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
@@ -1547,7 +1553,9 @@ as $$
     coalesce(summed.last, before.last),
     coalesce(summed.last_time, before.last_time),
     summed.low,
-    summed.high
+    summed.high,
+    null::numeric,
+    null::numeric
   from (
     select
       traded.market_id,
@@ -1618,19 +1626,113 @@ as $$
     limit 1
   ) as before on true
 $$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them.';
+comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them, without day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
-create function dex_private.keep_running_sums(first_trade bigint) returns void
+create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
-  select *
-  from dex_private.running_sums_from(first_trade);
+  select
+    summed.market_id,
+    summed.time,
+    summed.block,
+    summed.trades,
+    summed.base_amt,
+    summed.quote_amt,
+    summed.last,
+    summed.last_time,
+    summed.low,
+    summed.high,
+    figure.low,
+    figure.high
+  from dex_private.running_sums_from(first_trade) as summed
+  join dex_private.market_figure as figure on figure.market_id = summed.market_id;
 end
 $$;
-comment on function dex_private.keep_running_sums(bigint) is 'Adds the newest trades, which start at this id.';
+comment on function dex_private.keep_running_sums_of_block(bigint) is 'Adds the trades of the head, which start at this id, after market_figure is as of it.';
+
+-- A day that ends with a row begins in the bucket of 24 hours before the row's, or has no row before its bucket. So its lowest
+-- price is that of a part at the end of one bucket, and a part at the start of the next. A window frame of 24 hours would read a whole
+-- day for each row.
+create function dex_private.keep_running_sums(first_trade bigint, market integer default null) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.running_sum
+  with added as materialized (
+    select *
+    from dex_private.running_sums_from(first_trade, market)
+  ),
+  listed as (
+    select
+      rows.*,
+      date_bin(interval '24 hours', rows.time, 'epoch') as bucket
+    from (
+      select
+        added.*,
+        true as is_added
+      from added
+      union all
+      select
+        kept.*,
+        false
+      from (
+        select
+          added.market_id,
+          min(added.time) as time
+        from added
+        group by added.market_id
+      ) as first
+      join dex_private.running_sum as kept
+        on kept.market_id = first.market_id
+        and kept.time > first.time - interval '24 hours'
+    ) as rows
+  ),
+  parted as (
+    select
+      listed.*,
+      min(listed.low) over up_to as first_low,
+      max(listed.high) over up_to as first_high,
+      min(listed.low) over onward as rest_low,
+      max(listed.high) over onward as rest_high
+    from listed
+    window
+      up_to as (partition by listed.market_id, listed.bucket order by listed.time, listed.block rows unbounded preceding),
+      onward as (partition by listed.market_id, listed.bucket order by listed.time desc, listed.block desc rows unbounded preceding)
+  ),
+  opened as (
+    select
+      parted.*,
+      first_value(parted.bucket) over day < parted.bucket as is_of_two,
+      first_value(parted.rest_low) over day as opening_low,
+      first_value(parted.rest_high) over day as opening_high
+    from parted
+    window day as (
+      partition by parted.market_id
+      order by parted.time
+      range between interval '24 hours' - interval '1 microsecond' preceding and current row
+    )
+  )
+  select
+    opened.market_id,
+    opened.time,
+    opened.block,
+    opened.trades,
+    opened.base_amt,
+    opened.quote_amt,
+    opened.last,
+    opened.last_time,
+    opened.low,
+    opened.high,
+    least(opened.first_low, case when opened.is_of_two then opened.opening_low end),
+    greatest(opened.first_high, case when opened.is_of_two then opened.opening_high end)
+  from opened
+  where opened.is_added;
+end
+$$;
+comment on function dex_private.keep_running_sums(bigint, integer) is 'Adds the newest trades, which start at this id, or all those of a market that has no row.';
 
 create function dex_private.trades_of(market text) returns bigint
 language sql stable parallel safe
@@ -1662,81 +1764,17 @@ grant execute on function dex_private.trades_of(text) to dex_reader;
 
 -- The figures of a market as of any block: for past blocks, and to derive those of the head.
 
-create type dex_private.window_sums as (
-  last numeric,
-  last_time timestamptz,
-  open numeric,
-  trades_24h integer,
-  base_24h numeric,
-  quote_24h numeric,
-  base_12h numeric,
-  quote_12h numeric,
-  base_6h numeric,
-  quote_6h numeric,
-  base_1h numeric,
-  quote_1h numeric
-);
-comment on type dex_private.window_sums is 'The last price, the one of 24 hours before, and the sums of the windows (t - W, t].';
+-- In a transaction each expression and each statement of plpgsql takes longer to begin than to find a row. So the functions
+-- that every past block needs are one statement each.
 
--- One scan for all edges, and no aggregates: to begin either takes longer than to find a row.
-create function dex_private.sums_at(market integer, moment dex_private.last_moment) returns dex_private.window_sums
-language plpgsql stable strict parallel safe
-as $$
-declare
-  ends constant dex_private.running_sum[] := array(
-    select (
-      select kept
-      from dex_private.running_sum as kept
-      where kept.market_id = sums_at.market
-        and (kept.time, kept.block) <= (edge.time, edge.block)
-      order by
-        kept.time desc,
-        kept.block desc
-      limit 1
-    )
-    from (
-      values
-        (moment.time, coalesce(moment.block, 2147483647)),
-        (moment.time - interval '24 hours', 2147483647),
-        (moment.time - interval '12 hours', 2147483647),
-        (moment.time - interval '6 hours', 2147483647),
-        (moment.time - interval '1 hour', 2147483647)
-    ) as edge (time, block)
-  );
-  nothing constant numeric := 0.000000000000000000;
-  base_amt constant numeric := coalesce(ends[1].base_amt, nothing);
-  quote_amt constant numeric := coalesce(ends[1].quote_amt, nothing);
-begin
-  return row(
-    ends[1].last,
-    ends[1].last_time,
-    ends[2].last,
-    (coalesce(ends[1].trades, 0) - coalesce(ends[2].trades, 0))::integer,
-    base_amt - coalesce(ends[2].base_amt, nothing),
-    quote_amt - coalesce(ends[2].quote_amt, nothing),
-    base_amt - coalesce(ends[3].base_amt, nothing),
-    quote_amt - coalesce(ends[3].quote_amt, nothing),
-    base_amt - coalesce(ends[4].base_amt, nothing),
-    quote_amt - coalesce(ends[4].quote_amt, nothing),
-    base_amt - coalesce(ends[5].base_amt, nothing),
-    quote_amt - coalesce(ends[5].quote_amt, nothing)
-  );
-end
-$$;
-comment on function dex_private.sums_at(integer, dex_private.last_moment) is 'The last price and the sums of a market as of a moment.';
-grant execute on function dex_private.sums_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
-
-create type dex_private.day_prices as (
+create type dex_private.price_range as (
   low numeric,
-  high numeric,
-  bid numeric,
-  ask numeric,
-  active boolean
+  high numeric
 );
-comment on type dex_private.day_prices is 'The lowest and the highest price of 24 hours, and the best prices of the book. `active` is null where it has not changed since.';
+comment on type dex_private.price_range is 'The lowest and the highest price of the trades of some time.';
 
 -- From whole hours, and at both ends from minutes and blocks.
-create function dex_private.prices_at(market integer, moment dex_private.last_moment) returns dex_private.day_prices
+create function dex_private.range_at(market integer, moment dex_private.last_moment) returns dex_private.price_range
 language plpgsql stable strict parallel safe
 as $$
 declare
@@ -1747,20 +1785,7 @@ declare
   last_hour constant timestamptz := dex_private.hour_of(moment.time);
 begin
   return (
-    select row(
-      min(part.low),
-      max(part.high),
-      dex_private.best_price_at(market, 'buy', moment.block),
-      dex_private.best_price_at(market, 'sell', moment.block),
-      (
-        select until.active
-        from dex_private.active_until as until
-        where until.market_id = prices_at.market
-          and until.block >= moment.block
-        order by until.block
-        limit 1
-      )
-    )::dex_private.day_prices
+    select row(min(part.low), max(part.high))::dex_private.price_range
     from (
       select
         figure.low,
@@ -1776,7 +1801,7 @@ begin
           min(figures.low) as low,
           max(figures.high) as high
         from dex_private.period_figure as figures
-        where figures.market_id = prices_at.market
+        where figures.market_id = range_at.market
           and figures.minutes = span.minutes
           and figures.start >= span.start
           and figures.start < span.beyond
@@ -1795,7 +1820,7 @@ begin
           min(summed.low) as low,
           max(summed.high) as high
         from dex_private.running_sum as summed
-        where summed.market_id = prices_at.market
+        where summed.market_id = range_at.market
           and (summed.time, summed.block) > (span.time, span.block)
           and (summed.time, summed.block) <= (span.last_time, span.last_block)
       ) as block
@@ -1803,7 +1828,126 @@ begin
   );
 end
 $$;
-comment on function dex_private.prices_at(integer, dex_private.last_moment) is 'The prices of the day and of the book of a market as of a moment.';
+comment on function dex_private.range_at(integer, dex_private.last_moment) is 'The lowest and the highest price of a market in the 24 hours up to a moment, where no row of running_sum has them.';
+grant execute on function dex_private.range_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
+create type dex_private.window_figures as (
+  last numeric,
+  last_time timestamptz,
+  open numeric,
+  low numeric,
+  high numeric,
+  trades_24h integer,
+  base_24h numeric,
+  quote_24h numeric,
+  base_12h numeric,
+  quote_12h numeric,
+  base_6h numeric,
+  quote_6h numeric,
+  base_1h numeric,
+  quote_1h numeric
+);
+comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t].';
+
+-- One scan for all edges, and no aggregates: to begin either takes longer than to find a row. `offset 0` has each row read once. The
+-- prices of the day are in the last row, unless a trade of the day before it has left the window since.
+create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
+language plpgsql stable strict parallel safe
+as $$
+begin
+  return (
+    select row(
+      (up_to.now).last,
+      (up_to.now).last_time,
+      (up_to.day).last,
+      case when up_to.is_moved then (up_to.range).low when up_to.is_traded then (up_to.now).day_low end,
+      case when up_to.is_moved then (up_to.range).high when up_to.is_traded then (up_to.now).day_high end,
+      (coalesce((up_to.now).trades, 0) - coalesce((up_to.day).trades, 0))::integer,
+      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.day).base_amt, up_to.none),
+      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.day).quote_amt, up_to.none),
+      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.half_day).base_amt, up_to.none),
+      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.half_day).quote_amt, up_to.none),
+      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.quarter_day).base_amt, up_to.none),
+      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.quarter_day).quote_amt, up_to.none),
+      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.hour).base_amt, up_to.none),
+      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.hour).quote_amt, up_to.none)
+    )::dex_private.window_figures
+    from (
+      select
+        edges.*,
+        case when edges.is_moved then dex_private.range_at(market, moment) end as range,
+        0.000000000000000000 as none
+      from (
+        select
+          kept.rows[1] as now,
+          kept.rows[2] as day,
+          kept.rows[3] as half_day,
+          kept.rows[4] as quarter_day,
+          kept.rows[5] as hour,
+          kept.rows[1].time > moment.time - interval '24 hours' as is_traded,
+          kept.rows[1].time > moment.time - interval '24 hours'
+            and kept.rows[2].time > kept.rows[1].time - interval '24 hours' as is_moved
+        from (
+          select array(
+            select (
+              select summed
+              from dex_private.running_sum as summed
+              where summed.market_id = windows_at.market
+                and (summed.time, summed.block) <= (edge.time, edge.block)
+              order by
+                summed.time desc,
+                summed.block desc
+              limit 1
+            )
+            from (
+              values
+                (moment.time, coalesce(moment.block, 2147483647)),
+                (moment.time - interval '24 hours', 2147483647),
+                (moment.time - interval '12 hours', 2147483647),
+                (moment.time - interval '6 hours', 2147483647),
+                (moment.time - interval '1 hour', 2147483647)
+            ) as edge (time, block)
+          ) as rows
+          offset 0
+        ) as kept
+        offset 0
+      ) as edges
+      offset 0
+    ) as up_to
+  );
+end
+$$;
+comment on function dex_private.windows_at(integer, dex_private.last_moment) is 'The last price and the windows of a market as of a moment.';
+grant execute on function dex_private.windows_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
+create type dex_private.book_prices as (
+  bid numeric,
+  ask numeric,
+  active boolean
+);
+comment on type dex_private.book_prices is 'The best prices of a book. `active` is null where it has not changed since.';
+
+create function dex_private.prices_at(market integer, moment dex_private.last_moment) returns dex_private.book_prices
+language plpgsql stable strict parallel safe
+as $$
+begin
+  return (
+    select row(
+      dex_private.best_price_at(market, 'buy', moment.block),
+      dex_private.best_price_at(market, 'sell', moment.block),
+      (
+        select until.active
+        from dex_private.active_until as until
+        where until.market_id = prices_at.market
+          and until.block >= moment.block
+        order by until.block
+        limit 1
+      )
+    )::dex_private.book_prices
+  );
+end
+$$;
+comment on function dex_private.prices_at(integer, dex_private.last_moment) is 'The best prices of the book of a market as of a moment, and whether it was active.';
 grant execute on function dex_private.prices_at(integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 -- All figures of each market as of the head.
@@ -1879,8 +2023,8 @@ as $$
     sums.open,
     prices.bid,
     prices.ask,
-    prices.low,
-    prices.high,
+    sums.low,
+    sums.high,
     sums.trades_24h,
     sums.base_24h,
     sums.quote_24h,
@@ -1892,7 +2036,7 @@ as $$
     sums.quote_1h
   from dex_private.last_moment as moment
   cross join public.dex_pair as pair
-  cross join lateral dex_private.sums_at(pair.id, moment) as sums
+  cross join lateral dex_private.windows_at(pair.id, moment) as sums
   cross join lateral dex_private.prices_at(pair.id, moment) as prices
   where pair.id = any (markets)
 $$;
@@ -2074,15 +2218,16 @@ begin
   day as (
     select
       moved_to.*,
-      found.low as found_low,
-      found.high as found_high
+      -- running_sum does not have the block yet.
+      least(found.low, moved_to.new_low) as found_low,
+      greatest(found.high, moved_to.new_high) as found_high
     from moved_to
     left join lateral (
       select
         prices.low,
         prices.high
       from dex_private.last_moment as moment
-      cross join lateral dex_private.prices_at(moved_to.market_id, moment) as prices
+      cross join lateral dex_private.range_at(moved_to.market_id, moment) as prices
       where moved_to.is_stale
       offset 0
     ) as found on true
@@ -2982,11 +3127,13 @@ begin
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
-    perform dex_private.keep_running_sums(before.last_trade + 1);
   end if;
   perform dex_private.keep_market_figures(
     write_block.number, before.last_trade + 1, head.time, write_block.at, touched
   );
+  if write_block.trades <> '[]' then
+    perform dex_private.keep_running_sums_of_block(before.last_trade + 1);
+  end if;
 end
 $$;
 comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
@@ -4190,9 +4337,7 @@ begin
     from dex_private.figures_from(1, known.id);
     delete from dex_private.running_sum as kept
     where kept.market_id = known.id;
-    insert into dex_private.running_sum
-    select *
-    from dex_private.running_sums_from(1, known.id);
+    perform dex_private.keep_running_sums(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
@@ -4486,54 +4631,57 @@ comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighte
 grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
 
 -- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
--- a plan costs time before the first row. Without the volatile column the planner would evaluate `sums` and `prices` for each
--- column; it drops the one of which no column is selected. Conditions on the pair are evaluated before them. The condition
--- without columns refuses figures that are not of the head, and a block that is not there, whatever is selected: keys
--- alone, or a count. It is as_of in fewer nodes.
+-- a plan costs time before the first row. The volatile columns keep the planner from evaluating `moment`, `windows` and `prices` for
+-- each column that reads them, and from looking for the moment twice; it drops those of the latter two of which no column is
+-- selected. Conditions on the pair are evaluated before them. The condition refuses figures that are not of the head, and a
+-- block that is not there, whatever is selected: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,
   kept.base,
   kept.quote,
   case when kept.is_past then coalesce((kept.prices).active, kept.active) else kept.active end as active,
-  case when kept.is_past then (kept.sums).last else kept.last end as last,
-  case when kept.is_past then (kept.sums).last_time else kept.last_time end as last_time,
-  case when kept.is_past then (kept.sums).open else kept.open end as open,
-  case when kept.is_past then (kept.sums).last - (kept.sums).open else kept.last - kept.open end as change,
-  case when kept.is_past then (kept.prices).low else kept.low end as low,
-  case when kept.is_past then (kept.prices).high else kept.high end as high,
+  case when kept.is_past then (kept.windows).last else kept.last end as last,
+  case when kept.is_past then (kept.windows).last_time else kept.last_time end as last_time,
+  case when kept.is_past then (kept.windows).open else kept.open end as open,
+  case when kept.is_past then (kept.windows).last - (kept.windows).open else kept.last - kept.open end as change,
+  case when kept.is_past then (kept.windows).low else kept.low end as low,
+  case when kept.is_past then (kept.windows).high else kept.high end as high,
   case when kept.is_past then (kept.prices).bid else kept.bid end as bid,
   case when kept.is_past then (kept.prices).ask else kept.ask end as ask,
-  case when kept.is_past then (kept.sums).trades_24h else kept.trades_24h end as trades,
-  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
-  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_24h, (kept.sums).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_12h, (kept.sums).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_6h, (kept.sums).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_1h, (kept.sums).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
+  case when kept.is_past then (kept.windows).trades_24h else kept.trades_24h end as trades,
+  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_24h, (kept.windows).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_12h, (kept.windows).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_6h, (kept.windows).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_1h, (kept.windows).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
 from (
   select
     figure.*,
-    dex_private.is_past() as is_past,
-    dex_private.sums_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as sums,
-    dex_private.prices_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as prices,
+    dex_private.windows_at(figure.market_id, case when figure.is_past then figure.moment end) as windows,
+    dex_private.prices_at(figure.market_id, case when figure.is_past then figure.moment end) as prices,
     clock_timestamp() as fence
-  from dex_private.market_figure as figure
+  from (
+    select
+      market.*,
+      dex_private.is_past() as is_past,
+      case when clock_timestamp() is not null then (
+        select case
+          when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
+          when dex_private.is_past() then dex_private.named_moment()
+          else row(head.number, head.time, null)::dex_private.last_moment
+        end
+        from public.dex_block as head
+        cross join dex_private.write_state as state
+        order by head.number desc
+        limit 1
+      ) end as moment
+    from dex_private.market_figure as market
+  ) as figure
 ) as kept
-where coalesce(
-  (
-    select case
-      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
-      when dex_private.is_past() then dex_private.named_moment() is distinct from null
-      else true
-    end
-    from public.dex_block as head
-    cross join dex_private.write_state as state
-    order by head.number desc
-    limit 1
-  ),
-  dex_private.is_checked()
-);
+where kept.moment is distinct from null
+  or dex_private.is_checked();
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
 
 -- Market overview.

@@ -200,9 +200,7 @@ begin
     from dex_private.figures_from(1, known.id);
     delete from dex_private.running_sum as kept
     where kept.market_id = known.id;
-    insert into dex_private.running_sum
-    select *
-    from dex_private.running_sums_from(1, known.id);
+    perform dex_private.keep_running_sums(1, known.id);
   end if;
   if changed > 0 then
     delete from dex_private.standing_offer as standing

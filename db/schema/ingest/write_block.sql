@@ -83,11 +83,13 @@ begin
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
-    perform dex_private.keep_running_sums(before.last_trade + 1);
   end if;
   perform dex_private.keep_market_figures(
     write_block.number, before.last_trade + 1, head.time, write_block.at, touched
   );
+  if write_block.trades <> '[]' then
+    perform dex_private.keep_running_sums_of_block(before.last_trade + 1);
+  end if;
 end
 $$;
 comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';

@@ -143,15 +143,16 @@ begin
   day as (
     select
       moved_to.*,
-      found.low as found_low,
-      found.high as found_high
+      -- running_sum does not have the block yet.
+      least(found.low, moved_to.new_low) as found_low,
+      greatest(found.high, moved_to.new_high) as found_high
     from moved_to
     left join lateral (
       select
         prices.low,
         prices.high
       from dex_private.last_moment as moment
-      cross join lateral dex_private.prices_at(moved_to.market_id, moment) as prices
+      cross join lateral dex_private.range_at(moved_to.market_id, moment) as prices
       where moved_to.is_stale
       offset 0
     ) as found on true

@@ -71,8 +71,8 @@ as $$
     sums.open,
     prices.bid,
     prices.ask,
-    prices.low,
-    prices.high,
+    sums.low,
+    sums.high,
     sums.trades_24h,
     sums.base_24h,
     sums.quote_24h,
@@ -84,7 +84,7 @@ as $$
     sums.quote_1h
   from dex_private.last_moment as moment
   cross join public.dex_pair as pair
-  cross join lateral dex_private.sums_at(pair.id, moment) as sums
+  cross join lateral dex_private.windows_at(pair.id, moment) as sums
   cross join lateral dex_private.prices_at(pair.id, moment) as prices
   where pair.id = any (markets)
 $$;

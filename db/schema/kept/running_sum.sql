@@ -11,6 +11,8 @@ create table dex_private.running_sum (
   last_time timestamptz,
   low numeric,
   high numeric,
+  day_low numeric,
+  day_high numeric,
   constraint running_sum_pkey primary key (market_id, time, block)
 );
 comment on table dex_private.running_sum is 'The sums of each market from its first trade up to each block in which it was traded.';
@@ -18,6 +20,7 @@ comment on column dex_private.running_sum.trades is 'Number of trades, including
 comment on column dex_private.running_sum.last is 'The price of the newest trade that has a price.';
 comment on column dex_private.running_sum.last_time is 'The time of that trade.';
 comment on column dex_private.running_sum.low is 'The lowest price of a trade in the block itself; high likewise.';
+comment on column dex_private.running_sum.day_low is 'The lowest price of a trade in the 24 hours up to the block, (t - 24 h, t]; day_high likewise.';
 grant select on dex_private.running_sum to dex_reader, dex_writer;
 
 -- `offset 0` keeps `market_id is not null` away from the trades: with it the planner would scan the whole
@@ -36,7 +39,9 @@ as $$
     coalesce(summed.last, before.last),
     coalesce(summed.last_time, before.last_time),
     summed.low,
-    summed.high
+    summed.high,
+    null::numeric,
+    null::numeric
   from (
     select
       traded.market_id,
@@ -107,19 +112,113 @@ as $$
     limit 1
   ) as before on true
 $$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them.';
+comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them, without day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
-create function dex_private.keep_running_sums(first_trade bigint) returns void
+create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
-  select *
-  from dex_private.running_sums_from(first_trade);
+  select
+    summed.market_id,
+    summed.time,
+    summed.block,
+    summed.trades,
+    summed.base_amt,
+    summed.quote_amt,
+    summed.last,
+    summed.last_time,
+    summed.low,
+    summed.high,
+    figure.low,
+    figure.high
+  from dex_private.running_sums_from(first_trade) as summed
+  join dex_private.market_figure as figure on figure.market_id = summed.market_id;
 end
 $$;
-comment on function dex_private.keep_running_sums(bigint) is 'Adds the newest trades, which start at this id.';
+comment on function dex_private.keep_running_sums_of_block(bigint) is 'Adds the trades of the head, which start at this id, after market_figure is as of it.';
+
+-- A day that ends with a row begins in the bucket of 24 hours before the row's, or has no row before its bucket. So its lowest
+-- price is that of a part at the end of one bucket, and a part at the start of the next. A window frame of 24 hours would read a whole
+-- day for each row.
+create function dex_private.keep_running_sums(first_trade bigint, market integer default null) returns void
+language plpgsql
+as $$
+begin
+  insert into dex_private.running_sum
+  with added as materialized (
+    select *
+    from dex_private.running_sums_from(first_trade, market)
+  ),
+  listed as (
+    select
+      rows.*,
+      date_bin(interval '24 hours', rows.time, 'epoch') as bucket
+    from (
+      select
+        added.*,
+        true as is_added
+      from added
+      union all
+      select
+        kept.*,
+        false
+      from (
+        select
+          added.market_id,
+          min(added.time) as time
+        from added
+        group by added.market_id
+      ) as first
+      join dex_private.running_sum as kept
+        on kept.market_id = first.market_id
+        and kept.time > first.time - interval '24 hours'
+    ) as rows
+  ),
+  parted as (
+    select
+      listed.*,
+      min(listed.low) over up_to as first_low,
+      max(listed.high) over up_to as first_high,
+      min(listed.low) over onward as rest_low,
+      max(listed.high) over onward as rest_high
+    from listed
+    window
+      up_to as (partition by listed.market_id, listed.bucket order by listed.time, listed.block rows unbounded preceding),
+      onward as (partition by listed.market_id, listed.bucket order by listed.time desc, listed.block desc rows unbounded preceding)
+  ),
+  opened as (
+    select
+      parted.*,
+      first_value(parted.bucket) over day < parted.bucket as is_of_two,
+      first_value(parted.rest_low) over day as opening_low,
+      first_value(parted.rest_high) over day as opening_high
+    from parted
+    window day as (
+      partition by parted.market_id
+      order by parted.time
+      range between interval '24 hours' - interval '1 microsecond' preceding and current row
+    )
+  )
+  select
+    opened.market_id,
+    opened.time,
+    opened.block,
+    opened.trades,
+    opened.base_amt,
+    opened.quote_amt,
+    opened.last,
+    opened.last_time,
+    opened.low,
+    opened.high,
+    least(opened.first_low, case when opened.is_of_two then opened.opening_low end),
+    greatest(opened.first_high, case when opened.is_of_two then opened.opening_high end)
+  from opened
+  where opened.is_added;
+end
+$$;
+comment on function dex_private.keep_running_sums(bigint, integer) is 'Adds the newest trades, which start at this id, or all those of a market that has no row.';
 
 create function dex_private.trades_of(market text) returns bigint
 language sql stable parallel safe

@@ -12,52 +12,55 @@ comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighte
 grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
 
 -- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
--- a plan costs time before the first row. Without the volatile column the planner would evaluate `sums` and `prices` for each
--- column; it drops the one of which no column is selected. Conditions on the pair are evaluated before them. The condition
--- without columns refuses figures that are not of the head, and a block that is not there, whatever is selected: keys
--- alone, or a count. It is as_of in fewer nodes.
+-- a plan costs time before the first row. The volatile columns keep the planner from evaluating `moment`, `windows` and `prices` for
+-- each column that reads them, and from looking for the moment twice; it drops those of the latter two of which no column is
+-- selected. Conditions on the pair are evaluated before them. The condition refuses figures that are not of the head, and a
+-- block that is not there, whatever is selected: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,
   kept.base,
   kept.quote,
   case when kept.is_past then coalesce((kept.prices).active, kept.active) else kept.active end as active,
-  case when kept.is_past then (kept.sums).last else kept.last end as last,
-  case when kept.is_past then (kept.sums).last_time else kept.last_time end as last_time,
-  case when kept.is_past then (kept.sums).open else kept.open end as open,
-  case when kept.is_past then (kept.sums).last - (kept.sums).open else kept.last - kept.open end as change,
-  case when kept.is_past then (kept.prices).low else kept.low end as low,
-  case when kept.is_past then (kept.prices).high else kept.high end as high,
+  case when kept.is_past then (kept.windows).last else kept.last end as last,
+  case when kept.is_past then (kept.windows).last_time else kept.last_time end as last_time,
+  case when kept.is_past then (kept.windows).open else kept.open end as open,
+  case when kept.is_past then (kept.windows).last - (kept.windows).open else kept.last - kept.open end as change,
+  case when kept.is_past then (kept.windows).low else kept.low end as low,
+  case when kept.is_past then (kept.windows).high else kept.high end as high,
   case when kept.is_past then (kept.prices).bid else kept.bid end as bid,
   case when kept.is_past then (kept.prices).ask else kept.ask end as ask,
-  case when kept.is_past then (kept.sums).trades_24h else kept.trades_24h end as trades,
-  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
-  case when kept.is_past then case when (kept.sums).trades_24h > 0 then (kept.sums).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_24h, (kept.sums).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_12h, (kept.sums).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_6h, (kept.sums).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
-  case when kept.is_past then dex_private.vwap_of((kept.sums).quote_1h, (kept.sums).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
+  case when kept.is_past then (kept.windows).trades_24h else kept.trades_24h end as trades,
+  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_24h, (kept.windows).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_12h, (kept.windows).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_6h, (kept.windows).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
+  case when kept.is_past then dex_private.vwap_of((kept.windows).quote_1h, (kept.windows).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
 from (
   select
     figure.*,
-    dex_private.is_past() as is_past,
-    dex_private.sums_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as sums,
-    dex_private.prices_at(figure.market_id, (select case when dex_private.is_past() then dex_private.named_moment() end)) as prices,
+    dex_private.windows_at(figure.market_id, case when figure.is_past then figure.moment end) as windows,
+    dex_private.prices_at(figure.market_id, case when figure.is_past then figure.moment end) as prices,
     clock_timestamp() as fence
-  from dex_private.market_figure as figure
+  from (
+    select
+      market.*,
+      dex_private.is_past() as is_past,
+      case when clock_timestamp() is not null then (
+        select case
+          when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
+          when dex_private.is_past() then dex_private.named_moment()
+          else row(head.number, head.time, null)::dex_private.last_moment
+        end
+        from public.dex_block as head
+        cross join dex_private.write_state as state
+        order by head.number desc
+        limit 1
+      ) end as moment
+    from dex_private.market_figure as market
+  ) as figure
 ) as kept
-where coalesce(
-  (
-    select case
-      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
-      when dex_private.is_past() then dex_private.named_moment() is distinct from null
-      else true
-    end
-    from public.dex_block as head
-    cross join dex_private.write_state as state
-    order by head.number desc
-    limit 1
-  ),
-  dex_private.is_checked()
-);
+where kept.moment is distinct from null
+  or dex_private.is_checked();
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
