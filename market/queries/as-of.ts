@@ -20,39 +20,32 @@ interface Known {
   head: number | null;
   final: number | null;
   finalTime: string | null;
+  /** Whether the block that was found has rows: others are deleted some time later. */
+  hasRows: boolean;
 }
 
-// The setting is of the transaction, so that it works behind a pooler.
+// `case` has the block set before it is looked up. The setting is of the transaction, so that it works behind a pooler.
 const SET_BLOCK = {
   name: "as_of_block",
   text: `
+    with asked as materialized (
+      select case
+        when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
+      end as moment
+    )
     select
-      set_config('dex.as_of_block', $1, true),
       (
-        select max(block.number)
-        from dex_block as block
+        select max(head.number)
+        from dex_block as head
       ) as head,
       final.number as final,
-      ${isoTime("final.time")} as "finalTime"
-    from (values (true)) as one (row)
+      ${isoTime("final.time")} as "finalTime",
+      block.has_rows as "hasRows"
+    from asked
+    join dex_block as block on block.number = (asked.moment).block
     left join dex_private.final_block($2) as final on true
   `,
 };
-
-// Blocks without rows are deleted some time later.
-const HAS_ROWS = {
-  name: "block_has_rows",
-  text: `
-    select block.has_rows as "hasRows"
-    from dex_block as block
-    where block.number = $1
-  `,
-};
-
-async function staysRecorded(db: Database, { block }: Snapshot<unknown>): Promise<boolean> {
-  const { rows } = await db.query<{ hasRows: boolean }>({ ...HAS_ROWS, values: [block] });
-  return rows[0]?.hasRows === true;
-}
 
 /** SQLSTATE of dex_private.past_moment. */
 const NO_SUCH_BLOCK = "DX002";
@@ -82,12 +75,13 @@ export const makeFindAsOf =
       ]).catch((error: unknown) => {
         throw withNoSuchBlock(error);
       });
-      const known = rows[0] ?? { head: null, final: null, finalTime: null };
+      const [known] = rows;
+      if (known === undefined) throw new Error(`no row of the block that is ${values[0]}`);
       return {
         ...found,
         head: known.head,
         final: known.final,
-        isFinal: isFinal(asOf, found, known) && (await staysRecorded(db, found)),
+        isFinal: known.hasRows && isFinal(asOf, found, known),
       };
     });
 

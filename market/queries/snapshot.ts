@@ -1,5 +1,5 @@
 // Reads rows and the moment that they describe in one statement, so that both are of one snapshot.
-import type { Database, Pool } from "../../db/connect.ts";
+import type { Database, Pool, PooledClient } from "../../db/connect.ts";
 import { isUnreachable } from "../../db/failure.ts";
 import { UnknownPair } from "../absent.ts";
 import type { KeyedRow } from "../records.ts";
@@ -26,35 +26,36 @@ export function pairNamed({ base, quote }: NamedInPath): PairName {
 /** No symbol is empty. */
 export const NO_PAIR: PairName = { base: "", quote: "" };
 
+/** Ends a transaction that has only read, and gives the connection back. It is given up where that fails. */
+async function end(client: PooledClient, statement: "commit" | "rollback"): Promise<void> {
+  const isEnded = await client.query(statement).then(
+    () => true,
+    () => false,
+  );
+  Object.assign(client, { pipeline: false });
+  client.release(!isEnded);
+}
+
 /** Reads several statements of one snapshot. They are sent without waiting for the answer to `begin`. */
 export async function inSnapshot<Found>(
   pool: Pool,
   read: (db: Database) => Promise<Found>,
 ): Promise<Found> {
   const client = await pool.connect();
-  let isLost = true;
   Object.assign(client, { pipeline: true });
   try {
     const [, found] = await Promise.all([
       client.query("begin transaction isolation level repeatable read read only"),
       read(client),
     ]);
-    await client.query("commit");
-    isLost = false;
+    // What was read is whole: nobody waits for the end.
+    void end(client, "commit");
     return found;
   } catch (error) {
     // A connection that still waits for an answer is given up.
-    if (isLost && !isUnreachable(error)) {
-      isLost = await client.query("rollback").then(
-        () => false,
-        () => true,
-      );
-    }
+    if (isUnreachable(error)) client.release(true);
+    else await end(client, "rollback");
     throw error;
-  } finally {
-    Object.assign(client, { pipeline: false });
-    // A connection with an open transaction must not go back to the pool.
-    client.release(isLost);
   }
 }
 
