@@ -187,6 +187,16 @@ it("says what to do where nothing runs", async () => {
   );
 });
 
+// Below /proc Node's own way to make folders never ends.
+const onLinux = process.platform === "linux" ? it : it.skip;
+
+onLinux.each([
+  ["/proc/data/of/ours", "ENOENT"],
+  ["/dev/null/data", "ENOTDIR"],
+])("refuses %s, where no folder can be made", async (dataDir, code) => {
+  await expect(open(dataDir)).rejects.toThrow(`DATA_DIR ${dataDir} cannot be made: ${code}`);
+});
+
 const asRoot = isRoot() ? it : it.skip;
 
 asRoot("keeps root's data where PostgreSQL's account can reach them, and says so", async () => {
