@@ -253,6 +253,17 @@ it("values what was left of the offers that were open", async () => {
   expect(await liquidityAt(4)).toEqual([{ usd: "0" }]);
 });
 
+it("has an offer of block 0 that block 1 cancelled", async () => {
+  const offers = [anOffer({ id: 1, hour: 0, base: "10", quote: "25" })];
+  await write(database.writer, { offers });
+  const bookAt0 = () =>
+    readAt("0", "select trim_scale(price)::text as price from dex_book('WETH', 'DAI', 10)");
+  expect(await bookAt0()).toEqual([{ price: "2.5" }]);
+  await database.writer.query("select ingest.write_block(1, $1, killed => '{1}')", [hours(0)]);
+  expect(await bookAt0()).toEqual([{ price: "2.5" }]);
+  expect(await readAt("1", "select price from dex_book('WETH', 'DAI', 10)")).toEqual([]);
+});
+
 it("changes nothing for a writer", async () => {
   await writeHours();
   const writer = await database.writer.connect();

@@ -243,6 +243,40 @@ describe("orders of contracts beside the first book", () => {
     expect(await verify(client)).toEqual([]);
   });
 
+  it("are refused with an id that another order has, or none", async () => {
+    const [id = 0] = await idsOf([BOOK, "7", blockAt(2)]);
+    const writing = (row: object) => write(database.writer, { offers: [anOffer(row)] });
+    await expect(writing({ id, hour: 2, venue: OTHER })).rejects.toThrow(
+      `offers: offer ${FIRST} is order 7 of the contract ${BOOK}, and its venue is ${OTHER}`,
+    );
+    await expect(writing({ id, hour: 1, venue: BOOK })).rejects.toThrow(
+      `offers: offer ${FIRST} got its id for block ${blockAt(2)}, and is of block ${blockAt(1)}`,
+    );
+    await expect(writing({ id: FIRST + 5, hour: 2, venue: BOOK })).rejects.toThrow(
+      `offers: offer ${FIRST + 5} was not given its id by ingest.offer_ids`,
+    );
+    const trades = [aTrade({ hour: 2, offer_id: 2 ** 31 - 1, venue: BOOK })];
+    await expect(write(database.writer, { trades })).rejects.toThrow(
+      `offer ${2 ** 31 - 1} was not given its id by ingest.offer_ids`,
+    );
+    expect(await refs()).toEqual([]);
+    await writing({ id, hour: 2, venue: BOOK.toLowerCase() });
+    expect(await refs()).toMatchObject([{ id, ref: "7" }]);
+  });
+
+  it("get no id that an offer without a ref has, and say where none is left", async () => {
+    await write(database.writer, { offers: [anOffer({ id: FIRST + 5, venue: WETH })] });
+    expect(await idsOf([BOOK, "7", blockAt(2)])).toEqual([FIRST + 6]);
+    await takeBack(0);
+    await takeBack(-1);
+    await write(database.writer, { trades: [aTrade({ offer_id: 2 ** 31 - 2, venue: WETH })] });
+    expect(await idsOf([BOOK, "7", blockAt(2)])).toEqual([2 ** 31 - 1]);
+    await expect(idsOf([BOOK, "8", blockAt(2)])).rejects.toThrow(
+      `no id is left for 1 orders: offer ${2 ** 31 - 1} is recorded`,
+    );
+    expect(await idsOf([BOOK, "7", blockAt(2)])).toEqual([2 ** 31 - 1]);
+  });
+
   it("free their ids when their blocks are taken back", async () => {
     for (const hour of [1, 2]) {
       const ids = await idsOf([BOOK, `${hour}`, blockAt(hour)]);
@@ -258,15 +292,15 @@ describe("orders of contracts beside the first book", () => {
   });
 
   it("have their refs from the history alone after a restore of it", async () => {
-    const [id = 0] = await idsOf([BOOK, "7", 0]);
+    const [id = 0, taken = 0] = await idsOf([BOOK, "7", 0], [BOOK, "9", 0]);
     await write(database.writer, {
       offers: [anOffer({ id, venue: BOOK })],
-      trades: [aTrade({ offer_id: id, venue: BOOK }), aTrade({ offer_id: id + 5, venue: BOOK })],
+      trades: [aTrade({ offer_id: id, venue: BOOK }), aTrade({ offer_id: taken, venue: BOOK })],
     });
     await database.owner.query("delete from dex_private.offer_ref");
     await database.owner.query("select ingest.rebuild()");
     // An id that only a trade has is not given again.
-    expect(await idsOf([BOOK, "7", blockAt(2)], [BOOK, "8", blockAt(2)])).toEqual([id, id + 6]);
+    expect(await idsOf([BOOK, "7", blockAt(2)], [BOOK, "8", blockAt(2)])).toEqual([id, taken + 1]);
   });
 
   it.each<[problem: string, order: [string, string | null, number]]>([

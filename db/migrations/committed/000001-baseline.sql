@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:b073d8cc185b0fde92b91b469564ca17c37ae91e
+--! Hash: sha1:f2f4eb0c4cf907801638838afb42f6403fe42a5f
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1057,10 +1057,11 @@ begin
   below := below | (below >> 4);
   below := below | (below >> 8);
   below := below | (below >> 16);
-  return last_block & (~(below >> 1));
+  -- 0 is no node: the range of block 0 alone is at 1, the first one on its way up.
+  return greatest(1, last_block & (~(below >> 1)));
 end
 $$;
-comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides.';
+comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides; 1 for block 0 alone.';
 grant execute on function dex_private.block_node(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.block_nodes(block integer) returns setof integer
@@ -2687,34 +2688,50 @@ as $$
 #variable_conflict use_column
 declare
   before constant dex_private.write_state := ingest.take_turn();
+  last_id constant integer := greatest(
+    1073741823,
+    (select max(known.offer_id) from dex_private.offer_ref as known),
+    -- After a restore of the history alone, rows have ids that no table of refs has.
+    (select max(offer.id) from public.dex_offer as offer),
+    (select max(trade.offer_id) from public.dex_trade as trade)
+  );
 begin
   perform ingest.refuse((
     select case
       when coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$' then
         format('venues[%s] is %s: it must be 0x and 40 hex digits', given.place - 1, coalesce(left(given.venue, 90), 'null'))
-      when coalesce(length(given.ref), 0) not between 1 and 100 then
-        format('refs[%s] is %s: it must be a text of 1 to 100 characters', given.place - 1, coalesce(left(given.ref, 90), 'null'))
+      when coalesce(length(given.ref), 0) not between 1 and 100 or given.ref !~ '\S' then
+        format('refs[%s] is %s: it must be a text of 1 to 100 characters, not of blanks alone', given.place - 1, coalesce(left(given.ref, 90), 'null'))
       else format('blocks[%s] is %s: it must be after the head, block %s', given.place - 1, coalesce(given.block::text, 'null'), before.head)
     end
     from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
     where coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$'
       or coalesce(length(given.ref), 0) not between 1 and 100
+      or given.ref !~ '\S'
       or given.block is null
       or given.block <= before.head
     order by given.place
     limit 1
   ));
+  perform ingest.refuse(case
+    when last_id > 2147483647 - cardinality(offer_ids.venues)
+      and last_id > 2147483647 - (
+        select count(distinct (given.venue, given.ref))
+        from unnest(offer_ids.venues, offer_ids.refs) as given (venue, ref)
+        left join dex_private.offer_ref as known
+          on known.venue = given.venue
+          and known.ref = given.ref
+        where known.offer_id is null
+      )
+    then
+      format('no id is left for %s orders: offer %s is recorded, and the highest id is 2147483647', cardinality(offer_ids.venues), last_id)
+  end);
 
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
     fresh.venue,
     fresh.ref,
-    row_number() over (order by fresh.place) + greatest(
-      1073741823,
-      (select max(known.offer_id) from dex_private.offer_ref as known),
-      -- After a restore of the history alone, trades have ids that no table of refs has.
-      (select max(trade.offer_id) from public.dex_trade as trade)
-    ),
+    last_id + row_number() over (order by fresh.place),
     fresh.block
   from (
     select distinct on (given.venue, given.ref)
@@ -2928,9 +2945,45 @@ begin
       and lower(fact.here) <> lower(fact.there)
     limit 1
   ));
+  -- Where one contract alone has offers, its ids may be any.
+  perform ingest.refuse((
+    select case
+      when known.offer_id is null then
+        format('%s: offer %s was not given its id by ingest.offer_ids, which gives those from 1073741824 on', given.name, given.id)
+      when lower(known.venue) is distinct from lower(given.venue) then
+        format('%s: offer %s is order %s of the contract %s, and its venue is %s', given.name, given.id, known.ref, known.venue, coalesce(given.venue, 'null'))
+      else
+        format('%s: offer %s got its id for block %s, and is of block %s', given.name, given.id, known.block, given.block)
+    end
+    from (
+      select
+        format('trade with tx %s, idx %s', trade.tx, trade.idx) as name,
+        trade.offer_id as id,
+        trade.venue,
+        trade.block
+      from public.dex_trade as trade
+      where trade.id >= first_trade
+        and trade.offer_id >= 1073741824
+      union all
+      select
+        'offers',
+        offer.id,
+        offer.venue,
+        offer.block
+      from unnest(offers) as made (id)
+      join public.dex_offer as offer on offer.id = made.id
+      where made.id >= 1073741824
+    ) as given
+    left join dex_private.offer_ref as known on known.offer_id = given.id
+    where case
+      when known.offer_id is null then exists (select from dex_private.offer_ref)
+      else lower(known.venue) is distinct from lower(given.venue) or given.block < known.block
+    end
+    limit 1
+  ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order, or a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
 
 -- Writes the offers and the cancellations of a block.
 

@@ -10,34 +10,50 @@ as $$
 #variable_conflict use_column
 declare
   before constant dex_private.write_state := ingest.take_turn();
+  last_id constant integer := greatest(
+    1073741823,
+    (select max(known.offer_id) from dex_private.offer_ref as known),
+    -- After a restore of the history alone, rows have ids that no table of refs has.
+    (select max(offer.id) from public.dex_offer as offer),
+    (select max(trade.offer_id) from public.dex_trade as trade)
+  );
 begin
   perform ingest.refuse((
     select case
       when coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$' then
         format('venues[%s] is %s: it must be 0x and 40 hex digits', given.place - 1, coalesce(left(given.venue, 90), 'null'))
-      when coalesce(length(given.ref), 0) not between 1 and 100 then
-        format('refs[%s] is %s: it must be a text of 1 to 100 characters', given.place - 1, coalesce(left(given.ref, 90), 'null'))
+      when coalesce(length(given.ref), 0) not between 1 and 100 or given.ref !~ '\S' then
+        format('refs[%s] is %s: it must be a text of 1 to 100 characters, not of blanks alone', given.place - 1, coalesce(left(given.ref, 90), 'null'))
       else format('blocks[%s] is %s: it must be after the head, block %s', given.place - 1, coalesce(given.block::text, 'null'), before.head)
     end
     from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
     where coalesce(given.venue, '') !~ '^0x[0-9a-fA-F]{40}$'
       or coalesce(length(given.ref), 0) not between 1 and 100
+      or given.ref !~ '\S'
       or given.block is null
       or given.block <= before.head
     order by given.place
     limit 1
   ));
+  perform ingest.refuse(case
+    when last_id > 2147483647 - cardinality(offer_ids.venues)
+      and last_id > 2147483647 - (
+        select count(distinct (given.venue, given.ref))
+        from unnest(offer_ids.venues, offer_ids.refs) as given (venue, ref)
+        left join dex_private.offer_ref as known
+          on known.venue = given.venue
+          and known.ref = given.ref
+        where known.offer_id is null
+      )
+    then
+      format('no id is left for %s orders: offer %s is recorded, and the highest id is 2147483647', cardinality(offer_ids.venues), last_id)
+  end);
 
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
     fresh.venue,
     fresh.ref,
-    row_number() over (order by fresh.place) + greatest(
-      1073741823,
-      (select max(known.offer_id) from dex_private.offer_ref as known),
-      -- After a restore of the history alone, trades have ids that no table of refs has.
-      (select max(trade.offer_id) from public.dex_trade as trade)
-    ),
+    last_id + row_number() over (order by fresh.place),
     fresh.block
   from (
     select distinct on (given.venue, given.ref)

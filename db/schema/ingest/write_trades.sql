@@ -183,6 +183,42 @@ begin
       and lower(fact.here) <> lower(fact.there)
     limit 1
   ));
+  -- Where one contract alone has offers, its ids may be any.
+  perform ingest.refuse((
+    select case
+      when known.offer_id is null then
+        format('%s: offer %s was not given its id by ingest.offer_ids, which gives those from 1073741824 on', given.name, given.id)
+      when lower(known.venue) is distinct from lower(given.venue) then
+        format('%s: offer %s is order %s of the contract %s, and its venue is %s', given.name, given.id, known.ref, known.venue, coalesce(given.venue, 'null'))
+      else
+        format('%s: offer %s got its id for block %s, and is of block %s', given.name, given.id, known.block, given.block)
+    end
+    from (
+      select
+        format('trade with tx %s, idx %s', trade.tx, trade.idx) as name,
+        trade.offer_id as id,
+        trade.venue,
+        trade.block
+      from public.dex_trade as trade
+      where trade.id >= first_trade
+        and trade.offer_id >= 1073741824
+      union all
+      select
+        'offers',
+        offer.id,
+        offer.venue,
+        offer.block
+      from unnest(offers) as made (id)
+      join public.dex_offer as offer on offer.id = made.id
+      where made.id >= 1073741824
+    ) as given
+    left join dex_private.offer_ref as known on known.offer_id = given.id
+    where case
+      when known.offer_id is null then exists (select from dex_private.offer_ref)
+      else lower(known.venue) is distinct from lower(given.venue) or given.block < known.block
+    end
+    limit 1
+  ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order, or a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';

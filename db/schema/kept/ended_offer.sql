@@ -32,10 +32,11 @@ begin
   below := below | (below >> 4);
   below := below | (below >> 8);
   below := below | (below >> 16);
-  return last_block & (~(below >> 1));
+  -- 0 is no node: the range of block 0 alone is at 1, the first one on its way up.
+  return greatest(1, last_block & (~(below >> 1)));
 end
 $$;
-comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides.';
+comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides; 1 for block 0 alone.';
 grant execute on function dex_private.block_node(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.block_nodes(block integer) returns setof integer
