@@ -1,8 +1,8 @@
 // Compares every figure of a recorded week, at every block, with brute-force.ts.
 import { readFolder } from "../../db/load/folder.ts";
-import { loadRows, type LoadSource, type OfferRow, type TradeRow } from "../../db/load/write.ts";
+import { loadRows, type LoadSource } from "../../db/load/write.ts";
 import { bruteForce, type Figures, type Moment, type Recording } from "../brute-force.ts";
-import { describeKovan, KOVAN, kovanRecording } from "../kovan.ts";
+import { describeKovan, KOVAN, kovanBlocks, kovanFiles, kovanRecording } from "../kovan.ts";
 import { useClient, useDatabase } from "../served.ts";
 
 const VIEWS: Record<string, (keyof Figures)[]> = {
@@ -46,41 +46,10 @@ describeKovan("the week of kovan-2018-06", () => {
   const database = useDatabase();
   const client = useClient(database, "dex_writer");
   let recording: Recording;
-  let files: LoadSource & { offers: OfferRow[]; trades: TradeRow[] };
+  let upTo: (last: number) => LoadSource;
   beforeAll(async () => {
     recording = kovanRecording();
-    const folder = await readFolder(KOVAN);
-    files = {
-      tokens: await Array.fromAsync(folder.tokens ?? []),
-      pairs: await Array.fromAsync(folder.pairs ?? []),
-      offers: await Array.fromAsync(folder.offers ?? []),
-      trades: await Array.fromAsync(folder.trades ?? []),
-    };
-  });
-
-  /** The blocks with rows, in order, each with its time. */
-  function blocks(): Moment[] {
-    const times = new Map<number, number | undefined>();
-    for (const { killed } of recording.offers) {
-      if (killed !== "0") times.set(Number(killed), undefined);
-    }
-    for (const { block, time } of [...recording.trades, ...recording.offers]) {
-      times.set(Number(block), Date.parse(time!));
-    }
-    // A cancellation has no time in the files: its block gets the time of the previous block.
-    let last = 0;
-    return [...times]
-      .sort(([one], [other]) => one - other)
-      .map(([block, time]) => ({ block, time: (last = time ?? last) }));
-  }
-
-  /** The files as of this block. */
-  const upTo = (last: number): LoadSource => ({
-    ...files,
-    trades: files.trades.filter(({ block }) => block <= last),
-    offers: files.offers
-      .filter(({ block }) => block <= last)
-      .map((offer) => ({ ...offer, killed: (offer.killed ?? 0) > last ? 0 : offer.killed })),
+    upTo = await kovanFiles();
   });
 
   /** The rows of each view, and the same columns computed by brute-force.ts. */
@@ -101,7 +70,10 @@ describeKovan("the week of kovan-2018-06", () => {
   }
 
   const written = async (): Promise<unknown[]> => {
-    const kept = ["cancellation", "offer_left", "standing_offer", "period_figure", "market_figure"];
+    const kept = [
+      ...["cancellation", "offer_left", "standing_offer", "period_figure", "market_figure"],
+      ...["running_sum", "ended_offer", "best_price"],
+    ];
     const tables = [
       "dex_block",
       "dex_offer",
@@ -119,16 +91,16 @@ describeKovan("the week of kovan-2018-06", () => {
   // Each block is an edge of a window for the trades 1, 6, 12 and 24 hours older.
   it("has correct figures, to the last digit, after each block", async () => {
     let figuresSeen = 0;
-    for (const { block, time } of blocks()) {
-      const { head } = await loadRows(client, upTo(block!));
+    for (const { block, time } of kovanBlocks(recording)) {
+      const { head } = await loadRows(client, upTo(block));
       expect(head).toEqual({ block, time: new Date(time) });
 
-      const { views, expected } = await viewsAndExpected({ block: block!, time });
+      const { views, expected } = await viewsAndExpected({ block, time });
 
       expect({ block, ...views }).toEqual({ block, ...expected });
       figuresSeen += JSON.stringify(views).match(/"\d+\.\d{18}"/g)?.length ?? 0;
     }
-    expect(blocks().length).toBeGreaterThan(60);
+    expect(kovanBlocks(recording).length).toBeGreaterThan(60);
     expect(figuresSeen).toBeGreaterThan(500);
   });
 

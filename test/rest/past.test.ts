@@ -3,10 +3,6 @@ import type { Response } from "supertest";
 import type { Pool } from "../../db/connect.ts";
 import { makeFindAsOf } from "../../market/queries/as-of.ts";
 import { findHead } from "../../market/queries/head.ts";
-import { namesPair, type Version } from "../../rest/endpoint.ts";
-import { listingFormats } from "../../rest/listings/formats.ts";
-import { v1 } from "../../rest/v1/v1-endpoints.ts";
-import { v2 } from "../../rest/v2/v2-endpoints.ts";
 import { OF_ONE_VERSION, makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
@@ -20,9 +16,8 @@ import {
   registerPair,
   WETH,
 } from "../factories.ts";
+import { examplePaths, LISTINGS as listings } from "./example-paths.ts";
 
-const listings = { exchangeName: "dex", usdTokens: ["DAI"] };
-const VERSIONS: readonly Version[] = [v1, v2, ...listingFormats(listings)];
 /** Hours after genesis of the blocks; the last final one is that of the fourth. */
 const HOURS = [1, 2, 9, 26, 27];
 const FINAL = blockAt(26);
@@ -65,19 +60,7 @@ const writeBlock = (n: number, price = 200 + n): Promise<unknown> => {
   );
 };
 
-/** The paths of all endpoints, with their examples. */
-const PATHS = VERSIONS.flatMap(({ name, endpoints }) =>
-  endpoints.map(({ path, query = {} }) => {
-    const asked = new URLSearchParams();
-    for (const [key, { example }] of Object.entries(query)) {
-      // These examples are of no block of this history.
-      if (key === "fromId" || (path.includes("candles") && /^(from|to)$/.test(key))) continue;
-      asked.set(key, key.endsWith("Block") ? String(blockAt(1)) : example);
-    }
-    const market = namesPair(path) ? path.replace(":base/:quote", "weth/dai") : path;
-    return `/${name}${market}?${asked.toString()}`;
-  }),
-);
+const PATHS = examplePaths({ market: "weth/dai", block: blockAt(1) });
 
 async function answers(asOf = ""): Promise<Record<string, Response>> {
   const found: Record<string, Response> = {};
