@@ -1,6 +1,6 @@
 // Makes the service on a test database, listening on a port for supertest.
 import type { ClientRequest, IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import supertest, { type Response, type Test } from "supertest";
 import type { Database, Pool } from "../db/connect.ts";
 import { makeApp, type App } from "../server/compose.ts";
@@ -38,6 +38,8 @@ export type TestOptions = AppSettings &
     onOver?: Reports["request"];
     cache?: CacheOptions | "off";
   };
+
+const SWEEP_MS = 10;
 
 /** Caches responses, and checks for new data on each request. */
 export const CHECKED_EACH_TIME: CacheOptions = { bytes: 10_000_000, checkMs: 0 };
@@ -110,14 +112,27 @@ export async function makeTestApp(
     if (/^\/+graphi?ql/.test(url ?? "")) wanted.resolve(true);
   };
   server.prependListener("request", lookAt).prependListener("upgrade", lookAt);
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const closeSilent = async (): Promise<void> => {
+    // A client may have a connection on which it has asked nothing: the server would wait a minute for a request.
+    const sweep = setInterval(() => {
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, SWEEP_MS);
+    await close().finally(() => clearInterval(sweep));
+  };
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const request = supertest.agent(server);
   request.use((test: Test) => void test.expect(asDocumented));
   return {
-    ...{ request, url, logged, loggedUnder, over, server, metrics, close },
-    [Symbol.asyncDispose]: close,
+    ...{ request, url, logged, loggedUnder, over, server, metrics },
+    close: closeSilent,
+    [Symbol.asyncDispose]: closeSilent,
   };
 }
 
