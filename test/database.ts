@@ -52,11 +52,19 @@ export async function openClient(
 
 export function openPool(url: string, options?: ConnectionOptions): Pool & AsyncDisposable {
   const pool = makePool(url, { ...PATIENT, ...options });
+  const query = pool.query.bind(pool) as (...given: unknown[]) => unknown;
+  // A slow machine is no database that does not answer: a statement that waits for an answer has as long as it takes.
+  const patient = (statement: unknown, ...others: unknown[]): unknown =>
+    query(isTimed(statement) ? { ...statement, query_timeout: 0 } : statement, ...others);
+  Object.assign(pool, { query: patient });
   const end = async (): Promise<void> => {
     if (!pool.ended) await pool.end();
   };
   return Object.assign(pool, { [Symbol.asyncDispose]: end });
 }
+
+const isTimed = (statement: unknown): statement is object =>
+  typeof statement === "object" && statement !== null && "query_timeout" in statement;
 
 /** Clones the migrated template, or with `migrated: false` an empty database. */
 export async function makeDatabase({ migrated = true } = {}): Promise<TestDatabase> {
