@@ -14,7 +14,7 @@ import {
 } from "./hostile-clients.ts";
 import { connect, type Client } from "../../db/connect.ts";
 import { aTrade, write } from "../factories.ts";
-import { startService, type Service } from "../service.ts";
+import { PATIENT, startService, type Service } from "../service.ts";
 import { followStream } from "../stream-client.ts";
 import { startLoad } from "./load.ts";
 import { recordOutcome } from "./outcomes.ts";
@@ -49,7 +49,8 @@ beforeEach(async () => {
     DATABASE_URL: server.url,
     MAX_REQUESTS_PER_CLIENT: "0",
     ...{ CACHE_BYTES: "0", RATE_LIMIT: "0", MAX_CONCURRENT: "0", METRICS: "on" },
-    ...{ POOL_WAIT_MS: "60000", MAX_CONNECTIONS: "10000" },
+    ...PATIENT,
+    MAX_CONNECTIONS: "10000",
     MAX_STREAMS: String(MAX_STREAMS),
     MAX_STREAMS_PER_CLIENT: String(MAX_STREAMS),
     STREAM_BUFFER_BYTES: String(BUFFER_BYTES),

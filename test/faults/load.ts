@@ -77,10 +77,13 @@ export interface Load {
   stop(): Promise<Counts>;
 }
 
-/** So many clients ask a service for these cases in turn, until they are stopped. */
-export function startLoad(url: string, cases: Case[], clients = 6): Load {
+/**
+ * So many clients ask a service for these cases in turn, until they are stopped. Where the service soon closes a
+ * connection that rests, a slow client needs a new one for each request.
+ */
+export function startLoad(url: string, cases: Case[], clients = 6, keepAlive = true): Load {
   const counts = noCounts();
-  const agent = new Agent({ keepAlive: true });
+  const agent = new Agent({ keepAlive });
   let isStopping = false;
   const client = async (first: number): Promise<void> => {
     for (let n = first; !isStopping; n += 1) {

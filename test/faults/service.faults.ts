@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Client, Pool } from "../../db/connect.ts";
 import { makeTestApp } from "../app.ts";
 import { openPool } from "../database.ts";
-import { startService, type Service } from "../service.ts";
+import { PATIENT, startService, type Service } from "../service.ts";
 import { askOnce, noCounts, startLoad, total, type Counts } from "./load.ts";
 import { recordOutcome } from "./outcomes.ts";
 import { casesAt, readWritten, type Case } from "./right-answers.ts";
@@ -149,12 +149,7 @@ describe("the database", () => {
 });
 
 it("refuses at once who is one too many to wait, and answers the others", async () => {
-  const service = start({
-    POOL_SIZE: "2",
-    POOL_QUEUE: "5",
-    POOL_WAIT_MS: "60000",
-    LOCK_TIMEOUT_MS: "60000",
-  });
+  const service = start({ ...PATIENT, POOL_SIZE: "2", POOL_QUEUE: "5" });
   const url = await service.url;
   await untilReady(url);
   const counts = noCounts();
@@ -181,9 +176,9 @@ describe("a client", () => {
   let url: string;
   beforeEach(async () => {
     const service = start({
+      ...PATIENT,
       REQUEST_TIMEOUT_MS: "4000",
       IDLE_TIMEOUT_MS: "4000",
-      POOL_WAIT_MS: "60000",
     });
     url = await service.url;
     await untilReady(url);
@@ -215,7 +210,7 @@ describe("a client", () => {
     clients: number,
     one: () => Promise<void>,
   ): Promise<Counts> {
-    const load = startLoad(url, cases, 3);
+    const load = startLoad(url, cases, 3, false);
     await Promise.all(Array.from({ length: clients }, one));
     while (load.counts.right < cases.length) await sleep(20);
     const counts = await load.stop();
@@ -335,7 +330,7 @@ describe("a signal in the middle of 100 requests", () => {
   }
 
   it("has them all answered, and no other", async () => {
-    const service = start({ POOL_WAIT_MS: "60000", LOCK_TIMEOUT_MS: "60000" });
+    const service = start(PATIENT);
     const url = await service.url;
     await untilReady(url);
     const counts = noCounts();
@@ -355,7 +350,7 @@ describe("a signal in the middle of 100 requests", () => {
   });
 
   it("has them given up when it comes again", async () => {
-    const service = start({ POOL_WAIT_MS: "60000", LOCK_TIMEOUT_MS: "60000" });
+    const service = start(PATIENT);
     const url = await service.url;
     await untilReady(url);
     const counts = noCounts();

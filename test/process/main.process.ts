@@ -13,6 +13,7 @@ import { aTrade, write } from "../factories.ts";
 import {
   DataDirs,
   embeddedUrl,
+  PATIENT,
   readinessOf,
   runScript,
   serverPid,
@@ -25,7 +26,7 @@ const dataDirs = new DataDirs();
 const running: Service[] = [];
 
 function start(env: Record<string, string>, args: string[] = []): Service {
-  const service = startService(env, args);
+  const service = startService({ ...PATIENT, ...env }, args);
   running.push(service);
   return service;
 }
@@ -52,6 +53,11 @@ const get = async (service: Service, path: string): Promise<{ status: number; bo
 async function asSuperuser<T>(dataDir: string, ask: (client: Client) => Promise<T>): Promise<T> {
   await using client = await openClient(await embeddedUrl(dataDir));
   return await ask(client);
+}
+
+/** PostgreSQL deletes the file with its number, for which its stop waits, a moment before it ends. */
+async function untilEnded(pid: number): Promise<void> {
+  while (await isAlive(pid)) await sleep(20);
 }
 
 const countTrades = (dataDir: string): Promise<number> =>
@@ -181,7 +187,7 @@ describe("without DATABASE_URL", () => {
     expect(await serverPid(dataDir)).toBe(server);
     expect(await countTrades(dataDir)).toBe(1);
     expect((await stop(next)).code).toBe(0);
-    expect(await isAlive(server!)).toBe(false);
+    await untilEnded(server!);
   });
 
   it("starts again where service and server were both killed", async () => {
@@ -225,7 +231,7 @@ describe("without DATABASE_URL", () => {
 
       expect((await answer).status).toBe(200);
       expect(await service.ended).toMatchObject({ code: 0, stderr: "" });
-      expect(await isAlive(server!)).toBe(false);
+      await untilEnded(server!);
     },
   );
 
@@ -248,7 +254,7 @@ describe("without DATABASE_URL", () => {
     // While the lock is still held.
     expect(await service.ended).toMatchObject({ code: 0 });
     expect(await begun).toHaveProperty("message", "fetch failed");
-    expect(await isAlive(server!)).toBe(false);
+    await untilEnded(server!);
   });
 
   it("stops by npm's SIGTERM, as where npm is what a container runs", async () => {
@@ -266,7 +272,7 @@ describe("without DATABASE_URL", () => {
 
     expect(await npm.ended).toMatchObject({ code: 0 });
     await expect(fetch(`${url}/health`)).rejects.toThrow();
-    expect(await isAlive(server!)).toBe(false);
+    await untilEnded(server!);
   });
 
   it("starts its database again when that was killed, and says so once", async () => {

@@ -12,7 +12,7 @@ import { makeRoles } from "../../db/roles.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { aTrade, blockAt, registerMarkets, write } from "../factories.ts";
 import { freePort } from "../free-port.ts";
-import { readinessOf, startService, type Service } from "../service.ts";
+import { PATIENT, readinessOf, startService, type Service } from "../service.ts";
 
 const PROGRAM = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
 const PAGE = readFileSync(new URL("../../docs/deployment.md", import.meta.url), "utf8");
@@ -79,6 +79,7 @@ async function stopPooler(): Promise<void> {
 function start(url: URL, env: Record<string, string>): Service {
   const service = startService({
     DATABASE_URL: url.href,
+    ...PATIENT,
     CACHE_BYTES: "0",
     MAX_CONCURRENT: "0",
     ...env,

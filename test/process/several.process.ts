@@ -4,7 +4,7 @@ import { registerMarkets, setHead } from "../factories.ts";
 import { exchange } from "../exchange-http.ts";
 import { describeWithRedis, TestRedis } from "../redis.ts";
 import { useDatabase } from "../served.ts";
-import { startService, type Service } from "../service.ts";
+import { PATIENT, startService, type Service } from "../service.ts";
 
 const database = useDatabase(async (writer) => {
   await registerMarkets(writer);
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 function start(env: Record<string, string>): Service {
-  const service = startService({ DATABASE_URL: database.url, ...env });
+  const service = startService({ DATABASE_URL: database.url, ...PATIENT, ...env });
   running.push(service);
   return service;
 }
