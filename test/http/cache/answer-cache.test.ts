@@ -604,15 +604,16 @@ describe("an answer is never older than it may be", () => {
     // When each head was surely committed, by the number of seconds after the first.
     const committed: number[] = [];
     let writing = true;
+    const shown = new Set<number>();
     const writeHeads = async (): Promise<void> => {
-      for (let n = 1; n <= 300; n += 1) {
+      // A reader that halts sees few of them: it has time until it has seen enough.
+      for (let n = 1; n <= 300 || shown.size <= 10; n += 1) {
         await setHead(database.writer, 24 + n / 3600);
         committed[n] = performance.now();
         await new Promise((resolve) => setTimeout(resolve, n % 7));
       }
       writing = false;
     };
-    const shown = new Set<number>();
     const read = async (asked: Asked, headOf: (received: Received) => number): Promise<void> => {
       while (writing) {
         const due = performance.now() - CHECK_MS;
@@ -632,7 +633,6 @@ describe("an answer is never older than it may be", () => {
       read(get(HEAD_TIME), ofRest),
       read(GRAPHQL_HEAD, ofGraphql),
     ]);
-    expect(shown.size).toBeGreaterThan(10);
   });
 });
 

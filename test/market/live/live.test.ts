@@ -38,6 +38,7 @@ const CANDLES: Asked = { kind: "candles", market, interval: "1h" };
 const BOOK: Asked = { kind: "book", market, depth: 5 };
 
 let database: TestDatabase;
+/** Waits for a place as long as the test lasts. */
 let app: TestApp;
 /** Waits for no place. */
 let impatient: TestApp;
@@ -45,7 +46,7 @@ const open: Connection[] = [];
 
 beforeAll(async () => {
   database = await makeDatabase();
-  const streams = { ...STREAM_LIMITS, checkMs: 1 };
+  const streams = { ...STREAM_LIMITS, checkMs: 1, lagMs: 3_600_000 };
   app = await makeTestApp(database.reader, { streams });
   impatient = await makeTestApp(database.reader, { streams: { ...streams, lagMs: 0 } });
 });
