@@ -16,6 +16,7 @@ import {
   type Row,
 } from "./brute-force.ts";
 import { pairHash } from "../db/load/checksum.ts";
+import { compareDigests } from "./digests.ts";
 import { aHash, anAddress, registerPair, registerTokens } from "./factories.ts";
 
 const TOKENS = ["AAA", "BBB", "CCC", "DDD"] as const;
@@ -37,7 +38,7 @@ interface OfferStep extends TradeStep {
   filled: boolean;
 }
 
-interface BlockStep {
+export interface BlockStep {
   /** Seconds after the previous block. */
   after: number;
   /** Added to the number of the previous block. */
@@ -111,7 +112,7 @@ const offer = fc
   )
   .map(([made, id, base, one, other]) => ({ ...made, offer: id, base, filled: one && other }));
 
-const block: fc.Arbitrary<BlockStep> = fc.record({
+export const block: fc.Arbitrary<BlockStep> = fc.record({
   after: seconds,
   higher: fc.constantFrom(1, 1, 1, 2, 1200),
   hash: fc.boolean(),
@@ -214,7 +215,7 @@ export const history: fc.Arbitrary<History> = fc
     ...questions.map((one) => ({ do: "ask" as const, asked: one })),
   ]);
 
-interface Block {
+export interface Block {
   number: number;
   time: number;
   /** Microseconds after `time`, which is in milliseconds. */
@@ -399,6 +400,7 @@ export async function playAndCompare(
     if (difference !== undefined) {
       throw new Error(`${difference.row} is ${difference.kept}, and should be ${difference.right}`);
     }
+    await compareDigests(client);
     return compared;
   } finally {
     await client.query("rollback");
@@ -477,7 +479,7 @@ async function register(
   exchange.recordPairs();
 }
 
-async function writeBlock(client: Client, block: Block): Promise<void> {
+export async function writeBlock(client: Client, block: Block): Promise<void> {
   await client.query("select ingest.write_block($1, $2, $3, $4, $5, $6, $7)", [
     block.number,
     new Date(block.time),
@@ -489,7 +491,7 @@ async function writeBlock(client: Client, block: Block): Promise<void> {
   ]);
 }
 
-async function stageBlocks(client: Client, blocks: Block[]): Promise<void> {
+export async function stageBlocks(client: Client, blocks: Block[]): Promise<void> {
   const staged = async (table: string, rows: object[]): Promise<void> => {
     const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].join(", ");
     if (rows.length === 0) return;

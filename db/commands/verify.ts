@@ -11,8 +11,8 @@ import { verify } from "../verify/verify.ts";
 const USAGE = `Usage: npm run db:verify [-- --json]
 
 Verifies the history first: blocks in the order of number, time and first trade; ids in the order of block
-and idx; no row outside a block or later than the head; offers and their trades agree; pair hashes. Then
-compares everything that is kept (labels, sums, what is left of offers, the book, the figures) with it, in
+and idx; no row outside a block or later than the head; offers and their trades agree; pair hashes; the
+digest of each block, which it recomputes. Then compares everything that is kept (labels, sums, what is left of offers, the book, the figures) with it, in
 one snapshot. It reads the whole history, writes nothing, and keeps no session from reading or writing.
 ingest.rebuild() mends what is kept; wrong trades and offers are taken back and written again.
 

@@ -20,6 +20,7 @@
 \ir kept/offer_left.sql
 \ir kept/cancellation.sql
 \ir kept/offer_ref.sql
+\ir kept/digest.sql
 \ir kept/standing_offer.sql
 \ir kept/ended_offer.sql
 \ir kept/best_price.sql
@@ -49,6 +50,7 @@
 \ir ingest/register_token.sql
 \ir ingest/register_pair.sql
 \ir ingest/rebuild.sql
+\ir ingest/fill_digests.sql
 
 \ir published/applied_migration.sql
 \ir published/final_block.sql

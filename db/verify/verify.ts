@@ -1,6 +1,7 @@
 // Verifies the history, and compares the derived data with it.
 import type { Client } from "../connect.ts";
 import { MAX_SHOWN, type Difference } from "./difference.ts";
+import { verifyDigests } from "./digests.ts";
 import { MARKET_FIGURES, PERIOD_FIGURES, RUNNING_SUMS } from "./figures.ts";
 import { verifyHistory } from "./history.ts";
 
@@ -158,12 +159,12 @@ const KEPT: readonly Kept[] = [
 ];
 
 /**
- * Returns the differences, first those of the history, at most 100 per rule and table. There are none if all rows were written by the functions
+ * Returns the differences, first those of the history and its digests, at most 100 per rule and table. There are none if all rows were written by the functions
  * of ingest. Reads the whole history, one statement per table; call it in a repeatable read transaction
  * for a consistent result. Blocks neither readers nor writers.
  */
 export async function verify(client: Client): Promise<Difference[]> {
-  const differences = await verifyHistory(client);
+  const differences = [...(await verifyHistory(client)), ...(await verifyDigests(client))];
   for (const [n, kept] of KEPT.entries()) {
     const statement = { name: `verify ${n} ${kept.name}`, text: comparing(kept) };
     const { rows } = await client.query<Difference>(statement);

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f2f4eb0c4cf907801638838afb42f6403fe42a5f
+--! Hash: sha1:2b27a89e7d0354eb0780014ee0afe8f51d6405dc
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -157,7 +157,9 @@ create table dex_block (
   time timestamptz not null
     constraint dex_block_time_check check (isfinite(time)),
   first_trade bigint not null,
-  has_rows boolean not null
+  has_rows boolean not null,
+  digest bytea
+    constraint dex_block_digest_check check (octet_length(digest) = 32)
 );
 
 -- Serves time ranges: finds their blocks, and by first_trade their trades.
@@ -170,6 +172,10 @@ where not has_rows;
 -- Serves dex_private.past_moment, by hash.
 create index dex_block_hash_idx on dex_block using hash (hash);
 
+-- Serves ingest.fill_digests.
+create index dex_block_without_digest_idx on dex_block (number)
+where digest is null;
+
 comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
 comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
@@ -177,6 +183,7 @@ comment on column dex_block.parent is 'Hash of the block before it. Null where t
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
 comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
 comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.digest is 'SHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 
 create view dex_private.last_block as
@@ -954,6 +961,237 @@ comment on column dex_private.offer_ref.ref is 'The id that the contract gave th
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
 grant select on dex_private.offer_ref to dex_writer;
+
+-- The digest of a block: SHA-256 over the digest before it and its facts in the canonical form of docs/digests.md.
+
+create function dex_private.first_digest() returns bytea
+language sql immutable parallel safe
+as $$
+  select '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea
+$$;
+comment on function dex_private.first_digest() is 'The digest before the first block with rows: 32 zero bytes.';
+grant execute on function dex_private.first_digest() to dex_reader, dex_writer;
+
+create function dex_private.digest_before(height bigint) returns bytea
+language plpgsql stable parallel safe
+as $$
+declare
+  before bytea;
+begin
+  select block.digest
+  into before
+  from public.dex_block as block
+  where block.number < height
+  order by block.number desc
+  limit 1;
+  return case when found then before else dex_private.first_digest() end;
+end
+$$;
+comment on function dex_private.digest_before(bigint) is 'The digest of the last block below this height: null where that block has none.';
+
+-- An id from 2^30 on depends on what else the database has. A ref is any text: as a JSON string it has no line end.
+create function dex_private.order_name(offer_id integer) returns text
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select lower(known.venue collate "C") || ':' || to_json(known.ref)
+      from dex_private.offer_ref as known
+      where known.offer_id = order_name.offer_id
+    ),
+    offer_id::text
+  );
+end
+$$;
+comment on function dex_private.order_name(integer) is 'The name of an order of a contract beside the first book: the contract, and the id that it gave the order.';
+
+-- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
+create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text
+language sql stable parallel safe
+as $$
+  select concat_ws(
+    ' ',
+    'offer',
+    case
+      when offer.ref is null then offer.id::text
+      else coalesce(lower(offer.venue collate "C"), '-') || ':' || to_json(offer.ref)
+    end,
+    lower(offer.maker collate "C"),
+    offer.pair,
+    lower(offer.lot_gem collate "C"),
+    trim_scale(offer.lot_amt),
+    lower(offer.bid_gem collate "C"),
+    trim_scale(offer.bid_amt),
+    offer.tx,
+    coalesce(lower(offer.venue collate "C"), '-'),
+    case when offer.closed then 'closed' else 'open' end
+  )
+  from public.dex_offer as offer
+  where offer.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'trade',
+    trade.idx,
+    case
+      when trade.offer_id >= 1073741824 then dex_private.order_name(trade.offer_id)
+      else coalesce(trade.offer_id::text, '-')
+    end,
+    lower(trade.maker collate "C"),
+    lower(trade.taker collate "C"),
+    trade.pair,
+    lower(trade.lot_gem collate "C"),
+    trim_scale(trade.lot_amt),
+    lower(trade.bid_gem collate "C"),
+    trim_scale(trade.bid_amt),
+    trade.tx,
+    coalesce(lower(trade.venue collate "C"), '-')
+  )
+  from public.dex_trade as trade
+  where trade.id between first_trade and last_trade
+    and trade.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'cancel',
+    case
+      when cancellation.offer_id >= 1073741824 then dex_private.order_name(cancellation.offer_id)
+      else cancellation.offer_id::text
+    end
+  )
+  from dex_private.cancellation
+  where cancellation.block = number
+$$;
+comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
+
+-- In plpgsql, which caches the plan: it runs for every block.
+create function dex_private.next_digest(
+  before bytea,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) returns bytea
+language plpgsql stable parallel safe
+as $$
+begin
+  return sha256(before || convert_to(
+    'block ' || number
+      || ' ' || coalesce(hash, '-')
+      || ' ' || coalesce(parent, '-')
+      || ' ' || trim_scale(extract(epoch from at))
+      || E'\n'
+      || coalesce(
+        (
+          select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+          from dex_private.fact_lines(number, first_trade, last_trade) as fact (line)
+        ),
+        ''
+      ),
+    'UTF8'
+  ));
+end
+$$;
+comment on function dex_private.next_digest(bytea, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
+
+-- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
+create function dex_private.chain_digest(
+  before bytea,
+  seed bytea,
+  has_rows boolean,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) returns bytea
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  if not has_rows then
+    return coalesce(before, seed);
+  end if;
+  return dex_private.next_digest(coalesce(before, seed), number, hash, parent, at, first_trade, last_trade);
+end
+$$;
+comment on function dex_private.chain_digest(bytea, bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest, or after `seed` where that is null.';
+
+create aggregate dex_private.digest_chain(
+  seed bytea,
+  has_rows boolean,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) (
+  sfunc = dex_private.chain_digest,
+  stype = bytea
+);
+comment on aggregate dex_private.digest_chain(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of each block of a window in the order of their numbers, after the digest `seed`.';
+
+create function dex_private.fill_digests(most integer) returns integer
+language plpgsql
+as $$
+declare
+  block public.dex_block;
+  filled integer := 0;
+begin
+  for block in
+    select *
+    from public.dex_block as unfilled
+    where unfilled.digest is null
+    order by unfilled.number
+    limit most
+  loop
+    update public.dex_block as recorded
+    set digest = dex_private.chain_digest(
+      dex_private.digest_before(block.number), null, block.has_rows, block.number, block.hash, block.parent, block.time,
+      block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
+    )
+    where recorded.number = block.number;
+    filled := filled + 1;
+  end loop;
+  return filled;
+end
+$$;
+comment on function dex_private.fill_digests(integer) is 'Makes the digests of the first blocks that have none, at most so many. Returns how many.';
+
+-- Each digest is compared with that of the block before, as recorded: so a block is named whose facts differ, and none after it.
+create view dex_private.misdigested_block as
+select
+  block.number,
+  block.number_before,
+  block.digest,
+  block.right_digest
+from (
+  select
+    recorded.number,
+    recorded.number_before,
+    recorded.digest,
+    dex_private.chain_digest(
+      recorded.digest_before, null, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.first_trade, recorded.next_trade - 1
+    ) as right_digest
+  from (
+    select
+      blocks.*,
+      lead(blocks.first_trade, 1, 9223372036854775807) over in_order as next_trade,
+      lag(blocks.number) over in_order as number_before,
+      lag(blocks.digest, 1, dex_private.first_digest()) over in_order as digest_before
+    from public.dex_block as blocks
+    window in_order as (order by blocks.number)
+  ) as recorded
+) as block
+where block.digest is distinct from block.right_digest;
+comment on view dex_private.misdigested_block is 'Blocks whose digest is not that of their facts after the digest of the block before.';
 
 -- The standing book: the open offers of all markets.
 
@@ -3122,6 +3360,8 @@ as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
   head constant dex_private.last_block := (select head from dex_private.last_block as head);
+  has_rows constant boolean := write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}';
+  digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
   made integer[] := '{}';
@@ -3143,16 +3383,6 @@ begin
   if write_block.trades is distinct from '[]' then
     perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
   end if;
-
-  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
-  values (
-    write_block.number,
-    write_block.hash,
-    write_block.parent,
-    write_block.at,
-    before.last_trade + 1,
-    write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}'
-  );
 
   if write_block.trades <> '[]' then
     last_trade := ingest.write_trades(write_block.number, write_block.at, before.last_trade, write_block.trades);
@@ -3177,6 +3407,23 @@ begin
     perform ingest.refuse_contradictions(before.last_trade + 1, made);
   end if;
 
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+  values (
+    write_block.number,
+    write_block.hash,
+    write_block.parent,
+    write_block.at,
+    before.last_trade + 1,
+    has_rows,
+    case
+      when has_rows then
+        dex_private.next_digest(
+          digest_before, write_block.number, write_block.hash, write_block.parent, write_block.at,
+          before.last_trade + 1, last_trade
+        )
+      else digest_before
+    end
+  );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);
@@ -3585,6 +3832,7 @@ set jit = off
 as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
+  digest_before constant bytea := dex_private.digest_before(2147483648);
   written bigint;
   made integer[];
   ended integer[];
@@ -3637,28 +3885,6 @@ begin
       staged.line;
     get diagnostics written = row_count;
 
-    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
-    select
-      block.number,
-      block.hash,
-      block.parent,
-      block.time,
-      coalesce(
-        min(trade.first_trade) over (order by block.number desc),
-        -- An id that was taken back is not given again.
-        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-      ),
-      block.has_rows
-    from ingest.staged_head as block
-    left join (
-      select
-        trade.block,
-        min(trade.id) as first_trade
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as trade on trade.block = block.number;
-
     ended := ingest.take_from_offers(before.last_trade + 1) || array(
       select staged.offer_id
       from ingest.own_cancellation as staged
@@ -3703,6 +3929,33 @@ begin
     order by
       staged.block,
       staged.line;
+
+    -- After the rows, of which the digest of each block is made.
+    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+    select
+      block.number,
+      block.hash,
+      block.parent,
+      block.time,
+      coalesce(
+        min(trade.first_id) over (order by block.number desc),
+        -- An id that was taken back is not given again.
+        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+      ),
+      block.has_rows,
+      dex_private.digest_chain(
+        digest_before, block.has_rows, block.number, block.hash, block.parent, block.time, trade.first_id, trade.last_id
+      ) over (order by block.number)
+    from ingest.staged_head as block
+    left join (
+      select
+        trade.block,
+        min(trade.id) as first_id,
+        max(trade.id) as last_id
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as trade on trade.block = block.number;
   exception
     when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();
@@ -4530,6 +4783,8 @@ begin
     time = excluded.time,
     first_trade = excluded.first_trade,
     has_rows = excluded.has_rows;
+  -- Keeps those that there are: only they show that a fact was changed.
+  perform dex_private.fill_digests(2147483647);
   perform ingest.written_to(
     (
       select derived.last_trade
@@ -4558,6 +4813,20 @@ begin
 end
 $$;
 comment on function ingest.rebuild() is 'Rebuilds all derived data from tokens, pairs, blocks, offers and trades, for example after a restore of these tables alone. For dex_owner.';
+
+-- Makes the digests of blocks that came without the functions of ingest.
+
+create function ingest.fill_digests(most integer default 1000) returns integer
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform ingest.take_turn();
+  return dex_private.fill_digests(fill_digests.most);
+end
+$$;
+comment on function ingest.fill_digests(integer) is 'Makes the digests of the first blocks that have none, at most so many, and returns how many. A block that is written after one without a digest has none either, so call it until it returns 0.';
+grant execute on function ingest.fill_digests(integer) to dex_writer;
 
 -- The applied migrations of a database.
 

@@ -10,7 +10,9 @@ create table dex_block (
   time timestamptz not null
     constraint dex_block_time_check check (isfinite(time)),
   first_trade bigint not null,
-  has_rows boolean not null
+  has_rows boolean not null,
+  digest bytea
+    constraint dex_block_digest_check check (octet_length(digest) = 32)
 );
 
 -- Serves time ranges: finds their blocks, and by first_trade their trades.
@@ -23,6 +25,10 @@ where not has_rows;
 -- Serves dex_private.past_moment, by hash.
 create index dex_block_hash_idx on dex_block using hash (hash);
 
+-- Serves ingest.fill_digests.
+create index dex_block_without_digest_idx on dex_block (number)
+where digest is null;
+
 comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
 comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
@@ -30,6 +36,7 @@ comment on column dex_block.parent is 'Hash of the block before it. Null where t
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
 comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
 comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.digest is 'SHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 
 create view dex_private.last_block as

@@ -25,6 +25,8 @@ as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
   head constant dex_private.last_block := (select head from dex_private.last_block as head);
+  has_rows constant boolean := write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}';
+  digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
   made integer[] := '{}';
@@ -46,16 +48,6 @@ begin
   if write_block.trades is distinct from '[]' then
     perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
   end if;
-
-  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
-  values (
-    write_block.number,
-    write_block.hash,
-    write_block.parent,
-    write_block.at,
-    before.last_trade + 1,
-    write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}'
-  );
 
   if write_block.trades <> '[]' then
     last_trade := ingest.write_trades(write_block.number, write_block.at, before.last_trade, write_block.trades);
@@ -80,6 +72,23 @@ begin
     perform ingest.refuse_contradictions(before.last_trade + 1, made);
   end if;
 
+  insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+  values (
+    write_block.number,
+    write_block.hash,
+    write_block.parent,
+    write_block.at,
+    before.last_trade + 1,
+    has_rows,
+    case
+      when has_rows then
+        dex_private.next_digest(
+          digest_before, write_block.number, write_block.hash, write_block.parent, write_block.at,
+          before.last_trade + 1, last_trade
+        )
+      else digest_before
+    end
+  );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
     perform dex_private.keep_figures(before.last_trade + 1);

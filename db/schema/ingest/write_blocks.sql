@@ -11,6 +11,7 @@ set jit = off
 as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
+  digest_before constant bytea := dex_private.digest_before(2147483648);
   written bigint;
   made integer[];
   ended integer[];
@@ -63,28 +64,6 @@ begin
       staged.line;
     get diagnostics written = row_count;
 
-    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows)
-    select
-      block.number,
-      block.hash,
-      block.parent,
-      block.time,
-      coalesce(
-        min(trade.first_trade) over (order by block.number desc),
-        -- An id that was taken back is not given again.
-        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-      ),
-      block.has_rows
-    from ingest.staged_head as block
-    left join (
-      select
-        trade.block,
-        min(trade.id) as first_trade
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as trade on trade.block = block.number;
-
     ended := ingest.take_from_offers(before.last_trade + 1) || array(
       select staged.offer_id
       from ingest.own_cancellation as staged
@@ -129,6 +108,33 @@ begin
     order by
       staged.block,
       staged.line;
+
+    -- After the rows, of which the digest of each block is made.
+    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+    select
+      block.number,
+      block.hash,
+      block.parent,
+      block.time,
+      coalesce(
+        min(trade.first_id) over (order by block.number desc),
+        -- An id that was taken back is not given again.
+        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+      ),
+      block.has_rows,
+      dex_private.digest_chain(
+        digest_before, block.has_rows, block.number, block.hash, block.parent, block.time, trade.first_id, trade.last_id
+      ) over (order by block.number)
+    from ingest.staged_head as block
+    left join (
+      select
+        trade.block,
+        min(trade.id) as first_id,
+        max(trade.id) as last_id
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as trade on trade.block = block.number;
   exception
     when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();

@@ -1,0 +1,230 @@
+-- The digest of a block: SHA-256 over the digest before it and its facts in the canonical form of docs/digests.md.
+
+create function dex_private.first_digest() returns bytea
+language sql immutable parallel safe
+as $$
+  select '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea
+$$;
+comment on function dex_private.first_digest() is 'The digest before the first block with rows: 32 zero bytes.';
+grant execute on function dex_private.first_digest() to dex_reader, dex_writer;
+
+create function dex_private.digest_before(height bigint) returns bytea
+language plpgsql stable parallel safe
+as $$
+declare
+  before bytea;
+begin
+  select block.digest
+  into before
+  from public.dex_block as block
+  where block.number < height
+  order by block.number desc
+  limit 1;
+  return case when found then before else dex_private.first_digest() end;
+end
+$$;
+comment on function dex_private.digest_before(bigint) is 'The digest of the last block below this height: null where that block has none.';
+
+-- An id from 2^30 on depends on what else the database has. A ref is any text: as a JSON string it has no line end.
+create function dex_private.order_name(offer_id integer) returns text
+language plpgsql stable parallel safe
+as $$
+begin
+  return coalesce(
+    (
+      select lower(known.venue collate "C") || ':' || to_json(known.ref)
+      from dex_private.offer_ref as known
+      where known.offer_id = order_name.offer_id
+    ),
+    offer_id::text
+  );
+end
+$$;
+comment on function dex_private.order_name(integer) is 'The name of an order of a contract beside the first book: the contract, and the id that it gave the order.';
+
+-- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
+create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text
+language sql stable parallel safe
+as $$
+  select concat_ws(
+    ' ',
+    'offer',
+    case
+      when offer.ref is null then offer.id::text
+      else coalesce(lower(offer.venue collate "C"), '-') || ':' || to_json(offer.ref)
+    end,
+    lower(offer.maker collate "C"),
+    offer.pair,
+    lower(offer.lot_gem collate "C"),
+    trim_scale(offer.lot_amt),
+    lower(offer.bid_gem collate "C"),
+    trim_scale(offer.bid_amt),
+    offer.tx,
+    coalesce(lower(offer.venue collate "C"), '-'),
+    case when offer.closed then 'closed' else 'open' end
+  )
+  from public.dex_offer as offer
+  where offer.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'trade',
+    trade.idx,
+    case
+      when trade.offer_id >= 1073741824 then dex_private.order_name(trade.offer_id)
+      else coalesce(trade.offer_id::text, '-')
+    end,
+    lower(trade.maker collate "C"),
+    lower(trade.taker collate "C"),
+    trade.pair,
+    lower(trade.lot_gem collate "C"),
+    trim_scale(trade.lot_amt),
+    lower(trade.bid_gem collate "C"),
+    trim_scale(trade.bid_amt),
+    trade.tx,
+    coalesce(lower(trade.venue collate "C"), '-')
+  )
+  from public.dex_trade as trade
+  where trade.id between first_trade and last_trade
+    and trade.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'cancel',
+    case
+      when cancellation.offer_id >= 1073741824 then dex_private.order_name(cancellation.offer_id)
+      else cancellation.offer_id::text
+    end
+  )
+  from dex_private.cancellation
+  where cancellation.block = number
+$$;
+comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
+
+-- In plpgsql, which caches the plan: it runs for every block.
+create function dex_private.next_digest(
+  before bytea,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) returns bytea
+language plpgsql stable parallel safe
+as $$
+begin
+  return sha256(before || convert_to(
+    'block ' || number
+      || ' ' || coalesce(hash, '-')
+      || ' ' || coalesce(parent, '-')
+      || ' ' || trim_scale(extract(epoch from at))
+      || E'\n'
+      || coalesce(
+        (
+          select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+          from dex_private.fact_lines(number, first_trade, last_trade) as fact (line)
+        ),
+        ''
+      ),
+    'UTF8'
+  ));
+end
+$$;
+comment on function dex_private.next_digest(bytea, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
+
+-- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
+create function dex_private.chain_digest(
+  before bytea,
+  seed bytea,
+  has_rows boolean,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) returns bytea
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+begin
+  if not has_rows then
+    return coalesce(before, seed);
+  end if;
+  return dex_private.next_digest(coalesce(before, seed), number, hash, parent, at, first_trade, last_trade);
+end
+$$;
+comment on function dex_private.chain_digest(bytea, bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest, or after `seed` where that is null.';
+
+create aggregate dex_private.digest_chain(
+  seed bytea,
+  has_rows boolean,
+  number integer,
+  hash text,
+  parent text,
+  at timestamptz,
+  first_trade bigint,
+  last_trade bigint
+) (
+  sfunc = dex_private.chain_digest,
+  stype = bytea
+);
+comment on aggregate dex_private.digest_chain(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of each block of a window in the order of their numbers, after the digest `seed`.';
+
+create function dex_private.fill_digests(most integer) returns integer
+language plpgsql
+as $$
+declare
+  block public.dex_block;
+  filled integer := 0;
+begin
+  for block in
+    select *
+    from public.dex_block as unfilled
+    where unfilled.digest is null
+    order by unfilled.number
+    limit most
+  loop
+    update public.dex_block as recorded
+    set digest = dex_private.chain_digest(
+      dex_private.digest_before(block.number), null, block.has_rows, block.number, block.hash, block.parent, block.time,
+      block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
+    )
+    where recorded.number = block.number;
+    filled := filled + 1;
+  end loop;
+  return filled;
+end
+$$;
+comment on function dex_private.fill_digests(integer) is 'Makes the digests of the first blocks that have none, at most so many. Returns how many.';
+
+-- Each digest is compared with that of the block before, as recorded: so a block is named whose facts differ, and none after it.
+create view dex_private.misdigested_block as
+select
+  block.number,
+  block.number_before,
+  block.digest,
+  block.right_digest
+from (
+  select
+    recorded.number,
+    recorded.number_before,
+    recorded.digest,
+    dex_private.chain_digest(
+      recorded.digest_before, null, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.first_trade, recorded.next_trade - 1
+    ) as right_digest
+  from (
+    select
+      blocks.*,
+      lead(blocks.first_trade, 1, 9223372036854775807) over in_order as next_trade,
+      lag(blocks.number) over in_order as number_before,
+      lag(blocks.digest, 1, dex_private.first_digest()) over in_order as digest_before
+    from public.dex_block as blocks
+    window in_order as (order by blocks.number)
+  ) as recorded
+) as block
+where block.digest is distinct from block.right_digest;
+comment on view dex_private.misdigested_block is 'Blocks whose digest is not that of their facts after the digest of the block before.';
