@@ -1,12 +1,12 @@
 // The embedded database of a DATA_DIR: made where it is missing, started, migrated, stopped.
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, realpath, rename, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { realpath, rename, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../connect.ts";
 import { applyMigrations, pendingMigrations } from "../migrations.ts";
 import { makeRoles } from "../roles.ts";
-import { canReach, isRoot, serverAccount } from "./account.ts";
+import { canReach, serverAccount } from "./account.ts";
 import { makeSystemDir, SYSTEM_DIR } from "./binaries.ts";
 import {
   dataVersion,
@@ -25,6 +25,7 @@ import {
   writeConnection,
   type EmbeddedConnection,
 } from "./connection.ts";
+import { makeDataDir } from "./data-dir.ts";
 import { takeLock } from "./lock.ts";
 
 export interface Embedded {
@@ -111,33 +112,6 @@ async function keepRunning(
     log("The embedded PostgreSQL has ended unexpectedly. It is started again.");
     await startServer(cluster, {}, port);
   }
-}
-
-async function makeDataDir(dataDir: string): Promise<void> {
-  try {
-    const isMade = await makeFolder(dataDir);
-    // Root's must let the account of PostgreSQL through; what is in it is for its eyes only.
-    if (isMade && isRoot()) await chmod(dataDir, 0o755);
-  } catch (error) {
-    throw new Error(`DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
-/** As mkdir's `recursive`, which never ends where a folder can have no other, as /proc. Returns whether it was made. */
-async function makeFolder(folder: string): Promise<boolean> {
-  try {
-    await mkdir(folder, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST" && (await stat(folder)).isDirectory()) return false;
-    const hasParent = await stat(dirname(folder)).catch(() => undefined);
-    if (code !== "ENOENT" || hasParent !== undefined) throw error;
-  }
-  await makeFolder(dirname(folder));
-  return makeFolder(folder);
 }
 
 /**
