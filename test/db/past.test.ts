@@ -119,6 +119,16 @@ it.each(["select pair from dex_market", "select count(*) from dex_market"])(
   },
 );
 
+it("refuses a block that is not there, and figures that are not of the head, where there is no market", async () => {
+  await writeHours();
+  await database.owner.query("delete from dex_private.market_figure");
+  for (const text of ["select pair from dex_market", "select last from dex_price"]) {
+    await expect(readAt(String(blockAt(4) + 1), text)).rejects.toMatchObject({ code: "DX002" });
+  }
+  await database.owner.query("delete from dex_block where number = $1", [blockAt(4)]);
+  await expect(client.query("select last from dex_price")).rejects.toMatchObject({ code: "DX001" });
+});
+
 it("refuses every block of a database without blocks", async () => {
   await expect(readAt("1", LAST)).rejects.toMatchObject({
     code: "DX002",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:2b27a89e7d0354eb0780014ee0afe8f51d6405dc
+--! Hash: sha1:0d5743174bd0d7e2c3156337e359daf427867b31
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4954,9 +4954,9 @@ grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, d
 
 -- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
 -- a plan costs time before the first row. The volatile columns keep the planner from evaluating `moment`, `windows` and `prices` for
--- each column that reads them, and from looking for the moment twice; it drops those of the latter two of which no column is
--- selected. Conditions on the pair are evaluated before them. The condition refuses figures that are not of the head, and a
--- block that is not there, whatever is selected: keys alone, or a count. It is as_of in fewer nodes.
+-- each column that reads them; it drops those of the latter two of which no column is selected. Conditions on the pair
+-- are evaluated before them. The condition without columns refuses figures that are not of the head, and a block that is not
+-- there, whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,
@@ -4981,29 +4981,33 @@ select
 from (
   select
     figure.*,
-    dex_private.windows_at(figure.market_id, case when figure.is_past then figure.moment end) as windows,
-    dex_private.prices_at(figure.market_id, case when figure.is_past then figure.moment end) as prices,
+    dex_private.windows_at(figure.market_id, figure.moment) as windows,
+    dex_private.prices_at(figure.market_id, figure.moment) as prices,
     clock_timestamp() as fence
   from (
     select
       market.*,
       dex_private.is_past() as is_past,
-      case when clock_timestamp() is not null then (
-        select case
-          when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
-          when dex_private.is_past() then dex_private.named_moment()
-          else row(head.number, head.time, null)::dex_private.last_moment
-        end
-        from public.dex_block as head
-        cross join dex_private.write_state as state
-        order by head.number desc
-        limit 1
-      ) end as moment
+      case
+        when clock_timestamp() is not null then (select case when dex_private.is_past() then dex_private.named_moment() end)
+      end as moment
     from dex_private.market_figure as market
   ) as figure
 ) as kept
-where kept.moment is distinct from null
-  or dex_private.is_checked();
+where coalesce(
+  (
+    select case
+      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
+      when dex_private.is_past() then dex_private.named_moment() is distinct from null
+      else true
+    end
+    from public.dex_block as head
+    cross join dex_private.write_state as state
+    order by head.number desc
+    limit 1
+  ),
+  dex_private.is_checked()
+);
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
 
 -- Market overview.
