@@ -48,7 +48,7 @@ export async function inSnapshot<Found>(
       client.query("begin transaction isolation level repeatable read read only"),
       read(client),
     ]);
-    // What was read is whole: no answer waits for the end.
+    // All rows are here: the answer does not wait for the commit.
     void end(client, "commit");
     return found;
   } catch (error) {
