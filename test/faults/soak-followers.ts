@@ -106,6 +106,7 @@ export class SoakFollowers {
   /** Each sends subscriptions and a message without an end, also where it was refused, and is closed without a word. */
   async #flood(): Promise<void> {
     const { hostname, port } = new URL(this.#url);
+    const answered: Promise<void>[] = [];
     const sockets = Array.from({ length: FLOOD }, () => {
       // It sends on where it was refused.
       const socket = connectSocket({
@@ -114,13 +115,20 @@ export class SoakFollowers {
       });
       this.#sockets.push(socket);
       socket.on("error", () => undefined).write(UPGRADE);
-      socket.once("data", (answer: Buffer) => {
-        if (!answer.toString("latin1").startsWith("HTTP/1.1 101")) this.#others.refused += 1;
-        socket.resume();
-      });
+      answered.push(
+        new Promise((resolve) => {
+          socket.once("close", () => resolve());
+          socket.once("data", (answer: Buffer) => {
+            if (!answer.toString("latin1").startsWith("HTTP/1.1 101")) this.#others.refused += 1;
+            socket.resume();
+            resolve();
+          });
+        }),
+      );
       return socket;
     });
-    await sleep(200);
+    // However long a slow machine takes: the refused are counted.
+    await Promise.all(answered);
     for (const socket of sockets) socket.write(Buffer.concat([SUBSCRIBES, ENDLESS]));
     await sleep(200);
     for (const socket of sockets) socket.destroy();

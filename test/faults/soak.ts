@@ -47,6 +47,9 @@ const PAST_EACH = 10;
 const OF_PAST = CASES.filter(({ query }) => query === undefined);
 const EARLIER = 50;
 
+/** Answers after which the service is warm. */
+const WARM_AFTER = 100 * ASKED.length;
+
 const CLIENTS = 6;
 const TRADES_A_SECOND = 3;
 const SECOND = 1000;
@@ -234,8 +237,9 @@ const clients = Array.from({ length: CLIENTS }, async (_, first) => {
 const followers = new SoakFollowers(url, (line) => others.push(line));
 followers.start();
 const faults = throwFaults(server, url);
-// What a service takes until it is warm is no leak.
+// What a service takes until it is warm is no leak: on a slow machine it has answered little after that time.
 await sleep(Math.min(minutes * 60 * SECOND * 0.2, 60 * SECOND));
+while (others.length === 0 && (tally.get("200") ?? 0) < WARM_AFTER) await sleep(SECOND);
 const atStart = await residentMegabytes(service.pid);
 let most = atStart;
 while (Date.now() - began < minutes * 60 * SECOND) {
