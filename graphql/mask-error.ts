@@ -1,6 +1,8 @@
 // Masks errors: the client sees its own mistakes in full, and no internals of other errors.
 import { GraphQLError } from "graphql";
 import { isSafeError, type SafeError } from "postgraphile/grafast";
+import { Absent } from "../market/absent.ts";
+import { withNoSuchBlock } from "../market/queries/as-of.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 
 /** SQLSTATE class 22 is an error in the query's data, for example a number out of range. */
@@ -69,6 +71,10 @@ export function makeMaskError(log: LogError): (error: GraphQLError) => GraphQLEr
       return withMessage(error, filterError, { code: "BAD_USER_INPUT" });
     if (isDataException((originalError as { code?: unknown }).code)) {
       return withMessage(error, originalError.message, { code: "BAD_USER_INPUT" });
+    }
+    const absent = withNoSuchBlock(originalError);
+    if (absent instanceof Absent) {
+      return withMessage(error, absent.message, { code: "NO_SUCH_BLOCK" });
     }
     if (!logged.has(originalError)) log(originalError);
     logged.add(originalError);

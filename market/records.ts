@@ -34,6 +34,15 @@ export const pairKey = z
     description: "The symbols of base and quote in upper case, joined by a slash.",
   });
 
+export const digest = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/)
+  .nullable()
+  .describe(
+    "The digest of all facts up to the block: databases with the same one have the same facts. Null where the " +
+      "block was written by other means than the functions that write.",
+  );
+
 export const isoMoment = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)

@@ -55,6 +55,7 @@
 \ir published/applied_migration.sql
 \ir published/final_block.sql
 \ir published/rows_as_of.sql
+\ir published/dex_block_at.sql
 \ir published/head_figure.sql
 \ir published/dex_market.sql
 \ir published/dex_price.sql

@@ -8,6 +8,7 @@ import type {
   PgResource,
 } from "postgraphile/@dataplan/pg";
 import type { GraphqlLimits } from "../limits/limits.ts";
+import { argumentText, functionNamed } from "./argument-text.ts";
 import { orderNames, servedOrderList } from "#indexed-orders";
 
 type Texts = Readonly<Record<string, string>>;
@@ -160,16 +161,6 @@ function fieldText(build: GraphileBuild.Build, scope: FieldScope): string | unde
     : undefined;
 }
 
-/** Reads the description of a function's argument from its tag `@argument depth How many levels.` */
-function argumentText(resource: PgResource | undefined, argName: string): string | undefined {
-  if (resource?.parameters === undefined) return undefined;
-  return [resource.extensions?.tags?.["argument"] ?? []]
-    .flat()
-    .map(String)
-    .find((text) => text.startsWith(`${argName} `))
-    ?.slice(argName.length + 1);
-}
-
 function orderByText(build: GraphileBuild.Build, resource: PgResource | undefined): string {
   const served = resource?.extensions?.servedOrders;
   const text = "Sorts by these values, the first one first, and then by the primary key.";
@@ -273,7 +264,9 @@ export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Pl
 
         GraphQLObjectType_fields_field_args_arg(arg, build, { scope }) {
           const { argName } = scope;
-          const resource = scope.pgFieldResource as PgResource | undefined;
+          const resource =
+            (scope.pgFieldResource as PgResource | undefined) ??
+            (scope.isRootQuery === true ? functionNamed(build, scope.fieldName) : undefined);
           if (scope.isPgRowByUniqueConstraintField === true && resource !== undefined) {
             return described(arg, columnNamed(build, resource.codec, argName)?.description);
           }

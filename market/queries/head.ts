@@ -1,7 +1,9 @@
 // The head.
+import { z } from "zod";
 import type { Database } from "../../db/connect.ts";
 import { NoBlockYet } from "../absent.ts";
-import { readSnapshot, SELECT_MOMENT, type Moment, type Snapshot } from "./snapshot.ts";
+import { digest, isoMoment, type KeyedRow } from "../records.ts";
+import { isoTime, readSnapshot, SELECT_MOMENT, type Moment, type Snapshot } from "./snapshot.ts";
 
 /** No rows: the moment says it all. */
 export const findHead = (db: Database): Promise<Snapshot<never>> =>
@@ -14,4 +16,97 @@ export const findHead = (db: Database): Promise<Snapshot<never>> =>
 export function headOf({ block }: Moment): number {
   if (block === null) throw new NoBlockYet();
   return block;
+}
+
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/)
+  .nullable();
+
+export const headRecord = z
+  .object({
+    block: z.int().min(0).describe("Its height."),
+    hash: hash.describe("Its hash; null where the source has none."),
+    parent: hash.describe("The hash of the block before it; null where the source has none."),
+    time: isoMoment.describe("Its time, in ISO 8601 UTC with milliseconds."),
+    digest,
+    basis: z
+      .object({
+        version: z.int().describe("Version of the canonical form."),
+        firstBlock: z.int().min(0).describe("The first block with rows, with which digests begin."),
+        hashed: z.boolean().describe("Whether that block has a hash."),
+        chainId: z
+          .int()
+          .nullable()
+          .describe("The id of the chain; null where no indexer wrote, like what follows."),
+        exchange: z.string().nullable().describe("Addresses of the contracts, in lower case."),
+        kind: z
+          .string()
+          .nullable()
+          .describe("The kinds of exchanges, by which their events are read."),
+        taker: z
+          .string()
+          .nullable()
+          .describe(
+            "Whose trade it is: the taker of the `event`, or the `sender` of its transaction.",
+          ),
+      })
+      .nullable()
+      .describe(
+        "What decides digests beside the facts: two services are compared by this first. Null before the " +
+          "first block with rows.",
+      ),
+  })
+  .meta({ id: "Block" });
+
+type HeadRow = KeyedRow & z.infer<typeof headRecord>;
+
+/** The head, or the past block that is asked for, with its digest. */
+export const findBlock = (db: Database): Promise<Snapshot<HeadRow>> =>
+  readSnapshot(db, {
+    name: "rest_block",
+    text: `
+      ${SELECT_MOMENT},
+        recorded.number::text as key,
+        recorded.number as block,
+        recorded.hash,
+        recorded.parent,
+        ${isoTime("recorded.time")} as time,
+        dex_block_digest(recorded) as digest,
+        (
+          select json_build_object(
+            'version', basis.version,
+            'firstBlock', basis.first_block,
+            'hashed', basis.hashed,
+            'chainId', basis.chain_id,
+            'exchange', basis.exchange,
+            'kind', basis.kind,
+            'taker', basis.taker
+          )
+          from dex_digest_basis as basis
+        ) as basis
+      from dex_private.as_of
+      left join dex_block as recorded on recorded.number = as_of.block`,
+  });
+
+/** Throws NoBlockYet where none was ever written. */
+export function onlyBlock([row]: HeadRow[]): z.infer<typeof headRecord> {
+  if (row === undefined) throw new NoBlockYet();
+  const { key: _key, ...record } = row;
+  return record;
+}
+
+/** The digest of a block, or of the last recorded block before it. */
+export async function readDigestOf(db: Database, block: number): Promise<string | null> {
+  const { rows } = await db.query<{ digest: string | null }>({
+    name: "block_digest",
+    text: `
+      select dex_block_digest(block) as digest
+      from dex_block as block
+      where block.number <= $1
+      order by block.number desc
+      limit 1`,
+    values: [block],
+  });
+  return rows[0]?.digest ?? null;
 }

@@ -244,6 +244,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/head": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The head, with the digest of all facts up to it
+         * @description The last block written; with `block`, `time` or `hash` that block. Two services with the same `basis` and the same `digest` at a block have the same facts up to it.
+         */
+        get: operations["v2Head"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/trades/{base}/{quote}": {
         parameters: {
             query?: never;
@@ -819,6 +839,38 @@ export interface components {
             /** @description The volume of the last 24 hours, in base units. */
             vol: components["schemas"]["Decimal"];
         };
+        Block: {
+            /** @description Its height. */
+            block: number;
+            /** @description Its hash; null where the source has none. */
+            hash: string | null;
+            /** @description The hash of the block before it; null where the source has none. */
+            parent: string | null;
+            /**
+             * Format: date-time
+             * @description Its time, in ISO 8601 UTC with milliseconds.
+             */
+            time: string;
+            /** @description The digest of all facts up to the block: databases with the same one have the same facts. Null where the block was written by other means than the functions that write. */
+            digest: string | null;
+            /** @description What decides digests beside the facts: two services are compared by this first. Null before the first block with rows. */
+            basis: {
+                /** @description Version of the canonical form. */
+                version: number;
+                /** @description The first block with rows, with which digests begin. */
+                firstBlock: number;
+                /** @description Whether that block has a hash. */
+                hashed: boolean;
+                /** @description The id of the chain; null where no indexer wrote, like what follows. */
+                chainId: number | null;
+                /** @description Addresses of the contracts, in lower case. */
+                exchange: string | null;
+                /** @description The kinds of exchanges, by which their events are read. */
+                kind: string | null;
+                /** @description Whose trade it is: the taker of the `event`, or the `sender` of its transaction. */
+                taker: string | null;
+            } | null;
+        };
         Trade: {
             /** @description Identifies the trade; grows with recency, with gaps. */
             id: number;
@@ -1199,6 +1251,8 @@ export interface components {
              * @description The time of that block; null before the first block.
              */
             time: string;
+            /** @description The digest of all facts up to the block: databases with the same one have the same facts. Null where the block was written by other means than the functions that write. */
+            digest: string | null;
         } | null;
         ChangedBook: {
             /** @description Whether these are all levels up to the depth. Else they are those that have changed: an `offers` of 0 is a level that is gone. */
@@ -2696,6 +2750,74 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
             404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Head: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last recorded block at or below this number. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                block?: components["parameters"]["AsOf-block"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                time?: components["parameters"]["AsOf-time"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the block of this hash. Must be the hash of a block: 0x and 64 hexadecimal digits, given once.
+                 * @example 0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5
+                 */
+                hash?: components["parameters"]["AsOf-hash"];
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The head, with the digest of all facts up to it. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Block"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head or a past block, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];

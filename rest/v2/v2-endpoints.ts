@@ -1,4 +1,4 @@
-// Version 2 of the REST interface: prices, volumes, trades, summaries, books and candles.
+// Version 2 of the REST interface: prices, volumes, trades, summaries, books, candles and blocks.
 import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../../http/envelope.ts";
@@ -7,16 +7,29 @@ import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
 import { bookOf, bookRecord, findBook } from "../../market/queries/book.ts";
 import { INTERVALS } from "../../market/candle-intervals.ts";
 import { candleRecord, candleRecords, EMPTY, findCandles } from "../../market/queries/candles.ts";
+import { findBlock, headRecord, onlyBlock } from "../../market/queries/head.ts";
 import { findSummaries, findSummary, summaryRecord } from "../../market/queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../../market/queries/trades.ts";
 
 export const v2: Version = {
   name: "v2",
-  description: "Prices, volumes, trades, summaries, books and candles. `time` is in ISO 8601.",
+  description:
+    "Prices, volumes, trades, summaries, books, candles and blocks. `time` is in ISO 8601.",
   envelope: v2Envelope,
   endpoints: [
     ...pricesOf("v2"),
     ...volumesOf("v2"),
+    endpoint({
+      id: "v2Head",
+      path: "/head",
+      summary: "The head, with the digest of all facts up to it",
+      description:
+        "The last block written; with `block`, `time` or `hash` that block. Two services with the same `basis` and " +
+        "the same `digest` at a block have the same facts up to it.",
+      find: findBlock,
+      shape: onlyBlock,
+      data: headRecord,
+    }),
     endpoint({
       id: "v2Trades",
       path: "/trades/:base/:quote",

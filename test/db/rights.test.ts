@@ -160,6 +160,7 @@ describe("the writer", () => {
     expect(rows.map(({ name }) => name.replace(/\(.*/, ""))).toEqual([
       "ingest.begin_index",
       "ingest.checked_to",
+      "ingest.fill_digests",
       "ingest.found_contracts",
       "ingest.offer_ids",
       "ingest.register_pair",
@@ -350,6 +351,7 @@ it("only write functions are security definer, with pg_catalog as search_path", 
   expect(rows.map(({ name }) => name)).toEqual([
     "ingest.begin_index",
     "ingest.checked_to",
+    "ingest.fill_digests",
     "ingest.found_contracts",
     "ingest.offer_ids",
     "ingest.rebuild",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:0d5743174bd0d7e2c3156337e359daf427867b31
+--! Hash: sha1:a790280aa3515dce8e214f0828456bef03acf995
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -176,14 +176,14 @@ create index dex_block_hash_idx on dex_block using hash (hash);
 create index dex_block_without_digest_idx on dex_block (number)
 where digest is null;
 
-comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
+comment on table dex_block is E'@behavior -query:resource:list -query:resource:connection -query:resource:single -type:node\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
 comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
 comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
-comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
-comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
-comment on column dex_block.digest is 'SHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
+comment on column dex_block.first_trade is E'@behavior -*\nNo trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
+comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.digest is E'@behavior -*\nSHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 
 create view dex_private.last_block as
@@ -539,6 +539,40 @@ $$;
 comment on function dex_private.is_past() is 'Whether the session asks as of a block: by `set dex.as_of_block`.';
 grant execute on function dex_private.is_past() to dex_reader, dex_writer;
 
+create function dex_private.refuse_block(shown text, last integer) returns void
+language plpgsql stable parallel safe
+as $$
+begin
+  raise exception 'no such block: %', shown
+    using
+      errcode = 'DX002',
+      detail = coalesce(
+        (
+          select format(
+            'there are the blocks from %s, of %s, to %s, of %s',
+            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+          )
+          from (
+            select *
+            from public.dex_block as block
+            order by block.number
+            limit 1
+          ) as first
+          cross join (
+            select *
+            from public.dex_block as block
+            where block.number <= last
+            order by block.number desc
+            limit 1
+          ) as head
+        ),
+        'no block was ever written'
+      );
+end
+$$;
+comment on function dex_private.refuse_block(text, integer) is 'Raises an error that there is no such block, with the blocks up to `last` that there are.';
+grant execute on function dex_private.refuse_block(text, integer) to dex_reader, dex_writer;
+
 -- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
@@ -607,25 +641,8 @@ begin
     moment.beyond := 9223372036854775807;
     return moment;
   end if;
-  raise exception 'no such block: %', asked
-    using
-      errcode = 'DX002',
-      detail = coalesce(
-        (
-          select format(
-            'there are the blocks from %s, of %s, to %s, of %s',
-            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
-          )
-          from (
-            select *
-            from public.dex_block as block
-            order by block.number
-            limit 1
-          ) as first
-          cross join dex_private.last_block as head
-        ),
-        'no block was ever written'
-      );
+  perform dex_private.refuse_block(asked, 2147483647);
+  return null;
 end
 $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
@@ -673,12 +690,18 @@ grant execute on function dex_private.is_checked() to dex_reader, dex_writer;
 create view dex_head as
 select
   as_of.block,
-  as_of.time
+  as_of.time,
+  (
+    select '0x' || encode(block.digest, 'hex')
+    from public.dex_block as block
+    where block.number = as_of.block
+  ) as digest
 from dex_private.as_of
 where as_of.block is not null;
 comment on view dex_head is E'@behavior -query:resource:list -query:resource:connection -query:resource:single\nThe head: the last block written. The service describes the exchange as of it.';
 comment on column dex_head.block is E'@notNull\nHeight of the last block written.';
 comment on column dex_head.time is E'@notNull\nTimestamp of that block: every figure is as of it.';
+comment on column dex_head.digest is 'Digest of all facts up to that block: databases with the same one have the same facts. Null where the block was written by other means than the functions that write.';
 grant select on dex_head to dex_reader, dex_writer;
 
 create function dex_latest_head() returns dex_head
@@ -4938,6 +4961,78 @@ as $$
 $$;
 comment on function dex_private.pairs_as_of() is 'The registered pairs, with `active` as of the block that `dex.as_of_block` names.';
 grant execute on function dex_private.pairs_as_of() to dex_reader, dex_writer;
+
+-- A recorded block with its digest, and what decides digests beside the facts.
+
+create function dex_block_digest(block dex_block) returns text
+language sql stable parallel safe
+as $$
+  select '0x' || encode(block.digest, 'hex')
+$$;
+comment on function dex_block_digest(dex_block) is 'Digest of all facts up to the block: databases with the same one have the same facts. Null where the block was written by other means than the functions that write.';
+grant execute on function dex_block_digest(dex_block) to dex_reader, dex_writer;
+
+create function dex_block_at(number integer default null) returns dex_block
+language plpgsql stable parallel safe
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  last constant integer := (select as_of.block from dex_private.as_of);
+  block public.dex_block;
+begin
+  select *
+  into block
+  from public.dex_block as recorded
+  where recorded.number <= coalesce(dex_block_at.number, last)
+    and coalesce(dex_block_at.number, last) <= last
+  order by recorded.number desc
+  limit 1;
+  if block.number is null and dex_block_at.number is not null then
+    perform dex_private.refuse_block(dex_block_at.number::text, last);
+  end if;
+  return block;
+end
+$$;
+comment on function dex_block_at(integer) is E'@name dexBlock\n@argument number From the first block to the head. The head if not given.\nThe last recorded block at or below a number: blocks without rows are not kept. An error where there is no such block.';
+grant execute on function dex_block_at(integer) to dex_reader, dex_writer;
+
+-- A second database is compared by these first: where one differs, digests differ though both are right.
+create view dex_digest_basis as
+select
+  1 as version,
+  first.number as first_block,
+  first.hash is not null as hashed,
+  source.chain_id,
+  source.exchange,
+  source.kind,
+  source.taker
+from (
+  select *
+  from public.dex_block as block
+  where block.has_rows
+  order by block.number
+  limit 1
+) as first
+left join dex_private.index_source as source on true;
+comment on view dex_digest_basis is E'@behavior -query:resource:list -query:resource:connection -query:resource:single\nWhat decides digests beside the facts of the blocks: two databases are compared by this first.';
+comment on column dex_digest_basis.version is E'@notNull\nVersion of the canonical form.';
+comment on column dex_digest_basis.first_block is E'@notNull\nHeight of the first block with rows, with which the digests begin.';
+comment on column dex_digest_basis.hashed is E'@notNull\nWhether that block has a hash.';
+comment on column dex_digest_basis.chain_id is 'The id of the chain. Null where no indexer wrote, like what follows.';
+comment on column dex_digest_basis.exchange is 'Addresses of the contracts, in lower case.';
+comment on column dex_digest_basis.kind is 'The kinds of exchanges, by which their events are read.';
+comment on column dex_digest_basis.taker is 'Whose trade it is: the taker of the `event`, or the `sender` of its transaction.';
+grant select on dex_digest_basis to dex_reader, dex_writer;
+
+create function dex_current_digest_basis() returns dex_digest_basis
+language sql stable parallel safe
+as $$
+  select *
+  from public.dex_digest_basis
+$$;
+comment on function dex_current_digest_basis() is E'@name dexDigestBasis\nWhat decides digests beside the facts of the blocks. Null where no block with rows was ever written.';
+grant execute on function dex_current_digest_basis() to dex_reader, dex_writer;
 
 -- All market figures in one view; the published views select from it.
 

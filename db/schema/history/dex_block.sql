@@ -29,14 +29,14 @@ create index dex_block_hash_idx on dex_block using hash (hash);
 create index dex_block_without_digest_idx on dex_block (number)
 where digest is null;
 
-comment on table dex_block is E'@behavior -*\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
+comment on table dex_block is E'@behavior -query:resource:list -query:resource:connection -query:resource:single -type:node\nA block of the chain that was written. A block without rows is kept for as long as the chain may take it back.';
 comment on column dex_block.number is 'Height of the block.';
 comment on column dex_block.hash is 'Hash of the block. Null where the source has none.';
 comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
-comment on column dex_block.first_trade is 'No trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
-comment on column dex_block.has_rows is 'Whether an offer or a trade was made in it, or an offer cancelled.';
-comment on column dex_block.digest is 'SHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
+comment on column dex_block.first_trade is E'@behavior -*\nNo trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
+comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.digest is E'@behavior -*\nSHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 
 create view dex_private.last_block as

@@ -34,6 +34,40 @@ $$;
 comment on function dex_private.is_past() is 'Whether the session asks as of a block: by `set dex.as_of_block`.';
 grant execute on function dex_private.is_past() to dex_reader, dex_writer;
 
+create function dex_private.refuse_block(shown text, last integer) returns void
+language plpgsql stable parallel safe
+as $$
+begin
+  raise exception 'no such block: %', shown
+    using
+      errcode = 'DX002',
+      detail = coalesce(
+        (
+          select format(
+            'there are the blocks from %s, of %s, to %s, of %s',
+            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+          )
+          from (
+            select *
+            from public.dex_block as block
+            order by block.number
+            limit 1
+          ) as first
+          cross join (
+            select *
+            from public.dex_block as block
+            where block.number <= last
+            order by block.number desc
+            limit 1
+          ) as head
+        ),
+        'no block was ever written'
+      );
+end
+$$;
+comment on function dex_private.refuse_block(text, integer) is 'Raises an error that there is no such block, with the blocks up to `last` that there are.';
+grant execute on function dex_private.refuse_block(text, integer) to dex_reader, dex_writer;
+
 -- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
@@ -102,25 +136,8 @@ begin
     moment.beyond := 9223372036854775807;
     return moment;
   end if;
-  raise exception 'no such block: %', asked
-    using
-      errcode = 'DX002',
-      detail = coalesce(
-        (
-          select format(
-            'there are the blocks from %s, of %s, to %s, of %s',
-            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
-          )
-          from (
-            select *
-            from public.dex_block as block
-            order by block.number
-            limit 1
-          ) as first
-          cross join dex_private.last_block as head
-        ),
-        'no block was ever written'
-      );
+  perform dex_private.refuse_block(asked, 2147483647);
+  return null;
 end
 $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
@@ -168,12 +185,18 @@ grant execute on function dex_private.is_checked() to dex_reader, dex_writer;
 create view dex_head as
 select
   as_of.block,
-  as_of.time
+  as_of.time,
+  (
+    select '0x' || encode(block.digest, 'hex')
+    from public.dex_block as block
+    where block.number = as_of.block
+  ) as digest
 from dex_private.as_of
 where as_of.block is not null;
 comment on view dex_head is E'@behavior -query:resource:list -query:resource:connection -query:resource:single\nThe head: the last block written. The service describes the exchange as of it.';
 comment on column dex_head.block is E'@notNull\nHeight of the last block written.';
 comment on column dex_head.time is E'@notNull\nTimestamp of that block: every figure is as of it.';
+comment on column dex_head.digest is 'Digest of all facts up to that block: databases with the same one have the same facts. Null where the block was written by other means than the functions that write.';
 grant select on dex_head to dex_reader, dex_writer;
 
 create function dex_latest_head() returns dex_head

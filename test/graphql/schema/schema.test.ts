@@ -97,7 +97,8 @@ it("has the decided offer, pair, market, price and volume", () => {
       ...["base", "quote", "basePrecision", "quotePrecision", "active", "baseToken", "quoteToken"],
     ]),
   );
-  expect(fieldsOf("DexHead")).toEqual(["block", "time"]);
+  expect(fieldsOf("DexHead")).toEqual(["block", "time", "digest"]);
+  expect(fieldsOf("DexBlock")).toEqual(["digest", "number", "hash", "parent", "time"]);
 });
 
 it("filters trades and offers by every column and nothing else", () => {
