@@ -13,8 +13,21 @@ export interface BlockRows {
   offers: (OfferRow & Ref)[];
   trades: (TradeRow & Ref & { idx: number })[];
   cancellations: (Ref & { block: number; time: string; offerId: number; venue: string })[];
-  /** How many facts are left out, since a token's amounts are not exact. */
+  pools: PoolRow[];
+  /** How many offers, trades and cancellations are left out, since a token's amounts are not exact. */
   leftOut: number;
+}
+
+/** What a pool has after a block. */
+export interface PoolRow {
+  block: number;
+  time: string;
+  venue: string;
+  gem0: string;
+  reserve0: string;
+  gem1: string;
+  reserve1: string;
+  fee: number;
 }
 
 /** `decimalsOf` gives a token's decimals, or undefined where its rows are left out. */
@@ -22,18 +35,27 @@ export function rowsOf(
   facts: readonly Fact[],
   decimalsOf: (token: string) => number | undefined,
 ): BlockRows {
-  const rows: BlockRows = { offers: [], trades: [], cancellations: [], leftOut: 0 };
+  const rows: BlockRows = { offers: [], trades: [], cancellations: [], pools: [], leftOut: 0 };
   for (const fact of facts) {
     if (fact.kind === "market") continue;
     const lotDecimals = decimalsOf(fact.lotGem);
     const bidDecimals = decimalsOf(fact.bidGem);
     if (lotDecimals === undefined || bidDecimals === undefined) {
-      rows.leftOut += 1;
+      if (fact.kind !== "reserves") rows.leftOut += 1;
       continue;
     }
     const { block, tx, venue } = fact;
-    const own: Ref = fact.ref === undefined ? {} : { ref: fact.ref };
     const time = isoTime(fact.time);
+    const lot_amt = decimal(fact.lotAmt, lotDecimals);
+    const bid_amt = decimal(fact.bidAmt, bidDecimals);
+    if (fact.kind === "reserves") {
+      rows.pools.push({
+        ...{ block, time, venue, fee: fact.fee },
+        ...{ gem0: fact.lotGem, reserve0: lot_amt, gem1: fact.bidGem, reserve1: bid_amt },
+      });
+      continue;
+    }
+    const own: Ref = fact.ref === undefined ? {} : { ref: fact.ref };
     if (fact.kind === "cancellation") {
       rows.cancellations.push({ block, time, offerId: fact.offerId, venue, ...own });
       continue;
@@ -41,9 +63,9 @@ export function rowsOf(
     const row = {
       maker: fact.maker,
       lot_gem: fact.lotGem,
-      lot_amt: decimal(fact.lotAmt, lotDecimals),
+      lot_amt,
       bid_gem: fact.bidGem,
-      bid_amt: decimal(fact.bidAmt, bidDecimals),
+      bid_amt,
       block,
       time,
       tx,

@@ -5,6 +5,7 @@ import { Audit } from "./audit.ts";
 import { lastOfferOfKind, NotAudited, returnsOffers } from "./contract-state.ts";
 import type { Fact } from "./facts.ts";
 import { contradictionOf, Ledger, type Made } from "./ledger.ts";
+import { OfferAudit } from "./offer-audit.ts";
 import { ownIdOf } from "./offer-refs.ts";
 import type { Reading } from "./reading.ts";
 import { blocksOf, type Recorded } from "./recorded.ts";
@@ -19,7 +20,7 @@ export class BookCheck {
   readonly keepsIds: boolean;
   readonly #reading: Reading;
   readonly #ledger = new Ledger();
-  readonly #audit: Audit;
+  readonly #audit: Audit<number>;
   /** The hash of the block up to which the ledger has what the database has. */
   #written: string | null | undefined;
   /** Whether the contract returns its offers; undefined before it has answered. */
@@ -34,7 +35,7 @@ export class BookCheck {
   constructor(reading: Reading, keepsIds: boolean) {
     this.#reading = reading;
     this.keepsIds = keepsIds;
-    this.#audit = new Audit(reading, this.#ledger);
+    this.#audit = new Audit(reading, new OfferAudit(reading, this.#ledger));
   }
 
   get exchange(): string {

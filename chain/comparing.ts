@@ -37,6 +37,9 @@ function namedRows({ facts, found, end }: Range, registry: Registry): Named {
   for (const { offerId, ref, venue, block } of rows.cancellations) {
     named.set(`cancellation of ${offerName(offerId, ref, venue)}`, { block });
   }
+  for (const { venue, ...pool } of rows.pools) {
+    named.set(`reserves of ${venue} after block ${pool.block}`, pool);
+  }
   for (const { address, answers, ...contract } of found) {
     named.set(`contract ${address}`, { ...contract, ...answers });
   }
@@ -81,6 +84,22 @@ async function recordedRows(client: Client, from: number, to: number): Promise<N
       json_build_object('block', block)
     from dex_private.cancellation
     where block between $1 and $2
+    union all
+    select
+      'reserves of ' || venue || ' after block ' || state.block,
+      json_build_object(
+        'block', state.block,
+        'time', to_char(block.time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'gem0', pool.gem0,
+        'reserve0', trim_scale(state.reserve0)::text,
+        'gem1', pool.gem1,
+        'reserve1', trim_scale(state.reserve1)::text,
+        'fee', pool.fee
+      )
+    from dex_pool_state as state
+    join dex_pool as pool using (venue)
+    join dex_block as block on block.number = state.block
+    where state.block between $1 and $2
     union all
     select
       'contract ' || address,

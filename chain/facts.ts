@@ -49,6 +49,18 @@ export interface CancellationFact extends Swap {
   offerId: number;
 }
 
+/** An amount of each of a pool's two tokens, in the order that the contract has them in. */
+export type Both = readonly [bigint, bigint];
+
+/** What a pool has after a block: the lot of its first token, the bid of its second. */
+export interface ReservesFact extends Swap {
+  kind: "reserves";
+  /** What the pool keeps of each amount that comes in, in millionths. */
+  fee: number;
+  /** Whether the pool can have had this before the first of its logs that were read; undefined where they do not say. */
+  canFollow?: ((before: Both) => boolean) | undefined;
+}
+
 /** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
 export interface MarketFact extends Place {
   kind: "market";
@@ -59,15 +71,20 @@ export interface MarketFact extends Place {
   isSeen?: true;
 }
 
-export type Fact = OfferFact | TradeFact | CancellationFact | MarketFact;
+export type Fact = OfferFact | TradeFact | CancellationFact | ReservesFact | MarketFact;
 
 /** A fact without a time where neither the log nor the event has it. */
 export type UntimedFact =
-  Untimed<OfferFact> | Untimed<TradeFact> | Untimed<CancellationFact> | MarketFact;
+  | Untimed<OfferFact>
+  | Untimed<TradeFact>
+  | Untimed<CancellationFact>
+  | Untimed<ReservesFact>
+  | MarketFact;
 type Untimed<F extends Swap> = Omit<F, "time"> & { time: number | undefined };
 
 /** The same as a decoder reads it: without a venue where it is the contract. */
-export type ReadFact = Read<OfferFact> | Read<TradeFact> | Read<CancellationFact> | MarketFact;
+export type ReadFact =
+  Read<OfferFact> | Read<TradeFact> | Read<CancellationFact> | Read<ReservesFact> | MarketFact;
 type Read<F extends Swap> = Omit<Untimed<F>, "venue"> & { venue?: string };
 
 export const marketsOf = (facts: readonly Fact[]): MarketFact[] =>
@@ -106,6 +123,8 @@ export interface Decoder {
   readonly setUp?: (ask: Ask) => Promise<Decoder>;
   /** How the contract returns what is left of its offers; undefined where it does not. */
   readonly state?: ContractState;
+  /** How a pool returns what it has of its two tokens. */
+  readonly reserves?: ContractCall<Both>;
   /**
    * The facts of logs that are in the order of the chain, whole transactions only. Throws
    * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says. A fact without

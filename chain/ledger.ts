@@ -18,10 +18,13 @@ export type Made = Pick<OpenOffer, "id" | "block">;
 export class Contradiction extends Error {
   override readonly name = "Contradiction";
   readonly since: number;
+  /** By which it is known to be the same as an earlier one. */
+  readonly key: string;
 
-  constructor(message: string, since: number) {
+  constructor(message: string, since: number, key = message) {
     super(message);
     this.since = since;
+    this.key = key;
   }
 }
 

@@ -45,11 +45,11 @@ export class ListedMarkets {
     return isQuote ? { base: other, quote: one } : { base: one, quote: other };
   }
 
-  /** What the exchange lists of these tokens, and each pair of them with an offer or a trade. */
+  /** What the exchange lists of these tokens, and each pair of them with an offer, a trade or a pool. */
   of(facts: readonly Fact[]): MarketFact[] {
     const found = new Map<string, MarketFact>();
     for (const fact of facts) {
-      if (fact.kind !== "offer" && fact.kind !== "trade") continue;
+      if (fact.kind === "market" || fact.kind === "cancellation") continue;
       if (!this.has(fact.lotGem) || !this.has(fact.bidGem)) continue;
       const { block, hash, tx, idx } = fact;
       const pair = this.turned(fact.lotGem, fact.bidGem);

@@ -1,12 +1,13 @@
-// Checks facts by what is left of each offer of each contract, and takes back what may lack a log.
+// Checks facts by what is left of each offer and what each pool has, and takes back what may lack a log.
 import type { Header } from "./answers.ts";
 import { BookCheck } from "./book-check.ts";
-import { NotAudited } from "./contract-state.ts";
+import { checkCode, NotAudited } from "./contract-state.ts";
 import type { Contract } from "./contracts.ts";
 import type { Fact } from "./facts.ts";
 import { Halt } from "./halt.ts";
 import type { IndexerEvent } from "./indexer-event.ts";
 import { Contradiction, type Made } from "./ledger.ts";
+import { PoolCheck } from "./pool-check.ts";
 import type { Reading } from "./reading.ts";
 import { lastBlock, type Recorded } from "./recorded.ts";
 import type { Recording } from "./recording.ts";
@@ -21,6 +22,8 @@ export type LastMade = ReadonlyMap<BookCheck, Made | undefined>;
 export class OfferChecks {
   readonly #reading: Reading;
   readonly #books: readonly BookCheck[];
+  /** Undefined where no contract is, or makes, a pool that returns what it has. */
+  readonly #pools: PoolCheck | undefined;
   /** Addresses of the contracts of which an audit is due. */
   readonly #due = new Set<string>();
   /** How often each contradiction came up. */
@@ -33,7 +36,14 @@ export class OfferChecks {
     const keeper = all.find((one) => one.decoder.hasOffers !== false);
     this.#books = all
       .filter((one, n) => n === 0 || one.decoder.state !== undefined)
+      .filter((one) => one.decoder.reserves === undefined)
       .map((one) => new BookCheck(this.#readingOf(one), one === keeper));
+    const pools = all.filter((one) => one.decoder.reserves !== undefined);
+    const [pool] = pools;
+    if (pool !== undefined) {
+      const decoders = new Map(pools.map((one) => [one.decoder.kind, one.decoder]));
+      this.#pools = new PoolCheck(this.#readingOf(pool), decoders);
+    }
   }
 
   #readingOf({ exchange, decoder, firstBlock: fromBlock }: Contract): Reading {
@@ -50,21 +60,29 @@ export class OfferChecks {
 
   /** Learns which contracts return their offers. Halts where an address is of no contract. */
   async learnKind(latest: number): Promise<void> {
-    for (const [n, book] of this.#books.entries()) {
-      if (n === 0 || book.isUnknownAt(latest)) await book.learnKind(latest);
+    if (this.#reading.decoder.reserves !== undefined) await checkCode(this.#reading, latest);
+    for (const book of this.#books) {
+      const isFirst = book.exchange === this.#reading.exchange;
+      if (isFirst || book.isUnknownAt(latest)) await book.learnKind(latest);
     }
   }
 
   /** Begins anew with what the database has. `given` is the last offer of each contract. */
   async restart(recording: Recording, last: Recorded | undefined, given?: LastMade): Promise<void> {
     for (const book of this.#books) await book.restart(recording, last, given?.get(book));
+    this.#pools?.restart(recording, last);
   }
 
   /**
    * The last offers made, once these facts replace those of the blocks after `ancestor`. Throws a `Contradiction` where
-   * an offer is missing.
+   * an offer is missing, or a change of a pool.
    */
-  lastMadeBy(branch: readonly Fact[], ancestor: number): LastMade {
+  async lastMadeBy(
+    recording: Recording,
+    branch: readonly Fact[],
+    ancestor: number,
+  ): Promise<LastMade> {
+    await this.#pools?.check(recording, branch, ancestor);
     return new Map(
       this.#books.map((book) => [book, book.lastMadeBy(this.#own(branch, book), ancestor)]),
     );
@@ -73,10 +91,11 @@ export class OfferChecks {
   /** Throws a `Contradiction` where facts of the blocks that follow cannot be, by those before them. */
   async check(recording: Recording, facts: readonly Fact[]): Promise<void> {
     for (const book of this.#books) await book.check(recording, this.#own(facts, book));
+    await this.#pools?.check(recording, facts);
   }
 
   #own(facts: readonly Fact[], { exchange }: BookCheck): readonly Fact[] {
-    if (this.#books.length === 1) return facts;
+    if (this.#books.length === 1 && this.#pools === undefined) return facts;
     return facts.filter((fact) => fact.kind !== "market" && fact.venue === exchange);
   }
 
@@ -85,12 +104,13 @@ export class OfferChecks {
     for (const book of this.#books) book.written(last);
   }
 
-  /** An audit is due: of all offers before the next block is written, or of some with each block. */
+  /** An audit is due: of all before the next block is written, or of some with each block. */
   auditAgain(isWhole = false): void {
     for (const book of this.#books) book.auditAgain(isWhole);
+    this.#pools?.auditAgain(isWhole);
   }
 
-  /** Compares open offers with the contracts' state in the block `last`, where an audit is due. */
+  /** Compares open offers and pools with the contracts' state in the block `last`, where an audit is due. */
   async audit(recording: Recording, last: Recorded): Promise<void> {
     for (const book of this.#books) {
       // Its contract was not made yet when the session began.
@@ -99,8 +119,9 @@ export class OfferChecks {
         await book.restart(recording, last);
       }
     }
-    for (const book of this.#books) await book.audit(recording, last);
-    const audited = this.#books.flatMap(({ auditedTo }) => auditedTo ?? []);
+    const checks = this.#pools === undefined ? this.#books : [...this.#books, this.#pools];
+    for (const check of checks) await check.audit(recording, last);
+    const audited = checks.flatMap(({ auditedTo }) => auditedTo ?? []);
     const to = Math.min(...audited);
     if (audited.length > 0 && to > recording.checked.auditedTo) {
       await recording.checkedTo({ auditedTo: to });
@@ -117,8 +138,8 @@ export class OfferChecks {
     last: Recorded | undefined,
     doubt: Contradiction,
   ): Promise<boolean> {
-    const times = (this.#times.get(doubt.message) ?? 0) + 1;
-    this.#times.set(doubt.message, times);
+    const times = (this.#times.get(doubt.key) ?? 0) + 1;
+    this.#times.set(doubt.key, times);
     const reason = `A log is missing or wrong: ${doubt.message}`;
     const to = Math.max(doubt.since - 1, await this.#certainTo(recording, last, doubt, times));
     const isTakenBack = times > 1 && last !== undefined && last.number > to;
@@ -145,8 +166,14 @@ export class OfferChecks {
   ): Promise<number> {
     const { auditedTo } = recording.checked;
     const isCertain = times === 1 || last === undefined || doubt instanceof RangeContradiction;
-    // Where the state of one is never compared, nothing shows that all rows are right.
-    if (isCertain || !this.#books.every((book) => book.isComparedAt(last.number))) return auditedTo;
+    // Where the state of one is never compared, nothing shows that all rows are right, nor do the reserves of a pool say
+    // that of those it had before.
+    if (
+      isCertain ||
+      this.#pools !== undefined ||
+      !this.#books.every((book) => book.isComparedAt(last.number))
+    )
+      return auditedTo;
     await this.restart(recording, last);
     try {
       for (const book of this.#books) await book.compareAll(last);

@@ -11,7 +11,8 @@ import type { FoundContract, KnownContracts } from "./known-contracts.ts";
 import { Contradiction, type OpenOffer } from "./ledger.ts";
 import { withMakers } from "./makers.ts";
 import { withOfferIds } from "./offer-refs.ts";
-import { openOffers, type Book } from "./recorded.ts";
+import { stagePools } from "./pool-states.ts";
+import { lastBlock, openOffers, type Book } from "./recorded.ts";
 import { isRefusal, type Registry } from "./registry.ts";
 import type { Block, Range } from "./source.ts";
 
@@ -162,7 +163,7 @@ export class Recording {
   /** Takes back all blocks above this one, which the database need not have. */
   async takeBack(to: number): Promise<void> {
     await this.client.query("select ingest.take_back($1)", [to]);
-    this.#known.forgetAbove(to);
+    this.#known.forgetAbove((await lastBlock(this.client))?.number ?? -1);
     const { rangedTo, auditedTo } = this.#checked;
     this.#checked = { rangedTo: Math.min(rangedTo, to), auditedTo: Math.min(auditedTo, to) };
   }
@@ -192,10 +193,11 @@ export class Recording {
     );
   }
 
-  async #writeBlock(header: Header, { offers, trades, cancellations }: BlockRows): Promise<void> {
+  async #writeBlock(header: Header, rows: BlockRows): Promise<void> {
+    const { offers, trades, cancellations, pools } = rows;
     await this.client.query(
       `select ingest.write_block(
-        number => $1, at => $2, hash => $3, parent => $4, offers => $5, trades => $6, killed => $7
+        number => $1, at => $2, hash => $3, parent => $4, offers => $5, trades => $6, killed => $7, pools => $8
       )`,
       [
         header.number,
@@ -205,6 +207,7 @@ export class Recording {
         JSON.stringify(offers.map(withPair)),
         JSON.stringify(trades.map(withPair)),
         cancellations.map(({ offerId }) => offerId),
+        JSON.stringify(pools),
       ],
     );
   }
@@ -230,6 +233,7 @@ export class Recording {
         from unnest($1::integer[], $2::integer[])`,
         [cancelled.map(({ block }) => block), cancelled.map(({ offerId }) => offerId)],
       );
+      await stagePools(client, rows.pools);
       const blocks = blocksOf(facts, end);
       await client.query(
         `insert into ingest.staged_block (number, hash, time)

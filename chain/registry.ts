@@ -65,8 +65,11 @@ export class Registry {
 
   /** Asks for the tokens of these facts that are not known, as of a block whose state the node has. */
   async learn(facts: readonly Fact[], block: number): Promise<void> {
-    const gems = new Set(facts.flatMap(gemsOf));
-    const unknown = [...gems].filter((address) => !this.#tokens.has(address));
+    await this.learnTokens(facts.flatMap(gemsOf), block);
+  }
+
+  async learnTokens(tokens: readonly string[], block: number): Promise<void> {
+    const unknown = [...new Set(tokens)].filter((address) => !this.#tokens.has(address));
     if (unknown.length === 0) return;
     for (const [address, token] of await readTokens(this.#options.requests, unknown, block)) {
       this.#tokens.set(address, this.#named(address, token));

@@ -200,7 +200,7 @@ class Session {
     if (branch === undefined) return false;
     const { ancestor, blocks } = branch;
     const facts = blocks.flatMap((block) => block.facts);
-    const made = checks.lastMadeBy(facts, ancestor.number);
+    const made = await checks.lastMadeBy(recording, facts, ancestor.number);
     await this.#write(blocks, ancestor.number);
     await checks.restart(recording, this.#last, made);
     this.#shared.onEvent?.({

@@ -111,7 +111,7 @@ export async function emptyExchange(owner: Database): Promise<void> {
     owner.query(`
       -- What a failed test left locked fails those after it, and does not hold them up.
       set local lock_timeout = '60s';
-      truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_private.cancellation, dex_private.offer_ref restart identity;
+      truncate dex_trade, dex_offer, dex_block, dex_pair, dex_token, dex_pool, dex_pool_state, dex_private.cancellation, dex_private.offer_ref restart identity;
       delete from dex_private.write_state;
       select ingest.rebuild();
     `),

@@ -2,10 +2,12 @@
 import { getAddress, parseAbi, toEventSelector, toFunctionSelector } from "viem";
 import {
   IncompleteLogs,
+  type Both,
   type ChainLog,
   type ContractCall,
   type Decoder,
   type ReadFact,
+  type ReservesFact,
 } from "../facts.ts";
 import { readEvent } from "./read-event.ts";
 
@@ -23,8 +25,11 @@ const CREATED =
 const createdAbi = parseAbi([CREATED]);
 const createdTopic = toEventSelector(CREATED);
 
-/** An amount of each of the two tokens. */
-type Both = readonly [bigint, bigint];
+/** Of what comes in, 3 of 1,000 stay with the pool and are not traded for; in millionths. */
+const FEE = 3000;
+
+/** Addresses of the two tokens. */
+type Tokens = readonly [string, string];
 
 export const uniswapV2: Decoder = {
   kind: "uniswap-v2",
@@ -33,6 +38,14 @@ export const uniswapV2: Decoder = {
   idsAreConsecutive: false,
   hasOffers: false,
   takerIs: "sender",
+  reserves: {
+    name: "getReserves()",
+    data: toFunctionSelector("function getReserves()"),
+    read: (result) =>
+      /^0x[0-9a-fA-F]{192}$/.test(result)
+        ? [BigInt(result.slice(0, 66)), BigInt(`0x${result.slice(66, 130)}`)]
+        : undefined,
+  },
   discover(log) {
     if (log.topics[0] !== createdTopic) return undefined;
     const { token0, token1, pair, count } = readEvent(log, createdAbi, "Uniswap v2").args;
@@ -43,7 +56,7 @@ export const uniswapV2: Decoder = {
   },
   async setUp(ask) {
     const tokens = [await ask(tokenCall("token0()")), await ask(tokenCall("token1()"))] as const;
-    return { ...uniswapV2, decode: (logs) => tradesOf(logs, tokens) };
+    return { ...uniswapV2, decode: (logs) => factsOf(logs, tokens) };
   },
   decode() {
     throw new Error("the tokens of the pair are not known");
@@ -59,21 +72,31 @@ const tokenCall = (name: string): ContractCall<string> => ({
 });
 
 /**
- * Each Swap, Mint and Burn has its Sync right before it, in its transaction. By a Swap and a Mint the reserves change by what
- * they say, so that a missing log is noticed where both reserves are known.
+ * The trades, and what the pair has after each block. Each Swap, Mint and Burn has its Sync right before it, in its
+ * transaction. By a Swap and a Mint the reserves change by what they say, so that a missing log is noticed where both
+ * reserves are known.
  */
-function tradesOf(logs: readonly ChainLog[], tokens: readonly [string, string]): ReadFact[] {
+function factsOf(logs: readonly ChainLog[], tokens: Tokens): ReadFact[] {
   const facts: ReadFact[] = [];
   let before: Both | undefined;
   let reserves: Both | undefined;
+  let canFollow: ReservesFact["canFollow"];
+  let last: ChainLog | undefined;
   /** The last Sync, until what it is of. */
   let sync: ChainLog | undefined;
+  const endBlock = (): void => {
+    if (last === undefined || reserves === undefined) return;
+    facts.push({ ...reservesFact(last, tokens, reserves), canFollow });
+    canFollow = undefined;
+  };
   for (const log of logs) {
+    if (last !== undefined && last.block !== log.block) endBlock();
     const event = readEvent(log, abi, "Uniswap v2");
     if (event.eventName === "Sync") {
       before = reserves;
       reserves = [event.args.reserve0, event.args.reserve1];
       sync = log;
+      last = log;
       continue;
     }
     if (reserves === undefined || sync?.tx !== log.tx) throw missing(log, event.eventName);
@@ -83,23 +106,34 @@ function tradesOf(logs: readonly ChainLog[], tokens: readonly [string, string]):
     const gets: Both =
       "amount0In" in args ? [args.amount0In, args.amount1In] : [args.amount0, args.amount1];
     const gives: Both = "amount0In" in args ? [args.amount0Out, args.amount1Out] : [0n, 0n];
-    if (before !== undefined && !isChange(before, reserves, gets, gives)) {
+    const after = reserves;
+    if (before !== undefined && !isChange(before, after, gets, gives)) {
       throw missing(log, event.eventName);
     }
+    // The first Sync of these logs.
+    if (before === undefined) canFollow = (known) => isChange(known, after, gets, gives);
     if (!("to" in args)) continue;
-    const moved: Both = [gets[0] - gives[0], gets[1] - gives[1]];
-    if (moved[0] * moved[1] >= 0n) continue;
-    const bid = moved[0] > 0n ? 0 : 1;
-    const lot = 1 - bid;
-    const { block, hash, time, tx, idx } = log;
-    facts.push({
-      ...{ kind: "trade", offerId: null, block, hash, time, tx, idx },
-      ...{ maker: getAddress(log.address), taker: args.to },
-      ...{ lotGem: tokens[lot] ?? "", lotAmt: -(moved[lot] ?? 0n) },
-      ...{ bidGem: tokens[bid], bidAmt: moved[bid] },
-    });
+    const trade = tradeOf(log, tokens, [gets[0] - gives[0], gets[1] - gives[1]]);
+    if (trade !== undefined) facts.push({ ...trade, taker: args.to });
   }
+  endBlock();
   return facts;
+}
+
+const reservesFact = ({ block, hash, time, tx, idx }: ChainLog, tokens: Tokens, has: Both) => ({
+  ...{ kind: "reserves" as const, block, hash, time, tx, idx, fee: FEE },
+  ...{ lotGem: tokens[0], lotAmt: has[0], bidGem: tokens[1], bidAmt: has[1] },
+});
+
+/** Undefined where not one token moved to the pair and the other from it. */
+function tradeOf({ address, block, hash, time, tx, idx }: ChainLog, tokens: Tokens, moved: Both) {
+  if (moved[0] * moved[1] >= 0n) return undefined;
+  const [bid, lot] = moved[0] > 0n ? ([0, 1] as const) : ([1, 0] as const);
+  return {
+    ...{ kind: "trade" as const, offerId: null, block, hash, time, tx, idx },
+    maker: getAddress(address),
+    ...{ lotGem: tokens[lot], lotAmt: -moved[lot], bidGem: tokens[bid], bidAmt: moved[bid] },
+  };
 }
 
 /** A token that lowers balances by itself takes part of the reserve, where the pool gets none of it. */

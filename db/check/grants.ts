@@ -8,7 +8,7 @@ const LOGINS = new URL("./logins.sql", import.meta.url);
 
 /** The rights beyond reading that db/README.md documents. */
 const OF_WRITERS = [
-  "execute on ingest.write_block(integer, timestamp with time zone, text, text, jsonb, jsonb, integer[])",
+  "execute on ingest.write_block(integer, timestamp with time zone, text, text, jsonb, jsonb, integer[], jsonb)",
   "execute on ingest.write_blocks()",
   "execute on ingest.take_turn()",
   "execute on ingest.take_back(integer)",
@@ -18,7 +18,7 @@ const OF_WRITERS = [
   "execute on ingest.offer_ids(text[], text[], integer[])",
   "execute on ingest.register_token(text, text, integer, text)",
   "execute on ingest.register_pair(text, text, boolean)",
-  ...["block", "offer", "cancellation", "trade"].flatMap((rows) => [
+  ...["block", "offer", "cancellation", "trade", "pool"].flatMap((rows) => [
     `insert on ingest.staged_${rows}`,
     `delete on ingest.staged_${rows}`,
     `update on ingest.own_${rows}`,

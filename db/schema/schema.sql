@@ -9,6 +9,8 @@
 \ir history/sought.sql
 \ir history/dex_offer.sql
 \ir history/dex_trade.sql
+\ir history/dex_pool.sql
+\ir history/dex_pool_state.sql
 \ir history/reorganisation.sql
 
 \ir kept/write_state.sql
@@ -40,6 +42,7 @@
 \ir ingest/offer_ids.sql
 \ir ingest/write_trades.sql
 \ir ingest/write_offers.sql
+\ir ingest/write_pools.sql
 \ir ingest/write_block.sql
 \ir ingest/staging.sql
 \ir ingest/refuse_staged.sql

@@ -64,6 +64,7 @@ const RULES: readonly string[] = [
     ["dex_trade", "id", "block", "time"],
     ["dex_offer", "id", "block", "time"],
     ["dex_private.cancellation", "offer_id", "block", "null::timestamptz"],
+    ["dex_pool_state", "venue", "block", "null::timestamptz"],
   ].map(
     ([table, key, block, time]) => `
   select '${table} ' || placed.key as row,
@@ -75,6 +76,13 @@ const RULES: readonly string[] = [
     or block.time <> placed.time
   order by placed.key`,
   ),
+  // A pool has states, the first one of its block, and a state has a pool.
+  `select 'dex_pool ' || coalesce(pool.venue, state.venue) as row, to_json(pool)::text as kept,
+    coalesce('of block ' || state.block || ', the first with a state of it', 'without it, as there is no state of it') as right
+  from dex_pool as pool
+  full join (select venue, min(block) as block from dex_pool_state group by venue) as state using (venue)
+  where pool.block is distinct from state.block
+  order by 1`,
   `select 'dex_private.write_state' as row, to_json(state)::text as kept,
     'of head ' || coalesce(head.number::text, 'null') || ' and last_trade from ' || coalesce(trade.id, 0) || ' on' as right
   from dex_private.write_state as state

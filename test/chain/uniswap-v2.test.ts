@@ -1,52 +1,32 @@
 // The logs of a Uniswap v2 pair as trades, and what shows that one is missing.
-import {
-  encodeAbiParameters,
-  getAddress,
-  numberToHex,
-  padHex,
-  toEventSelector,
-  toFunctionSelector,
-  type Hex,
-} from "viem";
+import { getAddress, numberToHex, padHex, toFunctionSelector, type Hex } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { IncompleteLogs, type ChainLog, type Decoder } from "../../chain/facts.ts";
 import { readIndexSettings, type IndexSettings } from "../../chain/settings.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
+import {
+  act,
+  burn,
+  FIRST,
+  made,
+  mint,
+  PAIR,
+  poolOf,
+  SECOND,
+  swap,
+  sync,
+  TO,
+  type Event,
+} from "./pair-events.ts";
 import { startIndexing } from "./indexing.ts";
 import {
   chainOf,
-  DAI,
   EXCHANGE,
   startInventedNode,
-  WETH,
   type Act,
   type Call,
   type InventedNode,
 } from "./invented-chain.ts";
-
-const PAIR: Hex = "0x2222222222222222222222222222222222222222";
-const TO = getAddress("0x1111111111111111111111111111111111111111");
-const [FIRST, SECOND] = [getAddress(DAI), getAddress(WETH)];
-
-interface Event {
-  topics: Hex[];
-  data: Hex;
-}
-
-const event = (name: string, numbers: bigint[], addresses: Hex[] = []): Event => ({
-  topics: [toEventSelector(name), ...addresses.map((address) => padHex(address, { size: 32 }))],
-  data: encodeAbiParameters(
-    numbers.map(() => ({ type: "uint256" })),
-    numbers,
-  ),
-});
-const sync = (one: bigint, other: bigint): Event => event("Sync(uint112,uint112)", [one, other]);
-const swap = (...amounts: [bigint, bigint, bigint, bigint]): Event =>
-  event("Swap(address,uint256,uint256,uint256,uint256,address)", amounts, [PAIR, TO]);
-const mint = (one: bigint, other: bigint): Event =>
-  event("Mint(address,uint256,uint256)", [one, other], [PAIR]);
-const burn = (one: bigint, other: bigint): Event =>
-  event("Burn(address,uint256,uint256,address)", [one, other], [PAIR, TO]);
 
 /** The logs of one transaction after the other. */
 const logsOf = (...transactions: Event[][]): ChainLog[] =>
@@ -64,7 +44,9 @@ beforeAll(async () => {
     Promise.resolve(call.name === "token0()" ? FIRST : SECOND)) as never))!;
 });
 
-const decoded = (...transactions: Event[][]) => pair.decode(logsOf(...transactions));
+const factsOf = (...transactions: Event[][]) => pair.decode(logsOf(...transactions));
+const decoded = (...transactions: Event[][]) =>
+  factsOf(...transactions).filter(({ kind }) => kind === "trade");
 
 const BEGUN = [sync(1000n, 2000n), mint(1000n, 2000n)];
 
@@ -117,15 +99,6 @@ it.each([
 });
 
 const pairLog = (one: Event): ChainLog => logsOf([one])[0]!;
-const made = (count: bigint, pool: Hex = poolOf(count)): Event => ({
-  topics: [
-    toEventSelector("PairCreated(address,address,address,uint256)"),
-    ...[FIRST, SECOND].map((token) => padHex(token, { size: 32 })),
-  ],
-  data: encodeAbiParameters([{ type: "address" }, { type: "uint256" }], [pool, count]),
-});
-/** The address of the factory's pool of this number. */
-const poolOf = (number: bigint): Hex => numberToHex(0xaaaa_0000n + number, { size: 20 });
 
 it("a log of the factory adds its pair, whose tokens it has", () => {
   expect(uniswapV2.discover?.(pairLog(made(7n)))).toEqual({
@@ -147,10 +120,6 @@ describe("an indexer", () => {
     expect(settings({ TAKER: "event" })).toMatchObject({ taker: "event" });
   });
 
-  const act = (events: Event[], address: Hex): Act => ({
-    do: "emit all",
-    events: events.map((one) => ({ address, ...one })),
-  });
   const optionsOf = (node: InventedNode, { url }: TestDatabase, given = {}) => ({
     ...(settings({ TAKER: "event", ...given }) as IndexSettings),
     ...{ databaseUrl: url, url: node.url, rpcUrls: [node.url], requestsPerSecond: 10_000 },

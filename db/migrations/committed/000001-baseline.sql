@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a790280aa3515dce8e214f0828456bef03acf995
+--! Hash: sha1:c8ce41ed9bb168ca69b5f7d90a83e4a6fb51ea99
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -182,7 +182,7 @@ comment on column dex_block.hash is 'Hash of the block. Null where the source ha
 comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
 comment on column dex_block.first_trade is E'@behavior -*\nNo trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
-comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, an offer cancelled, or a pool changed.';
 comment on column dex_block.digest is E'@behavior -*\nSHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 
@@ -450,6 +450,80 @@ comment on column dex_trade.time is 'Timestamp of the block that the trade is in
 comment on column dex_trade.tx is 'Hash of the transaction that made the trade.';
 comment on column dex_trade.venue is 'Address of the contract or pool that the trade is of. Null where the source does not say.';
 grant select on dex_trade to dex_reader, dex_writer;
+
+-- Pools: contracts that trade two tokens by what they have of them.
+
+create table dex_pool (
+  venue text primary key
+    constraint dex_pool_venue_check check (dex_private.is_address(venue)),
+  gem0 text not null
+    constraint dex_pool_gem0_check check (dex_private.is_address(gem0)),
+  gem1 text not null
+    constraint dex_pool_gem1_check check (dex_private.is_address(gem1)),
+  fee integer not null
+    constraint dex_pool_fee_check check (fee between 0 and 999999),
+  block integer not null,
+  market_id integer,
+  act text,
+  constraint dex_pool_two_tokens_check check (lower(gem0) <> lower(gem1))
+);
+
+-- An address is one thing in any letter case.
+create unique index dex_pool_lower_venue_key on dex_pool (lower(venue));
+-- Serves the pools of a market.
+create index dex_pool_market_id_idx on dex_pool (market_id)
+where market_id is not null;
+-- Serves the labelling of pools whose pair is registered later.
+create index dex_pool_either_way_idx on dex_pool (dex_private.either_way_key(gem0, gem1));
+-- Serves ingest.take_back.
+create index dex_pool_block_idx on dex_pool (block);
+
+comment on table dex_pool is E'@behavior -*\nA pool: a contract that trades two tokens by what it has of them.';
+comment on column dex_pool.venue is 'Address of the contract.';
+comment on column dex_pool.gem0 is 'Address of its first token.';
+comment on column dex_pool.gem1 is 'Address of its second token.';
+comment on column dex_pool.fee is 'What it keeps of each amount that comes in, in millionths.';
+comment on column dex_pool.block is 'The block of its first recorded state.';
+comment on column dex_pool.market_id is 'The market of its two tokens. Null where they are no registered pair.';
+comment on column dex_pool.act is '`sell` where its first token is the base of the market, `buy` where it is the quote.';
+grant select on dex_pool to dex_reader, dex_writer;
+
+-- What each pool has of its tokens, after each block that changed it.
+
+create table dex_pool_state (
+  venue text not null,
+  block integer not null,
+  reserve0 numeric not null
+    constraint dex_pool_state_reserve0_check check (dex_private.is_amount(reserve0)),
+  reserve1 numeric not null
+    constraint dex_pool_state_reserve1_check check (dex_private.is_amount(reserve1)),
+  -- Serves what a pool has after a block.
+  constraint dex_pool_state_pkey primary key (venue, block)
+);
+
+-- Serves ingest.take_back, and the audit of the pools that have changed.
+create index dex_pool_state_block_idx on dex_pool_state (block);
+
+comment on table dex_pool_state is E'@behavior -*\nWhat a pool has of its tokens, after each block that changed it.';
+comment on column dex_pool_state.venue is 'Address of the pool.';
+comment on column dex_pool_state.block is 'Height of the block.';
+comment on column dex_pool_state.reserve0 is 'Amount of its first token, in whole tokens.';
+comment on column dex_pool_state.reserve1 is 'Amount of its second token, in whole tokens.';
+grant select on dex_pool_state to dex_reader, dex_writer;
+
+create function dex_private.pool_state_at(venue text, block integer) returns setof public.dex_pool_state
+language sql stable
+rows 1
+as $$
+  select *
+  from public.dex_pool_state as state
+  where state.venue = pool_state_at.venue
+    and state.block <= pool_state_at.block
+  order by state.block desc
+  limit 1
+$$;
+comment on function dex_private.pool_state_at(text, integer) is 'What this pool had after this block; no row before its first state.';
+grant execute on function dex_private.pool_state_at(text, integer) to dex_reader, dex_writer;
 
 -- Reorganisations, so that a client that follows the data learns which blocks became void while it was away.
 
@@ -2643,6 +2717,9 @@ from (
     select cancellation.block, null as time, true, null as lowest, null as highest
     from dex_private.cancellation
     union all
+    select state.block, null as time, true, null as lowest, null as highest
+    from public.dex_pool_state as state
+    union all
     select block.number, null as time, false, null as lowest, null as highest
     from public.dex_block as block
   ) as row_block
@@ -2768,7 +2845,7 @@ as $$
 $$;
 comment on function ingest.block_problem(integer, timestamptz, text, text, integer, timestamptz, text) is 'Why a block cannot follow the block before it; null if it can.';
 
--- Validates the offers and trades of a block; the messages name the element and the column.
+-- Validates the offers, trades and pools of a block; the messages name the element and the column.
 
 create function ingest.time_of(given text) returns timestamptz
 language plpgsql stable
@@ -2795,7 +2872,8 @@ select
 from (
   values
     ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
-    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}')
+    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}'),
+    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,block,time}', '{address,address,amount,address,amount,integer,integer?,time?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
@@ -2808,7 +2886,7 @@ join (
     ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
     ('time', '^"[0-9]+-[0-9]+-[0-9]+[T ][0-9:.]+ ?(Z|[+-][0-9:]+)"$', 12, 90, null, null, 'a timestamp with its UTC offset')
 ) as rule (type, pattern, shortest, longest, beyond, digits, description) on rule.type = rtrim(field.kind, '?');
-comment on view ingest.rule is 'What each column of a listed offer or trade must be.';
+comment on view ingest.rule is 'What each column of a listed offer, trade or pool must be.';
 
 -- Immutable, so that the rules are constants in the plan of refuse_rows.
 create function ingest.rules(listed text) returns ingest.rule[]
@@ -2818,13 +2896,17 @@ as $$
   from ingest.rule as rule
   where rule.listed = rules.listed
 $$;
-comment on function ingest.rules(text) is 'The rules of offers or of trades.';
+comment on function ingest.rules(text) is 'The rules of offers, of trades or of pools.';
 
 create function ingest.refuse_rows(listed text, elements jsonb, number integer, at timestamptz) returns void
 language plpgsql stable
 as $$
 declare
-  rules constant ingest.rule[] := case listed when 'offers' then ingest.rules('offers') else ingest.rules('trades') end;
+  rules constant ingest.rule[] := case listed
+    when 'offers' then ingest.rules('offers')
+    when 'trades' then ingest.rules('trades')
+    else ingest.rules('pools')
+  end;
   wrong record;
 begin
   if jsonb_typeof(elements) is distinct from 'array' then
@@ -2883,7 +2965,7 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers or trades of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';
+comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers, trades or pools of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';
 
 -- Names the offers and trades of a refused write that are recorded already, or listed twice.
 
@@ -3356,6 +3438,88 @@ end
 $$;
 comment on function ingest.write_offers(integer, timestamptz, jsonb) is 'Writes the offers of a block, after its trades and cancellations. Returns their ids.';
 
+-- Writes what pools have after a block.
+
+create type ingest.given_pool as (
+  venue text,
+  gem0 text,
+  gem1 text,
+  fee integer,
+  block integer,
+  reserve0 numeric,
+  reserve1 numeric
+);
+comment on type ingest.given_pool is 'What a pool has after a block, as it is given.';
+
+create function ingest.write_pools(given ingest.given_pool[], out touched integer[])
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  perform ingest.refuse((
+    select case
+      when lower(listed.gem0) = lower(listed.gem1) then
+        format('pools: both tokens of the pool %s are %s: it is of two tokens', listed.venue, listed.gem0)
+      when listed.fee > 999999 then
+        format('pools: the fee of the pool %s is %s: it must be an integer from 0 to 999999, in millionths', listed.venue, listed.fee)
+      else format('pools: the pool %s is given twice in block %s', listed.venue, listed.block)
+    end
+    from (
+      select
+        pools.*,
+        count(*) over (partition by lower(pools.venue), pools.block) as times
+      from unnest(write_pools.given) as pools
+    ) as listed
+    where lower(listed.gem0) = lower(listed.gem1)
+      or listed.fee > 999999
+      or listed.times > 1
+    limit 1
+  ));
+
+  insert into public.dex_pool (venue, gem0, gem1, fee, block, market_id, act)
+  select distinct on (lower(pools.venue))
+    pools.venue,
+    label.lot_gem,
+    label.bid_gem,
+    pools.fee,
+    pools.block,
+    label.market_id,
+    label.act
+  from unnest(write_pools.given) as pools
+  left join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+  cross join lateral dex_private.labels_of(pools.gem0, pools.gem1, null, null) as label
+  where known.venue is null
+  order by
+    lower(pools.venue),
+    pools.block;
+
+  perform ingest.refuse((
+    select format('pools: the pool %s is given with %s, %s and the fee %s, and recorded with %s, %s and the fee %s', pools.venue, pools.gem0, pools.gem1, pools.fee, known.gem0, known.gem1, known.fee)
+    from unnest(write_pools.given) as pools
+    join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+    where (lower(known.gem0), lower(known.gem1), known.fee) <> (lower(pools.gem0), lower(pools.gem1), pools.fee)
+    limit 1
+  ));
+
+  insert into public.dex_pool_state (venue, block, reserve0, reserve1)
+  select
+    known.venue,
+    pools.block,
+    dex_private.as_amount(pools.reserve0),
+    dex_private.as_amount(pools.reserve1)
+  from unnest(write_pools.given) as pools
+  join public.dex_pool as known on lower(known.venue) = lower(pools.venue);
+
+  touched := array(
+    select distinct known.market_id
+    from unnest(write_pools.given) as pools
+    join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+    where known.market_id is not null
+  );
+end
+$$;
+comment on function ingest.write_pools(ingest.given_pool[]) is 'Writes what these pools have after a block, and the pools that are not recorded. Returns their markets.';
+
 -- Writes one block; an indexer calls it for each block.
 
 -- Every statement looks up its rows by the few rows of the block, so one generic plan with indexes and nested
@@ -3367,7 +3531,8 @@ create function ingest.write_block(
   parent text default null,
   offers jsonb default '[]',
   trades jsonb default '[]',
-  killed integer[] default '{}'
+  killed integer[] default '{}',
+  pools jsonb default '[]'
 ) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -3383,7 +3548,10 @@ as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
   head constant dex_private.last_block := (select head from dex_private.last_block as head);
-  has_rows constant boolean := write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}';
+  has_rows constant boolean := write_block.offers <> '[]'
+    or write_block.trades <> '[]'
+    or write_block.killed <> '{}'
+    or write_block.pools <> '[]';
   digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
@@ -3405,6 +3573,9 @@ begin
   end if;
   if write_block.trades is distinct from '[]' then
     perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  end if;
+  if write_block.pools is distinct from '[]' then
+    perform ingest.refuse_rows('pools', write_block.pools, write_block.number, write_block.at);
   end if;
 
   if write_block.trades <> '[]' then
@@ -3428,6 +3599,14 @@ begin
   end if;
   if write_block.trades <> '[]' or made <> '{}' then
     perform ingest.refuse_contradictions(before.last_trade + 1, made);
+  end if;
+  if write_block.pools <> '[]' then
+    touched := touched || ingest.write_pools(array(
+      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1)::ingest.given_pool
+      from jsonb_to_recordset(write_block.pools) as listed (
+        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric
+      )
+    ));
   end if;
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
@@ -3459,8 +3638,8 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
-grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), the ids of the offers that it cancels, and what each pool that it changed has after it. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
+grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb)
 to dex_writer;
 
 -- Staging tables of write_blocks. Unlogged: a crash empties them.
@@ -3527,6 +3706,20 @@ create unlogged table ingest.staged_trade (
 );
 comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
+create unlogged table ingest.staged_pool (
+  venue text not null,
+  gem0 text not null,
+  reserve0 numeric not null,
+  gem1 text not null,
+  reserve1 numeric not null,
+  fee integer not null,
+  block integer not null,
+  time timestamptz not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_pool is 'What pools have after blocks, to write: once for each block that changed a pool.';
+
 create view ingest.own_block as
 select
   staged.number,
@@ -3586,21 +3779,38 @@ from ingest.staged_trade as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_trade is 'The trades that the present transaction staged.';
 
+create view ingest.own_pool as
+select
+  staged.venue,
+  staged.gem0,
+  staged.reserve0,
+  staged.gem1,
+  staged.reserve1,
+  staged.fee,
+  staged.block,
+  staged.time
+from ingest.staged_pool as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_pool is 'What pools have, as the present transaction staged it.';
+
 grant select, delete on
   ingest.staged_block,
   ingest.staged_offer,
   ingest.staged_cancellation,
-  ingest.staged_trade
+  ingest.staged_trade,
+  ingest.staged_pool
 to dex_writer;
 grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
 grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
 grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
 grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
+grant insert (venue, gem0, reserve0, gem1, reserve1, fee, block, time) on ingest.staged_pool to dex_writer;
 grant select, update, delete on
   ingest.own_block,
   ingest.own_offer,
   ingest.own_cancellation,
-  ingest.own_trade
+  ingest.own_trade,
+  ingest.own_pool
 to dex_writer;
 
 create view ingest.staged_end as
@@ -3652,6 +3862,9 @@ from (
     select staged.block, staged.time, null as hash, null as parent, true
     from ingest.own_trade as staged
     union all
+    select staged.block, staged.time, null as hash, null as parent, true
+    from ingest.own_pool as staged
+    union all
     select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended
   ) as moment
@@ -3698,6 +3911,10 @@ as $$
         union all
         select 'staged_trade', staged.staged_by, staged.session, count(*)
         from ingest.staged_trade as staged
+        group by staged.staged_by, staged.session
+        union all
+        select 'staged_pool', staged.staged_by, staged.session, count(*)
+        from ingest.staged_pool as staged
         group by staged.staged_by, staged.session
       ) as listed
     ) as staged
@@ -3813,6 +4030,12 @@ as $$
         staged.line,
         to_jsonb(staged)
       from ingest.own_trade as staged
+      union all
+      select
+        'pools',
+        row_number() over (order by staged.block, staged.venue),
+        to_jsonb(staged)
+      from ingest.own_pool as staged
     ) as staged_row
   ) as batch
   group by
@@ -3840,7 +4063,7 @@ as $$
     from ingest.own_trade as trade
   ) as staged
 $$;
-comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
+comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer, trade or pool is invalid, recorded already or staged twice.';
 
 -- Writes many blocks at once from the staging tables; the loader calls it.
 
@@ -3859,6 +4082,7 @@ declare
   written bigint;
   made integer[];
   ended integer[];
+  pooled integer[];
 begin
   analyze ingest.staged_offer;
   analyze ingest.staged_trade;
@@ -3952,6 +4176,10 @@ begin
     order by
       staged.block,
       staged.line;
+    pooled := ingest.write_pools(array(
+      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1)::ingest.given_pool
+      from ingest.own_pool as staged
+    ));
 
     -- After the rows, of which the digest of each block is made.
     insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
@@ -3999,7 +4227,7 @@ begin
       from unnest(ended || made) as given (id)
       join public.dex_offer as offer on offer.id = given.id
       where offer.market_id is not null
-    ),
+    ) || pooled,
     coalesce(before.head, -1),
     ended || made
   );
@@ -4018,6 +4246,7 @@ begin
   delete from ingest.own_offer;
   delete from ingest.own_cancellation;
   delete from ingest.own_trade;
+  delete from ingest.own_pool;
   return written;
 end
 $$;
@@ -4190,6 +4419,7 @@ declare
   first_hour timestamptz;
   traded integer[];
   touched integer[];
+  pooled integer[];
   offers integer[];
   new_offers integer[];
   reopened integer[];
@@ -4252,12 +4482,22 @@ begin
     where offer.id = any (offers)
       and offer.ended > to_block
   );
+  pooled := array(
+    select distinct pool.market_id
+    from public.dex_pool_state as state
+    join public.dex_pool as pool on pool.venue = state.venue
+    where state.block > to_block
+      and pool.market_id is not null
+  );
   delete from dex_private.best_price as kept
   using (
-    select distinct offer.market_id
+    select offer.market_id
     from public.dex_offer as offer
     where offer.id = any (new_offers || reopened)
       and offer.market_id is not null
+    union
+    select given.market_id
+    from unnest(pooled) as given (market_id)
   ) as changed
   where kept.market_id = changed.market_id
     and kept.act in ('buy', 'sell')
@@ -4283,12 +4523,14 @@ begin
     and (offer.killed > to_block or offer.ended > to_block);
   touched := touched || dex_private.enter_book(reopened);
 
+  delete from public.dex_pool_state as state
+  where state.block > to_block;
+  delete from public.dex_pool as pool
+  where pool.block > to_block;
   delete from dex_private.offer_ref as known
   where known.block > to_block;
   delete from public.dex_block as block
   where block.number > to_block;
-  delete from dex_private.index_contract as contract
-  where contract.block > to_block;
   update dex_private.index_source as source
   set
     ranged_to = least(source.ranged_to, to_block),
@@ -4296,6 +4538,9 @@ begin
   select *
   into head
   from dex_private.last_block;
+  -- Blocks without rows are not kept: those from the new head on are read again.
+  delete from dex_private.index_contract as contract
+  where contract.block > coalesce(head.number, -1);
   perform dex_private.take_back_active(head.number);
   -- Not to_block: if it is not recorded, a later block may get its number.
   insert into dex_private.reorganisation (number, to_block)
@@ -4335,7 +4580,7 @@ begin
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(
     select given.market_id
-    from unnest(traded || touched) as given (market_id)
+    from unnest(traded || touched || pooled) as given (market_id)
     union
     -- The windows move back with the head: markets with trades that are inside a window again.
     select trade.market_id
@@ -4354,7 +4599,7 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades, offers and states of pools and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;
 
 -- Registers a token, or changes its symbol, decimals or name.

@@ -35,7 +35,7 @@ comment on column dex_block.hash is 'Hash of the block. Null where the source ha
 comment on column dex_block.parent is 'Hash of the block before it. Null where the source has none.';
 comment on column dex_block.time is 'Timestamp of the block, not before that of the block before it.';
 comment on column dex_block.first_trade is E'@behavior -*\nNo trade of an earlier block has this id or a higher one, and none of this block or a later one a lower.';
-comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, or an offer cancelled.';
+comment on column dex_block.has_rows is E'@behavior -*\nWhether an offer or a trade was made in it, an offer cancelled, or a pool changed.';
 comment on column dex_block.digest is E'@behavior -*\nSHA-256 over the digest before it and the facts of the block; that of the block before where the block has no rows. Null where the block was written without the functions of ingest.';
 grant select on dex_block to dex_reader, dex_writer;
 

@@ -1,4 +1,4 @@
--- Validates the offers and trades of a block; the messages name the element and the column.
+-- Validates the offers, trades and pools of a block; the messages name the element and the column.
 
 create function ingest.time_of(given text) returns timestamptz
 language plpgsql stable
@@ -25,7 +25,8 @@ select
 from (
   values
     ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
-    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}')
+    ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}'),
+    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,block,time}', '{address,address,amount,address,amount,integer,integer?,time?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
@@ -38,7 +39,7 @@ join (
     ('boolean', '^(true|false)$', 4, 5, null, null, 'true or false'),
     ('time', '^"[0-9]+-[0-9]+-[0-9]+[T ][0-9:.]+ ?(Z|[+-][0-9:]+)"$', 12, 90, null, null, 'a timestamp with its UTC offset')
 ) as rule (type, pattern, shortest, longest, beyond, digits, description) on rule.type = rtrim(field.kind, '?');
-comment on view ingest.rule is 'What each column of a listed offer or trade must be.';
+comment on view ingest.rule is 'What each column of a listed offer, trade or pool must be.';
 
 -- Immutable, so that the rules are constants in the plan of refuse_rows.
 create function ingest.rules(listed text) returns ingest.rule[]
@@ -48,13 +49,17 @@ as $$
   from ingest.rule as rule
   where rule.listed = rules.listed
 $$;
-comment on function ingest.rules(text) is 'The rules of offers or of trades.';
+comment on function ingest.rules(text) is 'The rules of offers, of trades or of pools.';
 
 create function ingest.refuse_rows(listed text, elements jsonb, number integer, at timestamptz) returns void
 language plpgsql stable
 as $$
 declare
-  rules constant ingest.rule[] := case listed when 'offers' then ingest.rules('offers') else ingest.rules('trades') end;
+  rules constant ingest.rule[] := case listed
+    when 'offers' then ingest.rules('offers')
+    when 'trades' then ingest.rules('trades')
+    else ingest.rules('pools')
+  end;
   wrong record;
 begin
   if jsonb_typeof(elements) is distinct from 'array' then
@@ -113,4 +118,4 @@ begin
   end if;
 end
 $$;
-comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers or trades of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';
+comment on function ingest.refuse_rows(text, jsonb, integer, timestamptz) is 'Raises an error that names the element and the column if one of the offers, trades or pools of a block is invalid. Staged rows are not of one block: they have a line, and number and at are null.';

@@ -34,6 +34,10 @@ as $$
         select 'staged_trade', staged.staged_by, staged.session, count(*)
         from ingest.staged_trade as staged
         group by staged.staged_by, staged.session
+        union all
+        select 'staged_pool', staged.staged_by, staged.session, count(*)
+        from ingest.staged_pool as staged
+        group by staged.staged_by, staged.session
       ) as listed
     ) as staged
     where staged.staged_by <> pg_current_xact_id()
@@ -148,6 +152,12 @@ as $$
         staged.line,
         to_jsonb(staged)
       from ingest.own_trade as staged
+      union all
+      select
+        'pools',
+        row_number() over (order by staged.block, staged.venue),
+        to_jsonb(staged)
+      from ingest.own_pool as staged
     ) as staged_row
   ) as batch
   group by
@@ -175,4 +185,4 @@ as $$
     from ingest.own_trade as trade
   ) as staged
 $$;
-comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer or trade is invalid, recorded already or staged twice.';
+comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer, trade or pool is invalid, recorded already or staged twice.';

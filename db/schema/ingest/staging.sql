@@ -62,6 +62,20 @@ create unlogged table ingest.staged_trade (
 );
 comment on table ingest.staged_trade is 'Trades to write, with the columns of trades.csv. All have an id or none has, and likewise an idx.';
 
+create unlogged table ingest.staged_pool (
+  venue text not null,
+  gem0 text not null,
+  reserve0 numeric not null,
+  gem1 text not null,
+  reserve1 numeric not null,
+  fee integer not null,
+  block integer not null,
+  time timestamptz not null,
+  staged_by xid8 not null default pg_current_xact_id(),
+  session integer not null default pg_backend_pid()
+);
+comment on table ingest.staged_pool is 'What pools have after blocks, to write: once for each block that changed a pool.';
+
 create view ingest.own_block as
 select
   staged.number,
@@ -121,21 +135,38 @@ from ingest.staged_trade as staged
 where staged.staged_by = pg_current_xact_id();
 comment on view ingest.own_trade is 'The trades that the present transaction staged.';
 
+create view ingest.own_pool as
+select
+  staged.venue,
+  staged.gem0,
+  staged.reserve0,
+  staged.gem1,
+  staged.reserve1,
+  staged.fee,
+  staged.block,
+  staged.time
+from ingest.staged_pool as staged
+where staged.staged_by = pg_current_xact_id();
+comment on view ingest.own_pool is 'What pools have, as the present transaction staged it.';
+
 grant select, delete on
   ingest.staged_block,
   ingest.staged_offer,
   ingest.staged_cancellation,
-  ingest.staged_trade
+  ingest.staged_trade,
+  ingest.staged_pool
 to dex_writer;
 grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
 grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
 grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
 grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
+grant insert (venue, gem0, reserve0, gem1, reserve1, fee, block, time) on ingest.staged_pool to dex_writer;
 grant select, update, delete on
   ingest.own_block,
   ingest.own_offer,
   ingest.own_cancellation,
-  ingest.own_trade
+  ingest.own_trade,
+  ingest.own_pool
 to dex_writer;
 
 create view ingest.staged_end as
@@ -186,6 +217,9 @@ from (
     union all
     select staged.block, staged.time, null as hash, null as parent, true
     from ingest.own_trade as staged
+    union all
+    select staged.block, staged.time, null as hash, null as parent, true
+    from ingest.own_pool as staged
     union all
     select ended.block, null as time, null as hash, null as parent, true
     from ingest.staged_end as ended

@@ -16,6 +16,7 @@ declare
   first_hour timestamptz;
   traded integer[];
   touched integer[];
+  pooled integer[];
   offers integer[];
   new_offers integer[];
   reopened integer[];
@@ -78,12 +79,22 @@ begin
     where offer.id = any (offers)
       and offer.ended > to_block
   );
+  pooled := array(
+    select distinct pool.market_id
+    from public.dex_pool_state as state
+    join public.dex_pool as pool on pool.venue = state.venue
+    where state.block > to_block
+      and pool.market_id is not null
+  );
   delete from dex_private.best_price as kept
   using (
-    select distinct offer.market_id
+    select offer.market_id
     from public.dex_offer as offer
     where offer.id = any (new_offers || reopened)
       and offer.market_id is not null
+    union
+    select given.market_id
+    from unnest(pooled) as given (market_id)
   ) as changed
   where kept.market_id = changed.market_id
     and kept.act in ('buy', 'sell')
@@ -109,12 +120,14 @@ begin
     and (offer.killed > to_block or offer.ended > to_block);
   touched := touched || dex_private.enter_book(reopened);
 
+  delete from public.dex_pool_state as state
+  where state.block > to_block;
+  delete from public.dex_pool as pool
+  where pool.block > to_block;
   delete from dex_private.offer_ref as known
   where known.block > to_block;
   delete from public.dex_block as block
   where block.number > to_block;
-  delete from dex_private.index_contract as contract
-  where contract.block > to_block;
   update dex_private.index_source as source
   set
     ranged_to = least(source.ranged_to, to_block),
@@ -122,6 +135,9 @@ begin
   select *
   into head
   from dex_private.last_block;
+  -- Blocks without rows are not kept: those from the new head on are read again.
+  delete from dex_private.index_contract as contract
+  where contract.block > coalesce(head.number, -1);
   perform dex_private.take_back_active(head.number);
   -- Not to_block: if it is not recorded, a later block may get its number.
   insert into dex_private.reorganisation (number, to_block)
@@ -161,7 +177,7 @@ begin
   perform ingest.written_to(before.last_trade, before.epoch);
   perform dex_private.derive_market_figures(array(
     select given.market_id
-    from unnest(traded || touched) as given (market_id)
+    from unnest(traded || touched || pooled) as given (market_id)
     union
     -- The windows move back with the head: markets with trades that are inside a window again.
     select trade.market_id
@@ -180,5 +196,5 @@ begin
   return taken_back;
 end
 $$;
-comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades and offers and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
+comment on function ingest.take_back(integer) is 'Removes every block after to_block, or all blocks if it is -1: deletes its trades, offers and states of pools and undoes its cancellations. The head is then to_block, or the last recorded block before it. Returns the number of deleted trades; their ids are never used again. Raises an error if to_block is after the head.';
 grant execute on function ingest.take_back(integer) to dex_writer;

@@ -9,7 +9,8 @@ create function ingest.write_block(
   parent text default null,
   offers jsonb default '[]',
   trades jsonb default '[]',
-  killed integer[] default '{}'
+  killed integer[] default '{}',
+  pools jsonb default '[]'
 ) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -25,7 +26,10 @@ as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
   head constant dex_private.last_block := (select head from dex_private.last_block as head);
-  has_rows constant boolean := write_block.offers <> '[]' or write_block.trades <> '[]' or write_block.killed <> '{}';
+  has_rows constant boolean := write_block.offers <> '[]'
+    or write_block.trades <> '[]'
+    or write_block.killed <> '{}'
+    or write_block.pools <> '[]';
   digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
   last_trade bigint := before.last_trade;
   touched integer[] := '{}';
@@ -47,6 +51,9 @@ begin
   end if;
   if write_block.trades is distinct from '[]' then
     perform ingest.refuse_rows('trades', write_block.trades, write_block.number, write_block.at);
+  end if;
+  if write_block.pools is distinct from '[]' then
+    perform ingest.refuse_rows('pools', write_block.pools, write_block.number, write_block.at);
   end if;
 
   if write_block.trades <> '[]' then
@@ -70,6 +77,14 @@ begin
   end if;
   if write_block.trades <> '[]' or made <> '{}' then
     perform ingest.refuse_contradictions(before.last_trade + 1, made);
+  end if;
+  if write_block.pools <> '[]' then
+    touched := touched || ingest.write_pools(array(
+      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1)::ingest.given_pool
+      from jsonb_to_recordset(write_block.pools) as listed (
+        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric
+      )
+    ));
   end if;
 
   insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
@@ -101,6 +116,6 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[]) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), and the ids of the offers that it cancels. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
-grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[])
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), the ids of the offers that it cancels, and what each pool that it changed has after it. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
+grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb)
 to dex_writer;

@@ -15,6 +15,7 @@ declare
   written bigint;
   made integer[];
   ended integer[];
+  pooled integer[];
 begin
   analyze ingest.staged_offer;
   analyze ingest.staged_trade;
@@ -108,6 +109,10 @@ begin
     order by
       staged.block,
       staged.line;
+    pooled := ingest.write_pools(array(
+      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1)::ingest.given_pool
+      from ingest.own_pool as staged
+    ));
 
     -- After the rows, of which the digest of each block is made.
     insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
@@ -155,7 +160,7 @@ begin
       from unnest(ended || made) as given (id)
       join public.dex_offer as offer on offer.id = given.id
       where offer.market_id is not null
-    ),
+    ) || pooled,
     coalesce(before.head, -1),
     ended || made
   );
@@ -174,6 +179,7 @@ begin
   delete from ingest.own_offer;
   delete from ingest.own_cancellation;
   delete from ingest.own_trade;
+  delete from ingest.own_pool;
   return written;
 end
 $$;

@@ -44,6 +44,9 @@ from (
     select cancellation.block, null as time, true, null as lowest, null as highest
     from dex_private.cancellation
     union all
+    select state.block, null as time, true, null as lowest, null as highest
+    from public.dex_pool_state as state
+    union all
     select block.number, null as time, false, null as lowest, null as highest
     from public.dex_block as block
   ) as row_block

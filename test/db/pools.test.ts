@@ -1,0 +1,111 @@
+// What ingest writes, refuses and takes back of pools.
+import { verify } from "../../db/verify/verify.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await makeDatabase();
+});
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(database.writer);
+});
+afterAll(() => database.drop());
+
+const POOL = anAddress("pool");
+const aPool = (given: object = {}) => ({
+  ...{ venue: POOL, gem0: DAI, reserve0: "2000", gem1: WETH, reserve1: "1", fee: 3000, ...given },
+});
+
+const writePools = (hour: number, pools: unknown): Promise<unknown> =>
+  database.writer.query("select ingest.write_block($1, $2, pools => $3)", [
+    ...[blockAt(hour), hours(hour), JSON.stringify(pools)],
+  ]);
+
+async function stagePools(given: { hour: number; pool: object }[]): Promise<void> {
+  const client = await database.connect("dex_writer");
+  await client.query("begin");
+  for (const { hour, pool } of given) {
+    const row = { ...pool, block: blockAt(hour), time: hours(hour) };
+    await client.query(
+      `insert into ingest.staged_pool (${Object.keys(row).join(", ")})
+      select ${Object.keys(row).join(", ")}
+      from json_populate_record(null::ingest.staged_pool, $1)`,
+      [JSON.stringify(row)],
+    );
+  }
+  await client.query("select ingest.write_blocks()");
+  await client.query("commit");
+}
+
+const states = async (): Promise<string[]> => {
+  const { rows } = await database.owner.query<{ row: string }>(
+    `select concat_ws(' ', state.block / 3600, trim_scale(state.reserve0), trim_scale(state.reserve1)) as row
+    from dex_pool_state as state
+    join dex_pool using (venue)
+    order by state.block, venue`,
+  );
+  return rows.map(({ row }) => row);
+};
+
+it("has what a pool has after each block, one by one or at once, and takes it back with its block", async () => {
+  await writePools(1, [aPool()]);
+  await stagePools([
+    { hour: 2, pool: aPool({ reserve0: "2100" }) },
+    { hour: 3, pool: aPool({ venue: POOL.toLowerCase(), reserve1: "0.5" }) },
+  ]);
+  expect(await states()).toEqual(["1 2000 1", "2 2100 1", "3 2000 0.5"]);
+  const owner = await database.connect("dex_owner");
+  expect(await verify(owner)).toEqual([]);
+  await database.writer.query("select ingest.take_back($1)", [blockAt(2)]);
+  expect(await states()).toEqual(["1 2000 1", "2 2100 1"]);
+  await database.writer.query("select ingest.take_back(-1)");
+  expect(await states()).toEqual([]);
+  expect(await verify(owner)).toEqual([]);
+});
+
+it.each([
+  ["no array", {}, "pools is {}: it must be a JSON array"],
+  ["no object", [7], "pools[0] is 7: it must be an object"],
+  ["an unknown column", [aPool({ maker: POOL })], "pools[0] has the unknown columns maker"],
+  [
+    "no reserve",
+    [aPool({ reserve0: null })],
+    "pools[0].reserve0 is null: it must be a decimal string",
+  ],
+  ["19 digits", [aPool({ reserve1: "1.0000000000000000001" })], "pools[0].reserve1 is"],
+  [
+    "no address",
+    [aPool({ venue: "0x1" })],
+    'pools[0].venue is "0x1": it must be 0x and 40 hex digits',
+  ],
+  [
+    "a fee of all",
+    [aPool({ fee: 1_000_000 })],
+    "is 1000000: it must be an integer from 0 to 999999",
+  ],
+  ["one token", [aPool({ gem1: DAI.toLowerCase() })], "it is of two tokens"],
+  ["a pool twice", [aPool(), aPool({ venue: POOL.toLowerCase() })], "is given twice in block 7200"],
+  ["another fee", [aPool({ fee: 500 })], "and the fee 500, and recorded with"],
+  [
+    "other tokens",
+    [aPool({ gem0: WETH, gem1: DAI })],
+    `is given with ${WETH}, ${DAI} and the fee 3000`,
+  ],
+  ["another block", [aPool({ block: 1 })], "pools[0].block is 1: it must be 7200"],
+])("refuses %s, with nothing written", async (_what, pools, message) => {
+  await writePools(1, [aPool()]);
+  await expect(writePools(2, pools)).rejects.toThrow(message);
+  expect(await states()).toEqual(["1 2000 1"]);
+});
+
+it("names the row where staged pools cannot be written", async () => {
+  await expect(
+    stagePools([
+      { hour: 1, pool: aPool() },
+      { hour: 2, pool: aPool({ reserve0: "-1" }) },
+    ]),
+  ).rejects.toThrow('pools[1].reserve0 is "-1": it must be a decimal string');
+  expect(await states()).toEqual([]);
+});
