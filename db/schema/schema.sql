@@ -25,6 +25,7 @@
 \ir kept/digest.sql
 \ir kept/standing_offer.sql
 \ir kept/ended_offer.sql
+\ir kept/pool_price.sql
 \ir kept/best_price.sql
 \ir kept/active_until.sql
 \ir kept/period_figure.sql
@@ -64,6 +65,7 @@
 \ir published/dex_price.sql
 \ir published/dex_volume.sql
 \ir published/dex_summary.sql
+\ir published/pool_levels.sql
 \ir published/dex_book.sql
 \ir published/dex_candles.sql
 \ir published/dex_liquidity.sql

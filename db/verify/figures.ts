@@ -39,8 +39,8 @@ export const MARKET_FIGURES = `
     traded.last,
     traded.last_time,
     traded.open,
-    book.bid,
-    book.ask,
+    greatest(book.bid, pooled.bid),
+    least(book.ask, pooled.ask),
     traded.low,
     traded.high,
     coalesce(traded.trades_24h, 0),
@@ -71,7 +71,32 @@ export const MARKET_FIGURES = `
     where offer.killed = 0
       and not offer.filled
     group by pair.id
-  ) as book on book.market_id = pair.id`;
+  ) as book on book.market_id = pair.id
+  left join (
+    select
+      has.market_id,
+      max(div(2 * has.quote_amt * has.counted * 1e18 + has.base_amt * 1e6, 2 * has.base_amt * 1e6) * 1e-18) as bid,
+      min(div(2 * has.quote_amt * 1e6 * 1e18 + has.base_amt * has.counted, 2 * has.base_amt * has.counted) * 1e-18) as ask
+    from (
+      select
+        pair.id as market_id,
+        1000000 - pool.fee as counted,
+        case lower(pool.gem0) when lower(pair.base_gem) then state.reserve0 else state.reserve1 end as base_amt,
+        case lower(pool.gem0) when lower(pair.base_gem) then state.reserve1 else state.reserve0 end as quote_amt
+      from dex_pool as pool
+      join dex_pair as pair
+        on (lower(pair.base_gem), lower(pair.quote_gem))
+          in ((lower(pool.gem0), lower(pool.gem1)), (lower(pool.gem1), lower(pool.gem0)))
+      join (
+        select distinct on (venue) *
+        from dex_pool_state
+        order by venue, block desc
+      ) as state on state.venue = pool.venue
+    ) as has
+    where has.base_amt > 0
+      and has.quote_amt > 0
+    group by has.market_id
+  ) as pooled on pooled.market_id = pair.id`;
 
 /** The rows of period_figure. */
 export const PERIOD_FIGURES = `

@@ -61,6 +61,15 @@ const KEPT: readonly Kept[] = [
     right: "table dex_private.mislabelled_offer",
   },
   {
+    name: "dex_pool",
+    key: ["venue"],
+    kept: `
+      select pool.venue, pool.market_id, pool.act
+      from dex_pool as pool
+      join dex_private.mislabelled_pool as wrong on wrong.venue = pool.venue`,
+    right: "table dex_private.mislabelled_pool",
+  },
+  {
     name: "dex_private.offer_left",
     key: ["offer_id"],
     kept: "table dex_private.offer_left",

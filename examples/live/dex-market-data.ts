@@ -264,11 +264,11 @@ const MILLISECONDS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_40
 const millisecondsOf = (timeframe: string): number =>
   Number.parseInt(timeframe) * (MILLISECONDS[timeframe.at(-1) ?? ""] ?? 0);
 
-/** One side with the levels that have changed; those without offers are gone. */
+/** One side with the levels that have changed; those without an amount are gone. */
 function sideOf(before: OrderBook["bids"], changed: Level[], direction: 1 | -1): OrderBook["bids"] {
   const levels = new Map(before);
   for (const { price, vol, offers } of changed) {
-    if (offers === 0) levels.delete(price);
+    if (offers === 0 && vol === "0") levels.delete(price);
     else levels.set(price, vol);
   }
   return [...levels].sort(([one], [other]) => direction * compareDecimals(one, other));

@@ -8,16 +8,21 @@ import { figure, figures, readRowsOfPair, type PairName, type Snapshot } from ".
 const level = z
   .object({
     price: decimal.describe("In quote per base."),
-    vol: decimal.describe("What is left of its offers, in base units."),
-    quoteVol: decimal.describe("What is left of its offers, in quote units."),
-    offers: z.int().min(1).describe("How many offers there are at this price."),
+    vol: decimal.describe(
+      "What is left of its offers, and what pools trade up to it, in base units.",
+    ),
+    quoteVol: decimal.describe("The same in quote units."),
+    offers: z
+      .int()
+      .min(0)
+      .describe("How many offers there are at this price; 0 where it is of a pool alone."),
   })
   .meta({ id: "BookLevel" });
 
 export const bookRecord = z
   .object({
-    bids: z.array(level).describe("The offers that buy base, by price from the highest down."),
-    asks: z.array(level).describe("The offers that sell base, by price from the lowest up."),
+    bids: z.array(level).describe("What buys base, by price from the highest down."),
+    asks: z.array(level).describe("What sells base, by price from the lowest up."),
   })
   .meta({ id: "Book" });
 

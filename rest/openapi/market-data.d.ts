@@ -918,19 +918,19 @@ export interface components {
         /** @description A decimal number like Decimal, with a minus before it where it is below zero. */
         SignedDecimal: string;
         Book: {
-            /** @description The offers that buy base, by price from the highest down. */
+            /** @description What buys base, by price from the highest down. */
             bids: components["schemas"]["BookLevel"][];
-            /** @description The offers that sell base, by price from the lowest up. */
+            /** @description What sells base, by price from the lowest up. */
             asks: components["schemas"]["BookLevel"][];
         };
         BookLevel: {
             /** @description In quote per base. */
             price: components["schemas"]["Decimal"];
-            /** @description What is left of its offers, in base units. */
+            /** @description What is left of its offers, and what pools trade up to it, in base units. */
             vol: components["schemas"]["Decimal"];
-            /** @description What is left of its offers, in quote units. */
+            /** @description The same in quote units. */
             quoteVol: components["schemas"]["Decimal"];
-            /** @description How many offers there are at this price. */
+            /** @description How many offers there are at this price; 0 where it is of a pool alone. */
             offers: number;
         };
         Candle: {
@@ -1255,7 +1255,7 @@ export interface components {
             digest: string | null;
         } | null;
         ChangedBook: {
-            /** @description Whether these are all levels up to the depth. Else they are those that have changed: an `offers` of 0 is a level that is gone. */
+            /** @description Whether these are all levels up to the depth. Else they are those that have changed: a `vol` of 0 with an `offers` of 0 is a level that is gone. */
             whole: boolean;
             bids: components["schemas"]["ChangedLevel"][];
             asks: components["schemas"]["ChangedLevel"][];
@@ -1263,9 +1263,9 @@ export interface components {
         ChangedLevel: {
             /** @description In quote per base. */
             price: components["schemas"]["Decimal"];
-            /** @description What is left of its offers, in base units. */
+            /** @description What is left of its offers, and what pools trade up to it, in base units. */
             vol: components["schemas"]["Decimal"];
-            /** @description What is left of its offers, in quote units. */
+            /** @description The same in quote units. */
             quoteVol: components["schemas"]["Decimal"];
             offers: number;
         };

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c8ce41ed9bb168ca69b5f7d90a83e4a6fb51ea99
+--! Hash: sha1:081451b506a825e9cfed65e837a9556fbe5346f5
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -474,7 +474,7 @@ create unique index dex_pool_lower_venue_key on dex_pool (lower(venue));
 create index dex_pool_market_id_idx on dex_pool (market_id)
 where market_id is not null;
 -- Serves the labelling of pools whose pair is registered later.
-create index dex_pool_either_way_idx on dex_pool (dex_private.either_way_key(gem0, gem1));
+create index dex_pool_either_way_idx on dex_pool (dex_private.either_way_key(lower(gem0), lower(gem1)));
 -- Serves ingest.take_back.
 create index dex_pool_block_idx on dex_pool (block);
 
@@ -1452,6 +1452,70 @@ end
 $$;
 comment on function dex_private.leave_past_books(integer[]) is 'Removes these offers from the books of the past, before what ended them is undone.';
 
+-- The prices of pools: what the smallest amount trades at, with the fee of the pool.
+
+-- A pool with the reserves base_amt and quote_amt gives, for an amount `x` of the one, of which it counts
+-- x × (1 − fee), the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
+-- quote ÷ base × (1 − fee) where it buys base, and of quote ÷ base ÷ (1 − fee) where it sells it.
+create function dex_private.pools_of(market integer, block integer)
+returns table (venue text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric)
+language sql stable
+rows 2
+as $$
+  select
+    pool.venue,
+    has.base_amt,
+    has.quote_amt,
+    pool.fee,
+    dex_private.quotient(has.quote_amt * (1000000 - pool.fee), has.base_amt * 1000000),
+    dex_private.quotient(has.quote_amt * 1000000, has.base_amt * (1000000 - pool.fee))
+  from public.dex_pool as pool
+  cross join lateral dex_private.pool_state_at(pool.venue, pools_of.block) as state
+  cross join lateral (
+    select
+      dex_private.base_of(pool.act, state.reserve0, state.reserve1) as base_amt,
+      dex_private.quote_of(pool.act, state.reserve0, state.reserve1) as quote_amt
+  ) as has
+  where pool.market_id = pools_of.market
+    and has.base_amt > 0
+    and has.quote_amt > 0
+$$;
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that had both tokens after this block, with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
+grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
+
+create function dex_private.best_pool_steps(markets integer[], after integer)
+returns table (market_id integer, act text, block integer, price numeric)
+language sql stable
+as $$
+  select
+    changed.market_id,
+    side.act,
+    changed.block,
+    case side.act when 'buy' then max(pool.bid) else min(pool.ask) end
+  from (
+    select distinct
+      pool.market_id,
+      greatest(state.block, best_pool_steps.after + 1) as block
+    from public.dex_pool as pool
+    join public.dex_pool_state as state on state.venue = pool.venue
+    where pool.market_id = any (markets)
+      and state.block >= coalesce(
+        (
+          select newest.block
+          from dex_private.pool_state_at(pool.venue, best_pool_steps.after) as newest
+        ),
+        0
+      )
+  ) as changed
+  cross join (values ('buy'), ('sell')) as side (act)
+  left join lateral dex_private.pools_of(changed.market_id, changed.block) as pool on true
+  group by
+    changed.market_id,
+    changed.block,
+    side.act
+$$;
+comment on function dex_private.best_pool_steps(integer[], integer) is 'The best prices of the pools of these markets after each block from the next one on that changed a pool.';
+
 -- The best price of each side of each book, after each block that changed it.
 
 create table dex_private.best_price (
@@ -1461,7 +1525,7 @@ create table dex_private.best_price (
   price numeric,
   constraint best_price_pkey primary key (market_id, act, block)
 );
-comment on table dex_private.best_price is 'The best price of a side of a market''s book, for each block after which it was another than before.';
+comment on table dex_private.best_price is 'The best price of a side of a market''s book, of its offers and pools, for each block after which it was another than before.';
 comment on column dex_private.best_price.act is 'The side: `buy` for the bid, `sell` for the ask.';
 comment on column dex_private.best_price.price is 'Null where the side was empty.';
 grant select on dex_private.best_price to dex_reader, dex_writer;
@@ -1486,10 +1550,11 @@ grant execute on function dex_private.best_price_at(integer, text, integer) to d
 
 -- From the best price on, an offer is the best one in those of its blocks in which no better one was open. Mostly a few
 -- of thousands of offers cover all blocks, and the others need no look.
-create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
-returns setof dex_private.best_price
+create function dex_private.best_offer_steps(markets integer[], after integer, ended integer[] default null)
+returns table (market_id integer, act text, block integer, price numeric)
 language plpgsql stable
 as $$
+#variable_conflict use_column
 declare
   since constant int4multirange := int4multirange(int4range(after, null, '()'));
   sorted record;
@@ -1525,7 +1590,7 @@ begin
         past.ended
       from dex_private.ended_offer as past
       where past.market_id = any (markets)
-        and derived_best_prices.ended is null
+        and best_offer_steps.ended is null
       union all
       select
         derived.market_id,
@@ -1535,7 +1600,7 @@ begin
         derived.ended
       from (
         select distinct listed.id
-        from unnest(derived_best_prices.ended) as listed (id)
+        from unnest(best_offer_steps.ended) as listed (id)
       ) as given
       join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
       union all
@@ -1552,25 +1617,18 @@ begin
         select
           market,
           side,
-          changed.block,
-          changed.price
+          best.block,
+          best.price
         from (
+          select *
+          from unnest(blocks, prices)
+          union all
           select
-            best.block,
-            best.price,
-            lag(best.price, 1, dex_private.best_price_at(market, side, after)) over (order by best.block) as price_before
-          from (
-            select *
-            from unnest(blocks, prices)
-            union all
-            select
-              lower(gap),
-              null
-            from unnest(since - covered) as gap
-            where market is not null
-          ) as best (block, price)
-        ) as changed
-        where changed.price is distinct from changed.price_before;
+            lower(gap),
+            null
+          from unnest(since - covered) as gap
+          where market is not null
+        ) as best (block, price);
       market := sorted.market_id;
       side := sorted.act;
       covered := '{}';
@@ -1583,6 +1641,70 @@ begin
     covered := covered + rest;
     blocks := blocks || array(select lower(piece) from unnest(rest) as piece);
     prices := prices || array_fill(sorted.price, array[cardinality(blocks) - cardinality(prices)]);
+  end loop;
+end
+$$;
+comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on, at each block from which an offer was the best, or none was open.';
+
+-- The best price is of whichever is better: it changes where one of the two does.
+create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
+returns setof dex_private.best_price
+language plpgsql stable
+as $$
+declare
+  step record;
+  best dex_private.best_price;
+  offered numeric;
+  pooled numeric;
+  price_before numeric;
+begin
+  for step in
+    select
+      given.market_id,
+      given.act,
+      given.block,
+      bool_or(not given.is_pool) as is_offer,
+      max(given.price) filter (where not given.is_pool) as offered,
+      bool_or(given.is_pool) as is_pool,
+      max(given.price) filter (where given.is_pool) as pooled
+    from (
+      select
+        steps.*,
+        false as is_pool
+      from dex_private.best_offer_steps(markets, after, derived_best_prices.ended) as steps
+      union all
+      select
+        steps.*,
+        true
+      from dex_private.best_pool_steps(markets, after) as steps
+    ) as given
+    group by
+      given.market_id,
+      given.act,
+      given.block
+    order by
+      given.market_id,
+      given.act,
+      given.block
+  loop
+    if (step.market_id, step.act) is distinct from (best.market_id, best.act) then
+      best.market_id := step.market_id;
+      best.act := step.act;
+      offered := null;
+      pooled := null;
+      price_before := dex_private.best_price_at(step.market_id, step.act, after);
+    end if;
+    if step.is_offer then
+      offered := step.offered;
+    end if;
+    if step.is_pool then
+      pooled := step.pooled;
+    end if;
+    best.block := step.block;
+    best.price := case step.act when 'buy' then greatest(offered, pooled) else least(offered, pooled) end;
+    continue when best.price is not distinct from price_before;
+    price_before := best.price;
+    return next best;
   end loop;
 end
 $$;
@@ -2331,20 +2453,27 @@ language sql stable
 rows 1
 as $$
   select
-    (
-      select max(offer.price)
-      from dex_private.standing_offer as offer
-      where offer.market_id = best_offers.market
-        and offer.act = 'buy'
+    greatest(
+      (
+        select max(offer.price)
+        from dex_private.standing_offer as offer
+        where offer.market_id = best_offers.market
+          and offer.act = 'buy'
+      ),
+      max(pool.bid)
     ),
-    (
-      select min(offer.price)
-      from dex_private.standing_offer as offer
-      where offer.market_id = best_offers.market
-        and offer.act = 'sell'
+    least(
+      (
+        select min(offer.price)
+        from dex_private.standing_offer as offer
+        where offer.market_id = best_offers.market
+          and offer.act = 'sell'
+      ),
+      min(pool.ask)
     )
+  from dex_private.pools_of(best_offers.market, 2147483647) as pool
 $$;
-comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book.';
+comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book, of its offers and pools.';
 
 create function dex_private.derived_market_figures(markets integer[]) returns setof dex_private.market_figure
 language sql stable
@@ -2593,7 +2722,7 @@ end
 $$;
 comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block: adds its trades, which start at this id, moves the windows from the old to the new time of the head, and reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
 
--- Trades and offers with wrong labels. There are none unless rows were written without the functions of ingest.
+-- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
 -- The labels are looked up once for each two tokens that occur: the planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
 
@@ -2670,6 +2799,16 @@ cross join lateral (
 where (offer.lot_gem, offer.bid_gem, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
   is distinct from derived;
 comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';
+
+create view dex_private.mislabelled_pool as
+select
+  pool.venue,
+  label.market_id,
+  label.act
+from public.dex_pool as pool
+cross join lateral dex_private.labels_of(pool.gem0, pool.gem1, null, null) as label
+where (pool.market_id, pool.act) is distinct from (label.market_id, label.act);
+comment on view dex_private.mislabelled_pool is 'Pools with a wrong market, or a wrong side of it, with the correct values.';
 
 -- Compares dex_block and write_state with the rows of history.
 
@@ -3479,8 +3618,8 @@ begin
   insert into public.dex_pool (venue, gem0, gem1, fee, block, market_id, act)
   select distinct on (lower(pools.venue))
     pools.venue,
-    label.lot_gem,
-    label.bid_gem,
+    pools.gem0,
+    pools.gem1,
     pools.fee,
     pools.block,
     label.market_id,
@@ -4830,6 +4969,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  pooled bigint;
   offers integer[];
 begin
   select *
@@ -4913,6 +5053,14 @@ begin
     where kept.market_id = known.id;
     perform dex_private.keep_running_sums(1, known.id);
   end if;
+  update public.dex_pool as pool
+  set (market_id, act) =
+    (select label.market_id, label.act from dex_private.labels_of(pool.gem0, pool.gem1, null, null) as label)
+  where dex_private.either_way_key(lower(pool.gem0), lower(pool.gem1))
+      = dex_private.either_way_key(lower(base.address), lower(quote.address))
+    and (lower(pool.gem0), lower(pool.gem1))
+      in ((lower(base.address), lower(quote.address)), (lower(quote.address), lower(base.address)));
+  get diagnostics pooled = row_count;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
     where standing.market_id = known.id;
@@ -4927,13 +5075,15 @@ begin
     );
     perform dex_private.enter_book(offers);
     perform dex_private.enter_past_books(offers);
+  end if;
+  if changed + pooled > 0 then
     perform dex_private.derive_best_prices(array[known.id], -1);
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
-comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades, offers and pools between the two tokens, however old. Raises an error if another pair has the same name.';
 grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;
 
 -- Rebuilds all derived data from the history, for example after a partial restore.
@@ -4969,6 +5119,10 @@ begin
     (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
   from dex_private.mislabelled_trade as derived
   where trade.id = derived.id;
+  update public.dex_pool as pool
+  set (market_id, act) = (derived.market_id, derived.act)
+  from dex_private.mislabelled_pool as derived
+  where pool.venue = derived.venue;
   delete from dex_private.offer_left;
   insert into dex_private.offer_left
   select *
@@ -5462,6 +5616,78 @@ comment on column dex_summary.ask is 'Innermost ask: the lowest price of the ope
 comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
 grant select on dex_summary to dex_reader, dex_writer;
 
+-- The levels of a book that are of pools.
+
+-- Up to a price that is 1 + r times the ask, a pool takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token; down to
+-- one that is 1 − r times the bid, reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
+-- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A level is what a band has
+-- beyond the one before. The roots have 60 fractional digits: more than reserves have.
+create function dex_private.pool_levels(market integer, block integer)
+returns table (act text, price numeric, vol numeric, quote_vol numeric)
+language sql stable
+rows 20
+as $$
+  select
+    level.act,
+    level.price,
+    round((case level.act when 'sell' then level.given else level.taken end) * round(10::numeric ^ -level.base_precision, level.base_precision), 18),
+    round((case level.act when 'sell' then level.taken else level.given end) * round(10::numeric ^ -level.quote_precision, level.quote_precision), 18)
+  from (
+    select
+      band.act,
+      band.price,
+      band.base_precision,
+      band.quote_precision,
+      band.taken - lag(band.taken, 1, 0::numeric) over in_order as taken,
+      band.given - lag(band.given, 1, 0::numeric) over in_order as given
+    from (
+      select
+        pool.venue,
+        side.act,
+        step.number,
+        side.price,
+        pair.base_precision,
+        pair.quote_precision,
+        took.taken,
+        div(took.taken * (1000000 - pool.fee) * side.reserve_out, side.reserve_in * 1000000 + took.taken * (1000000 - pool.fee)) as given
+      from public.dex_pair as pair
+      cross join lateral dex_private.pools_of(pair.id, pool_levels.block) as pool
+      cross join generate_series(1, 10) as step (number)
+      cross join lateral (
+        select
+          trunc(pool.base_amt * round(10::numeric ^ pair.base_precision)) as base_units,
+          trunc(pool.quote_amt * round(10::numeric ^ pair.quote_precision)) as quote_units
+      ) as has
+      cross join lateral (
+        values
+          (
+            'buy',
+            dex_private.quotient(pool.quote_amt * (1000000 - pool.fee) * (1000 - 2 * step.number), pool.base_amt * 1000000000),
+            has.base_units,
+            has.quote_units,
+            1000::numeric(80, 60) / (1000 - 2 * step.number)
+          ),
+          (
+            'sell',
+            dex_private.quotient(pool.quote_amt * (1000 + 2 * step.number) * 1000, pool.base_amt * (1000000 - pool.fee)),
+            has.quote_units,
+            has.base_units,
+            (1000 + 2 * step.number)::numeric(80, 60) / 1000
+          )
+      ) as side (act, price, reserve_in, reserve_out, ratio)
+      cross join lateral (
+        select div(side.reserve_in * (sqrt(side.ratio) - 1) * 1000000, 1000000 - pool.fee) as taken
+      ) as took
+      where pair.id = pool_levels.market
+    ) as band
+    window in_order as (partition by band.venue, band.act order by band.number)
+  ) as level
+  where level.taken > 0
+    and level.given > 0
+$$;
+comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';
+grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;
+
 -- The order book of a market by price level.
 
 create type dex_book_level as (
@@ -5471,12 +5697,12 @@ create type dex_book_level as (
   quote_vol numeric,
   offers integer
 );
-comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price.';
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
-comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits.';
+comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
 comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
+comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
 -- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
 -- The planner inlines it.
@@ -5527,6 +5753,7 @@ declare
   is_past constant boolean := dex_private.is_past();
   market integer;
   moment dex_private.last_moment;
+  has_pools boolean;
 begin
   if levels not between 1 and 1000 then
     raise exception 'depth must be an integer from 1 to 1000, not %', levels
@@ -5541,6 +5768,11 @@ begin
   select *
   into moment
   from dex_private.as_of;
+  has_pools := exists (
+    select
+    from public.dex_pool as pool
+    where pool.market_id = market
+  );
 
   return query
   with past_offer as materialized (
@@ -5652,20 +5884,51 @@ begin
       select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
       offset 0
     ) as kept
+  ),
+  valued_level as (
+    select
+      valued_offer.act,
+      valued_offer.price,
+      dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt) as vol,
+      dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt) as quote_vol,
+      1 as offers
+    from valued_offer
+    union all
+    select
+      pool.act,
+      pool.price,
+      pool.vol,
+      pool.quote_vol,
+      0
+    from dex_private.pool_levels(market, moment.block) as pool
+    where has_pools
   )
   select
-    valued_offer.act,
-    valued_offer.price,
-    sum(dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
-    sum(dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
-    count(*)::integer
-  from valued_offer
-  group by
-    valued_offer.act,
-    valued_offer.price
+    ranked.act,
+    ranked.price,
+    ranked.vol,
+    ranked.quote_vol,
+    ranked.offers
+  from (
+    select
+      given.act,
+      given.price,
+      sum(given.vol) as vol,
+      sum(given.quote_vol) as quote_vol,
+      sum(given.offers)::integer as offers,
+      row_number() over (
+        partition by given.act
+        order by case given.act when 'buy' then -given.price else given.price end
+      ) as place
+    from valued_level as given
+    group by
+      given.act,
+      given.price
+  ) as ranked
+  where ranked.place <= levels
   order by
-    valued_offer.act,
-    case valued_offer.act when 'buy' then -valued_offer.price else valued_offer.price end;
+    ranked.act,
+    ranked.place;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';

@@ -21,7 +21,7 @@ create unique index dex_pool_lower_venue_key on dex_pool (lower(venue));
 create index dex_pool_market_id_idx on dex_pool (market_id)
 where market_id is not null;
 -- Serves the labelling of pools whose pair is registered later.
-create index dex_pool_either_way_idx on dex_pool (dex_private.either_way_key(gem0, gem1));
+create index dex_pool_either_way_idx on dex_pool (dex_private.either_way_key(lower(gem0), lower(gem1)));
 -- Serves ingest.take_back.
 create index dex_pool_block_idx on dex_pool (block);
 

@@ -31,6 +31,10 @@ begin
     (derived.lot_gem, derived.bid_gem, derived.market_id, derived.market, derived.act, derived.lot_tkn, derived.bid_tkn, derived.price)
   from dex_private.mislabelled_trade as derived
   where trade.id = derived.id;
+  update public.dex_pool as pool
+  set (market_id, act) = (derived.market_id, derived.act)
+  from dex_private.mislabelled_pool as derived
+  where pool.venue = derived.venue;
   delete from dex_private.offer_left;
   insert into dex_private.offer_left
   select *

@@ -119,6 +119,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  pooled bigint;
   offers integer[];
 begin
   select *
@@ -202,6 +203,14 @@ begin
     where kept.market_id = known.id;
     perform dex_private.keep_running_sums(1, known.id);
   end if;
+  update public.dex_pool as pool
+  set (market_id, act) =
+    (select label.market_id, label.act from dex_private.labels_of(pool.gem0, pool.gem1, null, null) as label)
+  where dex_private.either_way_key(lower(pool.gem0), lower(pool.gem1))
+      = dex_private.either_way_key(lower(base.address), lower(quote.address))
+    and (lower(pool.gem0), lower(pool.gem1))
+      in ((lower(base.address), lower(quote.address)), (lower(quote.address), lower(base.address)));
+  get diagnostics pooled = row_count;
   if changed > 0 then
     delete from dex_private.standing_offer as standing
     where standing.market_id = known.id;
@@ -216,11 +225,13 @@ begin
     );
     perform dex_private.enter_book(offers);
     perform dex_private.enter_past_books(offers);
+  end if;
+  if changed + pooled > 0 then
     perform dex_private.derive_best_prices(array[known.id], -1);
   end if;
   perform dex_private.derive_market_figures(array[known.id]);
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
-comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades and offers between the two tokens, however old. Raises an error if another pair has the same name.';
+comment on function ingest.register_pair(text, text, boolean) is 'Registers a pair of registered tokens as a market, or changes its direction or `active`; repeated, it changes nothing. Labels all trades, offers and pools between the two tokens, however old. Raises an error if another pair has the same name.';
 grant execute on function ingest.register_pair(text, text, boolean) to dex_writer;

@@ -39,8 +39,8 @@ begin
   insert into public.dex_pool (venue, gem0, gem1, fee, block, market_id, act)
   select distinct on (lower(pools.venue))
     pools.venue,
-    label.lot_gem,
-    label.bid_gem,
+    pools.gem0,
+    pools.gem1,
     pools.fee,
     pools.block,
     label.market_id,

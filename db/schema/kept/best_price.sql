@@ -7,7 +7,7 @@ create table dex_private.best_price (
   price numeric,
   constraint best_price_pkey primary key (market_id, act, block)
 );
-comment on table dex_private.best_price is 'The best price of a side of a market''s book, for each block after which it was another than before.';
+comment on table dex_private.best_price is 'The best price of a side of a market''s book, of its offers and pools, for each block after which it was another than before.';
 comment on column dex_private.best_price.act is 'The side: `buy` for the bid, `sell` for the ask.';
 comment on column dex_private.best_price.price is 'Null where the side was empty.';
 grant select on dex_private.best_price to dex_reader, dex_writer;
@@ -32,10 +32,11 @@ grant execute on function dex_private.best_price_at(integer, text, integer) to d
 
 -- From the best price on, an offer is the best one in those of its blocks in which no better one was open. Mostly a few
 -- of thousands of offers cover all blocks, and the others need no look.
-create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
-returns setof dex_private.best_price
+create function dex_private.best_offer_steps(markets integer[], after integer, ended integer[] default null)
+returns table (market_id integer, act text, block integer, price numeric)
 language plpgsql stable
 as $$
+#variable_conflict use_column
 declare
   since constant int4multirange := int4multirange(int4range(after, null, '()'));
   sorted record;
@@ -71,7 +72,7 @@ begin
         past.ended
       from dex_private.ended_offer as past
       where past.market_id = any (markets)
-        and derived_best_prices.ended is null
+        and best_offer_steps.ended is null
       union all
       select
         derived.market_id,
@@ -81,7 +82,7 @@ begin
         derived.ended
       from (
         select distinct listed.id
-        from unnest(derived_best_prices.ended) as listed (id)
+        from unnest(best_offer_steps.ended) as listed (id)
       ) as given
       join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
       union all
@@ -98,25 +99,18 @@ begin
         select
           market,
           side,
-          changed.block,
-          changed.price
+          best.block,
+          best.price
         from (
+          select *
+          from unnest(blocks, prices)
+          union all
           select
-            best.block,
-            best.price,
-            lag(best.price, 1, dex_private.best_price_at(market, side, after)) over (order by best.block) as price_before
-          from (
-            select *
-            from unnest(blocks, prices)
-            union all
-            select
-              lower(gap),
-              null
-            from unnest(since - covered) as gap
-            where market is not null
-          ) as best (block, price)
-        ) as changed
-        where changed.price is distinct from changed.price_before;
+            lower(gap),
+            null
+          from unnest(since - covered) as gap
+          where market is not null
+        ) as best (block, price);
       market := sorted.market_id;
       side := sorted.act;
       covered := '{}';
@@ -129,6 +123,70 @@ begin
     covered := covered + rest;
     blocks := blocks || array(select lower(piece) from unnest(rest) as piece);
     prices := prices || array_fill(sorted.price, array[cardinality(blocks) - cardinality(prices)]);
+  end loop;
+end
+$$;
+comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on, at each block from which an offer was the best, or none was open.';
+
+-- The best price is of whichever is better: it changes where one of the two does.
+create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
+returns setof dex_private.best_price
+language plpgsql stable
+as $$
+declare
+  step record;
+  best dex_private.best_price;
+  offered numeric;
+  pooled numeric;
+  price_before numeric;
+begin
+  for step in
+    select
+      given.market_id,
+      given.act,
+      given.block,
+      bool_or(not given.is_pool) as is_offer,
+      max(given.price) filter (where not given.is_pool) as offered,
+      bool_or(given.is_pool) as is_pool,
+      max(given.price) filter (where given.is_pool) as pooled
+    from (
+      select
+        steps.*,
+        false as is_pool
+      from dex_private.best_offer_steps(markets, after, derived_best_prices.ended) as steps
+      union all
+      select
+        steps.*,
+        true
+      from dex_private.best_pool_steps(markets, after) as steps
+    ) as given
+    group by
+      given.market_id,
+      given.act,
+      given.block
+    order by
+      given.market_id,
+      given.act,
+      given.block
+  loop
+    if (step.market_id, step.act) is distinct from (best.market_id, best.act) then
+      best.market_id := step.market_id;
+      best.act := step.act;
+      offered := null;
+      pooled := null;
+      price_before := dex_private.best_price_at(step.market_id, step.act, after);
+    end if;
+    if step.is_offer then
+      offered := step.offered;
+    end if;
+    if step.is_pool then
+      pooled := step.pooled;
+    end if;
+    best.block := step.block;
+    best.price := case step.act when 'buy' then greatest(offered, pooled) else least(offered, pooled) end;
+    continue when best.price is not distinct from price_before;
+    price_before := best.price;
+    return next best;
   end loop;
 end
 $$;

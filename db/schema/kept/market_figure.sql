@@ -43,20 +43,27 @@ language sql stable
 rows 1
 as $$
   select
-    (
-      select max(offer.price)
-      from dex_private.standing_offer as offer
-      where offer.market_id = best_offers.market
-        and offer.act = 'buy'
+    greatest(
+      (
+        select max(offer.price)
+        from dex_private.standing_offer as offer
+        where offer.market_id = best_offers.market
+          and offer.act = 'buy'
+      ),
+      max(pool.bid)
     ),
-    (
-      select min(offer.price)
-      from dex_private.standing_offer as offer
-      where offer.market_id = best_offers.market
-        and offer.act = 'sell'
+    least(
+      (
+        select min(offer.price)
+        from dex_private.standing_offer as offer
+        where offer.market_id = best_offers.market
+          and offer.act = 'sell'
+      ),
+      min(pool.ask)
     )
+  from dex_private.pools_of(best_offers.market, 2147483647) as pool
 $$;
-comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book.';
+comment on function dex_private.best_offers(integer) is 'The best prices of a market''s standing book, of its offers and pools.';
 
 create function dex_private.derived_market_figures(markets integer[]) returns setof dex_private.market_figure
 language sql stable

@@ -1,4 +1,4 @@
--- Trades and offers with wrong labels. There are none unless rows were written without the functions of ingest.
+-- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
 -- The labels are looked up once for each two tokens that occur: the planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
 
@@ -75,3 +75,13 @@ cross join lateral (
 where (offer.lot_gem, offer.bid_gem, offer.market_id, offer.market, offer.act, offer.lot_tkn, offer.bid_tkn, offer.price, offer.filled)
   is distinct from derived;
 comment on view dex_private.mislabelled_offer is 'Offers with wrong labels, price or `filled`, with the correct values.';
+
+create view dex_private.mislabelled_pool as
+select
+  pool.venue,
+  label.market_id,
+  label.act
+from public.dex_pool as pool
+cross join lateral dex_private.labels_of(pool.gem0, pool.gem1, null, null) as label
+where (pool.market_id, pool.act) is distinct from (label.market_id, label.act);
+comment on view dex_private.mislabelled_pool is 'Pools with a wrong market, or a wrong side of it, with the correct values.';

@@ -7,12 +7,12 @@ create type dex_book_level as (
   quote_vol numeric,
   offers integer
 );
-comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price.';
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
-comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits.';
+comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
 comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.offers is E'@notNull\nNumber of its offers.';
+comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
 -- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
 -- The planner inlines it.
@@ -63,6 +63,7 @@ declare
   is_past constant boolean := dex_private.is_past();
   market integer;
   moment dex_private.last_moment;
+  has_pools boolean;
 begin
   if levels not between 1 and 1000 then
     raise exception 'depth must be an integer from 1 to 1000, not %', levels
@@ -77,6 +78,11 @@ begin
   select *
   into moment
   from dex_private.as_of;
+  has_pools := exists (
+    select
+    from public.dex_pool as pool
+    where pool.market_id = market
+  );
 
   return query
   with past_offer as materialized (
@@ -188,20 +194,51 @@ begin
       select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
       offset 0
     ) as kept
+  ),
+  valued_level as (
+    select
+      valued_offer.act,
+      valued_offer.price,
+      dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt) as vol,
+      dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt) as quote_vol,
+      1 as offers
+    from valued_offer
+    union all
+    select
+      pool.act,
+      pool.price,
+      pool.vol,
+      pool.quote_vol,
+      0
+    from dex_private.pool_levels(market, moment.block) as pool
+    where has_pools
   )
   select
-    valued_offer.act,
-    valued_offer.price,
-    sum(dex_private.base_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
-    sum(dex_private.quote_of(valued_offer.act, valued_offer.lot_amt, valued_offer.bid_amt)),
-    count(*)::integer
-  from valued_offer
-  group by
-    valued_offer.act,
-    valued_offer.price
+    ranked.act,
+    ranked.price,
+    ranked.vol,
+    ranked.quote_vol,
+    ranked.offers
+  from (
+    select
+      given.act,
+      given.price,
+      sum(given.vol) as vol,
+      sum(given.quote_vol) as quote_vol,
+      sum(given.offers)::integer as offers,
+      row_number() over (
+        partition by given.act
+        order by case given.act when 'buy' then -given.price else given.price end
+      ) as place
+    from valued_level as given
+    group by
+      given.act,
+      given.price
+  ) as ranked
+  where ranked.place <= levels
   order by
-    valued_offer.act,
-    case valued_offer.act when 'buy' then -valued_offer.price else valued_offer.price end;
+    ranked.act,
+    ranked.place;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';

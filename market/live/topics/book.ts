@@ -60,8 +60,8 @@ export const bookTopic: TopicKind = {
       whole: z
         .boolean()
         .describe(
-          "Whether these are all levels up to the depth. Else they are those that have changed: an " +
-            "`offers` of 0 is a level that is gone.",
+          "Whether these are all levels up to the depth. Else they are those that have changed: a " +
+            "`vol` of 0 with an `offers` of 0 is a level that is gone.",
         ),
       bids: z.array(levelOfStream),
       asks: z.array(levelOfStream),
@@ -117,17 +117,17 @@ export const bookTopic: TopicKind = {
         price: BigFloat!
 
         """
-        What is left of its offers, in base units; 0 for a level that is gone.
+        What is left of its offers and what pools trade up to it, in base units; 0 for a level that is gone.
         """
         vol: BigFloat!
 
         """
-        What is left of its offers, in quote units; 0 for a level that is gone.
+        The same in quote units; 0 for a level that is gone.
         """
         quoteVol: BigFloat!
 
         """
-        Number of its offers; 0 for a level that is gone.
+        Number of its offers; 0 for a level that is gone, or is of a pool alone.
         """
         offers: Int!
       }

@@ -1,0 +1,63 @@
+-- The prices of pools: what the smallest amount trades at, with the fee of the pool.
+
+-- A pool with the reserves base_amt and quote_amt gives, for an amount `x` of the one, of which it counts
+-- x × (1 − fee), the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
+-- quote ÷ base × (1 − fee) where it buys base, and of quote ÷ base ÷ (1 − fee) where it sells it.
+create function dex_private.pools_of(market integer, block integer)
+returns table (venue text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric)
+language sql stable
+rows 2
+as $$
+  select
+    pool.venue,
+    has.base_amt,
+    has.quote_amt,
+    pool.fee,
+    dex_private.quotient(has.quote_amt * (1000000 - pool.fee), has.base_amt * 1000000),
+    dex_private.quotient(has.quote_amt * 1000000, has.base_amt * (1000000 - pool.fee))
+  from public.dex_pool as pool
+  cross join lateral dex_private.pool_state_at(pool.venue, pools_of.block) as state
+  cross join lateral (
+    select
+      dex_private.base_of(pool.act, state.reserve0, state.reserve1) as base_amt,
+      dex_private.quote_of(pool.act, state.reserve0, state.reserve1) as quote_amt
+  ) as has
+  where pool.market_id = pools_of.market
+    and has.base_amt > 0
+    and has.quote_amt > 0
+$$;
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that had both tokens after this block, with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
+grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
+
+create function dex_private.best_pool_steps(markets integer[], after integer)
+returns table (market_id integer, act text, block integer, price numeric)
+language sql stable
+as $$
+  select
+    changed.market_id,
+    side.act,
+    changed.block,
+    case side.act when 'buy' then max(pool.bid) else min(pool.ask) end
+  from (
+    select distinct
+      pool.market_id,
+      greatest(state.block, best_pool_steps.after + 1) as block
+    from public.dex_pool as pool
+    join public.dex_pool_state as state on state.venue = pool.venue
+    where pool.market_id = any (markets)
+      and state.block >= coalesce(
+        (
+          select newest.block
+          from dex_private.pool_state_at(pool.venue, best_pool_steps.after) as newest
+        ),
+        0
+      )
+  ) as changed
+  cross join (values ('buy'), ('sell')) as side (act)
+  left join lateral dex_private.pools_of(changed.market_id, changed.block) as pool on true
+  group by
+    changed.market_id,
+    changed.block,
+    side.act
+$$;
+comment on function dex_private.best_pool_steps(integer[], integer) is 'The best prices of the pools of these markets after each block from the next one on that changed a pool.';
