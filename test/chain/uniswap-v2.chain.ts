@@ -12,6 +12,7 @@ import {
   type Hex,
 } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
+import { verify } from "../../db/verify/verify.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import { startIndexing } from "./indexing.ts";
@@ -204,12 +205,20 @@ it("has the swaps of all pairs of a factory as the receipts have them, also afte
   await expectRows(other);
   await other.drop();
 
+  expect(await verify(await database.connect("dex_owner"))).toEqual([]);
   // The last Sync is what the contract itself says.
   for (const pair of pairs) {
     const own = logs.filter((log) => getAddress(log.address) === pair);
     const { args } = parseEventLogs({ abi: ABI, logs: own, eventName: "Sync" }).at(-1)!;
     const reserves = (await read(pair, "getReserves")) as bigint[];
     expect([args.reserve0, args.reserve1]).toEqual(reserves.slice(0, 2));
+    // And so is what the database keeps.
+    const { rows } = await database.owner.query(
+      `select trim_scale(reserve0 * 1e18)::text as first, trim_scale(reserve1 * 1e18)::text as second
+      from dex_private.pool_state_at($1, 2147483647)`,
+      [pair],
+    );
+    expect(rows).toEqual([{ first: String(reserves[0]), second: String(reserves[1]) }]);
   }
   await database.drop();
 });
