@@ -1,6 +1,9 @@
 // The HTML documents, with tables for browsers that run no script.
 import type { BookRecord } from "../market/queries/book.ts";
+import type { SummaryRecord } from "../market/queries/summaries.ts";
 import type { Moment } from "../market/queries/snapshot.ts";
+import { compact, shortened } from "./client/decimal.js";
+import { BY_VOLUME, hasChange, inOrder } from "./client/market-order.js";
 import { html, type Html } from "./html.ts";
 import { INTERFACES, NOT_FOR_GET } from "./interfaces.ts";
 import type { ListedMarket, PastMarket, ShownMarket } from "./shown-market.ts";
@@ -58,10 +61,13 @@ const SHARED = [
   "html",
   "preact",
   "htm",
+  "age",
   "decimal",
   "figures",
   "frame",
+  "market-order",
   "reading",
+  "stored",
   "stream",
   "times",
   "asking",
@@ -85,7 +91,25 @@ const tableOf = (caption: string, headings: readonly string[], rows: readonly Ht
     </table>
   </div>`;
 
-const cells = (values: readonly string[]): Html[] => values.map((value) => html`<td>${value}</td>`);
+const cells = (values: readonly (string | Html)[]): Html[] =>
+  values.map((value) => html`<td>${value}</td>`);
+
+/** Shortened for the eye, with all its digits behind it. */
+const numberOf = (value: string, text = shortened(value)): Html =>
+  html`<data value="${value}" title="${value}">${text}</data>`;
+
+/** REST gives "0" for a price that does not exist. */
+const priceOf = (value: string): Html | string => (value === "0" ? "–" : numberOf(value));
+
+const momentOf = (iso: string): Html =>
+  html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
+
+const percentOf = (summary: SummaryRecord): Html | string =>
+  hasChange(summary) ? html`${numberOf(summary.percent, shortened(summary.percent, 2))} %` : "–";
+
+/** Of the last 24 hours, in units of the quote. */
+const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>
+  trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} <bdi>${quote}</bdi>` : "–";
 
 /** A name with symbols of any direction of writing. */
 const nameOf = ({ base, quote }: { base: string; quote: string }): Html =>
@@ -102,7 +126,7 @@ export const marketsDocument = (markets: readonly ListedMarket[], time: string):
   documentOf({
     title: "Markets",
     description: "Every market of the exchange: prices and volumes of the last 24 hours.",
-    modules: ["markets", "sparkline", ...SHARED],
+    modules: ["markets", "favourites", "market-row", "sparkline", ...SHARED],
     main: html`<main id="page" data-page="markets">
       <h1>Markets</h1>
       <p>As of ${time}</p>
@@ -111,14 +135,28 @@ export const marketsDocument = (markets: readonly ListedMarket[], time: string):
           ? html`<p>No market is registered yet.</p>`
           : tableOf(
               "The last 24 hours of each market",
-              ["Market", "Last", "Change in %", "Volume", "High", "Low"],
-              markets.map(
-                ({ base, quote, active, summary: { last, percent, vol, high, low } }) =>
-                  html`<tr>
-                    <th scope="row">${linkTo({ base, quote })}${active ? "" : " (inactive)"}</th>
-                    ${cells([last, percent, vol, high, low])}
-                  </tr>`,
-              ),
+              ["Market", "Last", "Change", "Volume", "High", "Low", "Last trade (UTC)"],
+              markets
+                .map((market) => ({
+                  ...market,
+                  key: `${market.base}/${market.quote}`,
+                  pair: market,
+                }))
+                .sort(inOrder(BY_VOLUME, true))
+                .map(
+                  ({ base, quote, active, summary }) =>
+                    html`<tr>
+                      <th scope="row">${linkTo({ base, quote })}${active ? "" : " (inactive)"}</th>
+                      ${cells([
+                        priceOf(summary.last),
+                        percentOf(summary),
+                        volumeOf(summary, quote),
+                        priceOf(summary.high),
+                        priceOf(summary.low),
+                        summary.lastTime === null ? "–" : momentOf(summary.lastTime),
+                      ])}
+                    </tr>`,
+                ),
             )
       }
     </main>`,

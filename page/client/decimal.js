@@ -4,9 +4,14 @@
 const DIGITS = 18;
 /** How many digits a shortened number has at least. */
 const SHOWN = 6;
-/** Longer whole numbers, and smaller fractions, get an exponent. */
+/** Longer whole numbers get an exponent. */
 const LONGEST_WHOLE = 12;
-const MAX_ZEROS = 6;
+/** More zeros behind the point are written as their number, small: 0.0₈1331. */
+const MAX_ZEROS = 4;
+const SMALL_DIGITS = "₀₁₂₃₄₅₆₇₈₉";
+/** How many digits a compact number has. */
+const COMPACT = 4;
+const THOUSANDS = ["", "K", "M", "B", "T"];
 
 /**
  * @param {string} text
@@ -88,22 +93,56 @@ export function shifted(text, power) {
   return `${sign}${before}${after && `.${after}`}`;
 }
 
+/** @param {string} whole */
+const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** @param {string} text */
+const withoutSign = (text) => text.replace("-", "");
+
 /**
- * Rounded to about six digits, with separators of thousands.
+ * How many fractional digits the shortened number has.
  * @param {string} text
  */
-export function shortened(text) {
+export function placesOf(text) {
+  const { whole } = partsOf(text);
+  return whole === "0" ? SHOWN - 2 - powerOf(text) : Math.max(2, SHOWN - whole.length);
+}
+
+/**
+ * Rounded to about six digits, with separators of thousands; with `places` to so many fractional digits, none left out.
+ * @param {string} text
+ * @param {number} [places]
+ */
+export function shortened(text, places) {
   const { sign, whole, fraction } = partsOf(text);
   const power = powerOf(text);
-  if (whole.length > LONGEST_WHOLE || power < -MAX_ZEROS) {
-    const { whole: first, fraction: rest } = partsOf(shifted(text, -power).replace("-", ""));
+  if (whole.length > LONGEST_WHOLE) {
+    const { whole: first, fraction: rest } = partsOf(withoutSign(shifted(text, -power)));
     const mantissa = rounded(first, rest, SHOWN - 2);
     return mantissa === "10" ? `${sign}1e${power + 1}` : `${sign}${mantissa}e${power}`;
   }
-  const places = whole === "0" ? SHOWN - 2 - power : Math.max(2, SHOWN - whole.length);
-  const [before = "0", after] = rounded(whole, fraction, places).split(".");
-  const grouped = before.replace(/\B(?=(\d{3})+$)/g, ",");
-  return `${sign}${grouped}${after === undefined ? "" : `.${after}`}`;
+  const [before = "0", found = ""] = rounded(whole, fraction, places ?? placesOf(text)).split(".");
+  const after = found.padEnd(places ?? 0, "0");
+  if (after === "") return `${sign}${grouped(before)}`;
+  const zeros = before === "0" ? after.search(/[1-9]/) : 0;
+  const behind = zeros > MAX_ZEROS - 1 ? `0${small(zeros)}${after.slice(zeros)}` : after;
+  return `${sign}${grouped(before)}.${behind}`;
+}
+
+/** @param {number} count */
+const small = (count) => [...String(count)].map((digit) => SMALL_DIGITS[Number(digit)]).join("");
+
+/**
+ * Rounded to four digits, with K, M, B or T for powers of a thousand.
+ * @param {string} text
+ */
+export function compact(text) {
+  const { sign, whole } = partsOf(text);
+  const steps = Math.min(Math.floor((whole.length - 1) / 3), THOUSANDS.length - 1);
+  if (whole === "0" || whole.length > 3 * THOUSANDS.length) return shortened(text);
+  const { whole: first, fraction } = partsOf(withoutSign(shifted(text, -3 * steps)));
+  const [before = "0", after] = rounded(first, fraction, COMPACT - first.length).split(".");
+  return `${sign}${grouped(before)}${after === undefined ? "" : `.${after}`}${THOUSANDS[steps]}`;
 }
 
 /**

@@ -1,7 +1,8 @@
 // Numbers, times and names: shortened for the eye, whole on hover and when copied.
 import { Component, h } from "preact";
-import { shortened } from "./decimal.js";
+import { compact, shortened } from "./decimal.js";
 import { html } from "./html.js";
+import { hasChange } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
 
 const SETTLED_MS = 1500;
@@ -40,11 +41,21 @@ export const amount = (value) => marked(value, shortened(value));
 export const unmarked = (value) =>
   html`<data value=${value} title=${value}>${shortened(value)}</data>`;
 
+/** What does not exist, for which REST gives "0". @param {string} why */
+export const absent = (why) => marked("0", "–", why);
+
+/**
+ * An amount as short as it can be compared, with its token.
+ * @param {string} value
+ * @param {string} token
+ */
+export const volume = (value, token) => html`${marked(value, compact(value))} <bdi>${token}</bdi>`;
+
 /**
  * REST gives "0" for a price that does not exist.
  * @param {string} value
  */
-export const price = (value) => (value === "0" ? marked("0", "–", "none") : amount(value));
+export const price = (value) => (value === "0" ? absent("none") : amount(value));
 
 /**
  * With its sign, so that the color says nothing more.
@@ -54,8 +65,20 @@ export const price = (value) => (value === "0" ? marked("0", "–", "none") : am
 export function change(value, unit = "") {
   const direction = value === "0" ? "" : value.startsWith("-") ? "down" : "up";
   const sign = direction === "up" ? "+" : "";
-  return marked(value, `${sign}${shortened(value)}${unit}`, `${value}${unit}`, direction);
+  const text = shortened(value, unit === PERCENT ? PLACES_OF_PERCENT : undefined);
+  return marked(value, `${sign}${text}${unit}`, `${value}${unit}`, direction);
 }
+
+const PERCENT = " %";
+const PLACES_OF_PERCENT = 2;
+
+/** @typedef {import("./market-copy.js").Summary} Summary */
+
+/** @param {Summary} summary */
+export const percentChange = (summary) =>
+  hasChange(summary)
+    ? change(summary.percent, PERCENT)
+    : absent(summary.open === "0" ? "no price 24 hours ago" : "no trade in 24 hours");
 
 /**
  * @param {string} iso

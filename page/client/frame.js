@@ -1,32 +1,14 @@
 // What both pages have: the head, its age, the connection, the zone of times, and drawing once a frame.
-import { Component, render } from "preact";
+import { render } from "preact";
+import { Age } from "./age.js";
 import { beginToMark, copyWholeNumbers, moment } from "./figures.js";
 import { html } from "./html.js";
 import { pastBlock } from "./past.js";
 import { UNREACHABLE } from "./stream.js";
-import { age, inUtc, setUtc } from "./times.js";
+import { inUtc, setUtc } from "./times.js";
 
-const AGE_MS = 1000;
 const READY_MS = 30_000;
 const ANSWER_MS = 10_000;
-
-/** @extends {Component<{ time: string }>} */
-class Age extends Component {
-  /** @type {ReturnType<typeof setInterval> | undefined} */
-  timer;
-
-  componentDidMount() {
-    this.timer = setInterval(() => this.forceUpdate(), AGE_MS);
-  }
-
-  componentWillUnmount() {
-    clearInterval(this.timer);
-  }
-
-  render() {
-    return html`<span class="age">${age(Date.parse(this.props.time))} ago</span>`;
-  }
-}
 
 /** Why the service was not ready when it was asked last. @type {string[]} */
 let reasons = [];

@@ -1,20 +1,22 @@
 // The page of all markets.
-import { Component } from "preact";
 import { asking } from "./asking.js";
-import { compare } from "./decimal.js";
-import { amount, change, hasAddress, name, price, segments } from "./figures.js";
+import { isFavourite } from "./favourites.js";
+import { hasAddress, name, percentChange, segments } from "./figures.js";
 import { placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
+import { BY_CHANGE, BY_NAME, BY_VOLUME, COLUMNS, hasChange, inOrder } from "./market-order.js";
+import { onRowSeen, Row } from "./market-row.js";
 import { read } from "./reading.js";
-import { Sparklines, sparkline } from "./sparkline.js";
+import { Sparklines } from "./sparkline.js";
 import { follow } from "./stream.js";
 
 /**
- * @typedef {import("../../rest/openapi/market-data.js").components["schemas"]} Schemas
- * @typedef {Schemas["Summary"]} Summary
- * @typedef {{ base: string, quote: string, active: boolean }} Pair
- * @typedef {{ key: string, pair: Pair, summary: Summary }} Market
+ * @typedef {import("./market-order.js").Market} Market
+ * @typedef {import("./market-order.js").Pair} Pair
+ * @typedef {import("./market-copy.js").Summary} Summary
  */
+
+const MOVERS = 3;
 
 /** @type {Map<string, Summary>} */
 const summaries = new Map();
@@ -28,115 +30,73 @@ let isTold = false;
 let isReadingPairs = false;
 let isPairsReadDue = false;
 let sought = "";
-let isDescending = false;
+let onlyFavourites = false;
+let sortedBy = BY_VOLUME;
+let isDescending = true;
 
-/** @type {{ id: string, title: string, order: (one: Market, other: Market) => number }[]} */
-const COLUMNS = [
-  { id: "market", title: "Market", order: (one, other) => (one.key < other.key ? -1 : 1) },
-  ...[
-    { id: /** @type {const} */ ("last"), title: "Last" },
-    { id: /** @type {const} */ ("percent"), title: "Change" },
-    { id: /** @type {const} */ ("vol"), title: "Volume" },
-    { id: /** @type {const} */ ("high"), title: "High" },
-    { id: /** @type {const} */ ("low"), title: "Low" },
-  ].map(({ id, title }) => ({
-    id,
-    title,
-    /** @param {Market} one @param {Market} other */
-    order: (one, other) => compare(one.summary[id], other.summary[id]),
-  })),
-];
-
-let sortedBy = COLUMNS[0];
-
-/** @type {WeakMap<Element, Market>} */
-const marketOfRow = new WeakMap();
-const inView = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) {
-    const market = marketOfRow.get(target);
-    if (isIntersecting && market && hasAddress(market.pair))
-      sparklines.want(market.key, market.pair);
-  }
-});
-
-/** Drawn again only if what it shows has changed: there can be a thousand. */
-/** @extends {Component<{ market: Market, closes: string[] | undefined }>} */
-class Row extends Component {
-  /** @param {{ market: Market, closes: string[] | undefined }} next */
-  shouldComponentUpdate({ market: { pair, summary }, closes }) {
-    const { market } = this.props;
-    return market.summary !== summary || market.pair !== pair || this.props.closes !== closes;
-  }
-
-  /** @type {Element | undefined} */
-  row;
-
-  componentDidMount() {
-    this.observe();
-  }
-
-  componentDidUpdate() {
-    this.observe();
-  }
-
-  /** Observed anew, the row is reported again if it is in view. */
-  observe() {
-    if (this.row === undefined) return;
-    marketOfRow.set(this.row, this.props.market);
-    inView.unobserve(this.row);
-    inView.observe(this.row);
-  }
-
-  componentWillUnmount() {
-    if (this.row !== undefined) inView.unobserve(this.row);
-  }
-
-  render() {
-    const { market, closes } = this.props;
-    const { pair, summary } = market;
-    const keepRow = (/** @type {Element | null} */ row) => {
-      if (row !== null) this.row = row;
-    };
-    return html`<tr class=${pair.active ? "" : "inactive"} ref=${keepRow}>
-      <th scope="row">
-        ${hasAddress(pair) ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>` : name(pair)}
-        ${!pair.active && html`<span class="tag">inactive</span>`}
-      </th>
-      <td>${price(summary.last)}</td>
-      <td>${change(summary.percent, " %")}</td>
-      <td>${amount(summary.vol)}</td>
-      <td>${price(summary.high)}</td>
-      <td>${price(summary.low)}</td>
-      <td>${closes && closes.length > 0 && sparkline(closes, summary.last)}</td>
-    </tr>`;
-  }
-}
+/** @returns {Market[]} */
+const allMarkets = () =>
+  [...pairs].flatMap(([key, pair]) => {
+    const summary = summaries.get(key);
+    return summary ? [{ key, pair, summary }] : [];
+  });
 
 function marketsFound() {
   const words = sought.toUpperCase().split(/[\s/]+/);
-  return [...pairs]
-    .flatMap(([key, pair]) => {
-      const summary = summaries.get(key);
+  return allMarkets()
+    .filter(({ key }) => {
       // PostgreSQL leaves letters as they are that have no single capital, such as ß.
       const inCapitals = key.toUpperCase();
-      const isFound = words.every((word) => inCapitals.includes(word));
-      return summary && isFound ? [{ key, pair, summary }] : [];
+      return (
+        words.every((word) => inCapitals.includes(word)) && (!onlyFavourites || isFavourite(key))
+      );
     })
-    .sort((one, other) => (isDescending ? -1 : 1) * (sortedBy?.order(one, other) ?? 0));
+    .sort(inOrder(sortedBy, isDescending));
 }
 
 /** @param {typeof COLUMNS[number]} column */
 function sortBy(column) {
   // The largest figures come first, and the first names.
-  isDescending = sortedBy === column ? !isDescending : column !== COLUMNS[0];
+  isDescending = sortedBy === column ? !isDescending : column !== BY_NAME;
   sortedBy = column;
   draw();
+}
+
+/** @param {string} title @param {readonly Market[]} found */
+const moversList = (title, found) =>
+  found.length > 0 &&
+  html`<div>
+    <h2>${title}</h2>
+    <ol>
+      ${found.map(
+        ({ key, pair, summary }) =>
+          html`<li key=${key}>
+            <a href="/markets/${segments(pair)}">${name(pair)}</a> ${percentChange(summary)}
+          </li>`,
+      )}
+    </ol>
+  </div>`;
+
+/** Which prices rose and fell most. */
+function movers() {
+  const moved = allMarkets().filter(
+    ({ pair, summary }) => hasChange(summary) && summary.percent !== "0" && hasAddress(pair),
+  );
+  /** @param {boolean} isFall */
+  const of = (isFall) =>
+    moved
+      .filter(({ summary }) => summary.percent.startsWith("-") === isFall)
+      .sort(inOrder(BY_CHANGE, !isFall))
+      .slice(0, MOVERS);
+  return html`<div class="movers">
+    ${moversList("Risen most", of(false))} ${moversList("Fallen most", of(true))}
+  </div>`;
 }
 
 const QUERY = `{
   dexHead { block time }
   allDexSummaries {
-    nodes { pair last percent vol high low }
+    nodes { pair last lastTime percent quoteVol high low }
   }
 }`;
 
@@ -149,7 +109,8 @@ function view() {
     ${
       pairs.size === 0
         ? html`<p>No market is registered yet.</p>`
-        : html`<form
+        : html`${movers()}
+            <form
               role="search"
               onSubmit=${(/** @type {Event} */ event) => {
                 event.preventDefault();
@@ -169,7 +130,20 @@ function view() {
                     draw();
                   }}
               /></label>
-              <span role="status">${sought && `${found.length} of ${pairs.size} markets`}</span>
+              <label class="choice"
+                ><input
+                  type="checkbox"
+                  checked=${onlyFavourites}
+                  onChange=${(/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
+                    onlyFavourites = event.currentTarget.checked;
+                    draw();
+                  }}
+                />
+                Favourites only</label
+              >
+              <span role="status"
+                >${(sought || onlyFavourites) && `${found.length} of ${pairs.size} markets`}</span
+              >
             </form>
             <div class="scroll" role="region" aria-label="All markets" tabindex="0">
               <table class="markets">
@@ -183,6 +157,7 @@ function view() {
                         html`<th
                           scope="col"
                           key=${column.id}
+                          class=${column.isWide ? "wide" : ""}
                           aria-sort=${column === sortedBy ? ariaSort : undefined}
                         >
                           <button type="button" onClick=${() => sortBy(column)}>
@@ -190,7 +165,7 @@ function view() {
                           </button>
                         </th>`,
                     )}
-                    <th scope="col">24 hours</th>
+                    <th scope="col" class="wide">24 hours</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -200,6 +175,7 @@ function view() {
                         key=${market.key}
                         market=${market}
                         closes=${sparklines.of(market.key)}
+                        onFavourite=${draw}
                       />`,
                   )}
                 </tbody>
@@ -216,6 +192,7 @@ const draw = startPage(placeOnPage("page"), {
   connection: () => connection,
 });
 const sparklines = new Sparklines(draw);
+onRowSeen(({ key, pair }) => sparklines.want(key, pair));
 
 /** Which pairs there are, and which are active, is no topic of the stream. */
 async function readPairs() {

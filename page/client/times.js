@@ -1,28 +1,16 @@
 // Times in the reader's zone or in UTC, as the reader has chosen.
+import { store, stored } from "./stored.js";
 
 const KEY = "times";
 
-let isUtc = read() === "utc";
-
-function read() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    // A browser may refuse to store anything.
-    return null;
-  }
-}
+let isUtc = stored(KEY) === "utc";
 
 export const inUtc = () => isUtc;
 
 /** @param {boolean} utc */
 export function setUtc(utc) {
   isUtc = utc;
-  try {
-    localStorage.setItem(KEY, utc ? "utc" : "local");
-  } catch {
-    // The choice then lasts as long as the page.
-  }
+  store(KEY, utc ? "utc" : "local");
 }
 
 /** @typedef {WeakMap<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>} Formats By the object of their options. */

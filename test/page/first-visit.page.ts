@@ -7,11 +7,11 @@ import { serveDatabase } from "../served.ts";
 const { app } = serveDatabase(fillPageExchange);
 
 const MARKET = "/markets/WETH/DAI";
-const MAX_BYTES = 130_000;
+const MAX_BYTES = 160_000;
 
 describeInChromium("a first visit", () => {
   it.each(["/", MARKET, `${MARKET}?block=${blockAt(19)}`])(
-    "of %s loads at most 130 kB",
+    "of %s loads at most 160 kB",
     async (path) => {
       const browser = new TestBrowser();
       const { page } = await browser.open("about:blank");

@@ -56,21 +56,26 @@ describeInChromium("the page of all markets", () => {
     const summaries = await ofRest("/v2/summary");
     const pairs = await ofRest("/v1/pairs/");
     const titleOf = (value: string) => (value === "0" ? "none" : value);
-    expect(shown).toEqual(
-      Object.keys(summaries).map((pair) => {
-        const { last, percent, vol, high, low } = summaries[pair];
-        return {
-          pair,
-          isInactive: !pairs[pair].active,
-          values: [
-            [last, titleOf(last)],
-            [percent, `${percent} %`],
-            [vol, vol],
-            [high, titleOf(high)],
-            [low, titleOf(low)],
-          ],
-        };
-      }),
+    const byName = (one: { pair: string | null }, other: { pair: string | null }) =>
+      one.pair! < other.pair! ? -1 : 1;
+    expect(shown.toSorted(byName)).toEqual(
+      Object.keys(summaries)
+        .map((pair) => {
+          const { last, quoteVol, trades, high, low } = summaries[pair];
+          return {
+            pair,
+            isInactive: !pairs[pair].active,
+            values: [
+              [last, titleOf(last)],
+              // No market has a price of 24 hours ago.
+              ["0", "no price 24 hours ago"],
+              trades > 0 ? [quoteVol, quoteVol] : ["0", "no trade in 24 hours"],
+              [high, titleOf(high)],
+              [low, titleOf(low)],
+            ],
+          };
+        })
+        .sort(byName),
     );
     expect(shown.map(({ pair }) => pair)).toEqual(
       expect.arrayContaining([`${HOSTILE}/DAI`, `${HEBREW}/${LONG}`, "SLASH/ED:1,2%/DAI"]),
@@ -86,12 +91,14 @@ describeInChromium("the page of all markets", () => {
     const { page } = await browser.open(app.url);
     await drawn(page);
     await page.locator("th button:text('Volume')").focus();
-    await page.keyboard.press("Enter");
     await page.waitForSelector("th[aria-sort='descending'] button:text('Volume')");
-    expect((await names(page))[0]).toBe(`${HEBREW}/${LONG}`);
+    const byVolume = ["WETH/DAI", `${HOSTILE}/DAI`, `${HEBREW}/${LONG}`, "OLD/DAI"];
+    // 123,856.79, 100, 100, 4 and 3 of the quote; MKR/WETH was never traded.
+    expect(await names(page)).toEqual([...byVolume, "SLASH/ED:1,2%/DAI", "MKR/WETH"]);
     await page.keyboard.press("Enter");
     await page.waitForSelector("th[aria-sort='ascending'] button:text('Volume')");
-    expect((await names(page)).at(-1)).toBe(`${HEBREW}/${LONG}`);
+    expect((await names(page))[0]).toBe("SLASH/ED:1,2%/DAI");
+    expect((await names(page)).at(-1)).toBe("MKR/WETH");
 
     await page.keyboard.press("/");
     await page.keyboard.insertText("slash");
@@ -104,6 +111,55 @@ describeInChromium("the page of all markets", () => {
     await page.close();
   });
 
+  it("keeps favourites in the browser, and shows them alone", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    await page.click("[aria-label='Favourite OLD/DAI']");
+    await page.waitForSelector("[aria-label='Favourite OLD/DAI'][aria-pressed='true']");
+    await page.reload();
+    await drawn(page);
+    await page.waitForSelector("[aria-label='Favourite OLD/DAI'][aria-pressed='true']");
+    await page.check("text=Favourites only");
+    await page.waitForSelector("[role=status]:text('1 of 6 markets')");
+    expect(await names(page)).toEqual(["OLD/DAI"]);
+    await page.click("[aria-label='Favourite OLD/DAI']");
+    await page.waitForSelector("[role=status]:text('0 of 6 markets')");
+    await page.close();
+  });
+
+  it("shows what moved, and nothing of it where no price is of 24 hours ago", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    expect(await page.locator(".movers li").count()).toBe(0);
+    // 24 hours before hour 37.5 the price was 300 / 2 = 150, and it becomes 75: half of it.
+    await write(database.writer, {
+      trades: [aTrade({ hour: 37.5, offer_id: 90, base: "2", quote: "150" })],
+    });
+    const fallen = page.locator(".movers div:has-text('Fallen most') li");
+    await fallen.waitFor();
+    expect(await fallen.textContent()).toContain("WETH/DAI");
+    expect((await ofRest("/v2/summary/weth/dai")).percent).toMatch(/^-50(\.0*)?/);
+    await page.waitForSelector(".movers data[value^='-50']:text-is('-50.00 %')");
+    await page.waitForSelector("table.markets td data:text-is('-50.00 %')");
+    await page.close();
+  });
+
+  it("has a market, its price, change and volume on a phone without scrolling", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url, { viewport: { width: 390, height: 844 } });
+    await drawn(page);
+    const region = page.locator("[aria-label='All markets']");
+    const [wide, inner] = await region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    expect(wide).toBeLessThanOrEqual(inner!);
+    const headings = page.locator("table.markets thead th:visible");
+    expect((await headings.allTextContents()).map((text) => text.trim())).toEqual([
+      ...["Market", "Last", "Change", "Volume"],
+    ]);
+    await page.close();
+  });
+
   it("copies whole numbers", async () => {
     await fillPageExchange(database.writer);
     const { page } = await browser.open(app.url);
@@ -111,14 +167,17 @@ describeInChromium("the page of all markets", () => {
     const copied = await page.evaluate<string>(`
       getSelection().selectAllChildren(
         [...document.querySelectorAll("table.markets tr")]
-          .find((row) => row.textContent.startsWith("WETH/DAI")),
+          .find((row) => row.textContent.includes("WETH/DAI")),
       );
       const clipboardData = new DataTransfer();
       document.dispatchEvent(new ClipboardEvent("copy", { clipboardData }));
       clipboardData.getData("text/plain");
     `);
-    const { last, percent, vol, high, low } = await ofRest("/v2/summary/weth/dai");
-    expect(copied.split("\t").slice(0, 6)).toEqual(["WETH/DAI", last, percent, vol, high, low]);
+    const { last, percent, quoteVol, high, low } = await ofRest("/v2/summary/weth/dai");
+    expect(copied.split("\t").slice(0, 6)).toEqual([
+      "WETH/DAI",
+      ...[last, percent, `${quoteVol} DAI`, high, low],
+    ]);
     await page.close();
   });
 
@@ -128,19 +187,37 @@ describeInChromium("the page of all markets", () => {
     const rows = await page
       .locator("tbody tr")
       .evaluateAll((rows) =>
-        rows.map((row) => [...row.children].map((cell) => cell.textContent.trim())),
+        rows.map((row) =>
+          [...row.children].map(
+            (cell) => cell.querySelector("data")?.value ?? cell.textContent.trim(),
+          ),
+        ),
       );
     const summaries = await ofRest("/v2/summary");
-    expect(rows).toEqual(
-      Object.keys(summaries).map((pair) => {
-        const { last, percent, vol, high, low } = summaries[pair];
-        return [pair === "OLD/DAI" ? "OLD/DAI (inactive)" : pair, last, percent, vol, high, low];
-      }),
+    expect(rows.toSorted()).toEqual(
+      Object.keys(summaries)
+        .map((pair) => {
+          const { last, lastTime, quoteVol, trades, high, low } = summaries[pair];
+          const orDash = (value: string) => (value === "0" ? "–" : value);
+          return [
+            ...[pair === "OLD/DAI" ? "OLD/DAI (inactive)" : pair, orDash(last), "–"],
+            ...[trades > 0 ? quoteVol : "–", orDash(high), orDash(low)],
+            lastTime?.slice(0, 19).replace("T", " ") ?? "–",
+          ];
+        })
+        .sort(),
     );
+    expect(rows.at(-1)![0]).toBe("MKR/WETH");
     await page.click("a:has-text('WETH/DAI')");
     await page.waitForURL("**/markets/WETH/DAI");
     const { last } = summaries["WETH/DAI"];
-    expect(await page.locator("dd").allTextContents()).toContain(last);
+    expect(
+      await page
+        .locator("dd, dd data")
+        .evaluateAll((all) =>
+          all.map((one) => (one as unknown as { value?: string }).value ?? one.textContent),
+        ),
+    ).toContain(last);
     await page.close();
   });
 

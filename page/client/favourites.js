@@ -1,0 +1,26 @@
+// The markets that the reader has marked, by BASE/QUOTE.
+import { store, stored } from "./stored.js";
+
+const KEY = "favourites";
+
+const marked = new Set(read());
+
+/** @returns {string[]} */
+function read() {
+  try {
+    const found = JSON.parse(stored(KEY) ?? "[]");
+    return Array.isArray(found) ? found.filter((one) => typeof one === "string") : [];
+  } catch {
+    // Another program of this origin has written it.
+    return [];
+  }
+}
+
+/** @param {string} pair */
+export const isFavourite = (pair) => marked.has(pair);
+
+/** @param {string} pair */
+export function toggleFavourite(pair) {
+  if (!marked.delete(pair)) marked.add(pair);
+  store(KEY, JSON.stringify([...marked]));
+}

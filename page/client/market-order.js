@@ -1,0 +1,88 @@
+// The order of markets by each column of their list, for the browser and for the server.
+import { compare } from "./decimal.js";
+
+/**
+ * @typedef {import("./market-copy.js").Summary} Summary
+ * @typedef {{ base: string, quote: string, active: boolean }} Pair
+ * @typedef {{ key: string, pair: Pair, summary: Summary }} Market
+ * @typedef {{
+ *   id: string,
+ *   title: string,
+ *   isWide?: boolean,
+ *   exists: (market: Market) => boolean,
+ *   order: (one: Market, other: Market) => number,
+ * }} Column
+ */
+
+/** Whether the price can have changed: there is one of 24 hours ago, and a trade since. @param {Summary} summary */
+export const hasChange = ({ open, trades }) => open !== "0" && trades > 0;
+
+/** @param {"last" | "high" | "low"} id @param {string} title */
+const priceColumn = (id, title) => ({
+  id,
+  title,
+  isWide: id !== "last",
+  /** @param {Market} market */
+  exists: ({ summary }) => summary[id] !== "0",
+  /** @param {Market} one @param {Market} other */
+  order: (one, other) => compare(one.summary[id], other.summary[id]),
+});
+
+/** @type {Column} */
+export const BY_NAME = {
+  id: "market",
+  title: "Market",
+  exists: () => true,
+  order: (one, other) => (one.key < other.key ? -1 : 1),
+};
+
+/** @type {Column} */
+export const BY_VOLUME = {
+  id: "volume",
+  title: "Volume",
+  exists: ({ summary }) => summary.trades > 0,
+  order: (one, other) => compare(one.summary.quoteVol, other.summary.quoteVol),
+};
+
+/** @type {Column} */
+export const BY_CHANGE = {
+  id: "percent",
+  title: "Change",
+  exists: ({ summary }) => hasChange(summary),
+  order: (one, other) => compare(one.summary.percent, other.summary.percent),
+};
+
+/** @type {readonly Column[]} Those that are wide are left out on a phone. */
+export const COLUMNS = [
+  BY_NAME,
+  priceColumn("last", "Last"),
+  BY_CHANGE,
+  BY_VOLUME,
+  priceColumn("high", "High"),
+  priceColumn("low", "Low"),
+  {
+    id: "age",
+    title: "Last trade",
+    isWide: true,
+    exists: ({ summary }) => summary.lastTime !== null,
+    // The newest is the greatest.
+    order: (one, other) => ((one.summary.lastTime ?? "") < (other.summary.lastTime ?? "") ? -1 : 1),
+  },
+];
+
+/**
+ * What does not exist comes last in both directions, behind it the markets never traded, and equals are in the order of
+ * their names.
+ * @param {Column} column
+ * @param {boolean} isDescending
+ * @returns {(one: Market, other: Market) => number}
+ */
+export const inOrder = (column, isDescending) => (one, other) => {
+  const [exists, otherExists] = [column.exists(one), column.exists(other)];
+  if (exists !== otherExists) return exists ? -1 : 1;
+  const isTraded = one.summary.lastTime !== null;
+  if (!exists && isTraded !== (other.summary.lastTime !== null)) return isTraded ? -1 : 1;
+  const order = exists ? column.order(one, other) : 0;
+  if (order === 0) return BY_NAME.order(one, other);
+  return isDescending ? -order : order;
+};

@@ -1,0 +1,102 @@
+// A row of the list of markets.
+import { Component } from "preact";
+import { Age } from "./age.js";
+import { isFavourite, toggleFavourite } from "./favourites.js";
+import { absent, hasAddress, name, percentChange, price, segments, volume } from "./figures.js";
+import { html } from "./html.js";
+import { sparkline } from "./sparkline.js";
+
+/**
+ * @typedef {import("./market-order.js").Market} Market
+ */
+
+/** @type {WeakMap<Element, Market>} */
+const marketOfRow = new WeakMap();
+/** @type {(market: Market) => void} */
+let whenSeen = () => undefined;
+
+/** @param {(market: Market) => void} act Called with each market whose row comes into view. */
+export const onRowSeen = (act) => {
+  whenSeen = act;
+};
+
+const inView = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    const market = marketOfRow.get(target);
+    if (isIntersecting && market && hasAddress(market.pair)) whenSeen(market);
+  }
+});
+
+/** @typedef {{ market: Market, closes: string[] | undefined, onFavourite: () => void }} Shown */
+
+/** Drawn again only if what it shows has changed: there can be a thousand. */
+/** @extends {Component<Shown>} */
+export class Row extends Component {
+  /** @param {Shown} next */
+  shouldComponentUpdate({ market: { key, pair, summary }, closes }) {
+    const { market } = this.props;
+    return (
+      market.summary !== summary ||
+      market.pair !== pair ||
+      this.props.closes !== closes ||
+      this.isFavourite !== isFavourite(key)
+    );
+  }
+
+  /** @type {Element | undefined} */
+  row;
+  isFavourite = false;
+
+  componentDidMount() {
+    this.observe();
+  }
+
+  componentDidUpdate() {
+    this.observe();
+  }
+
+  /** Observed anew, the row is reported again if it is in view. */
+  observe() {
+    if (this.row === undefined) return;
+    marketOfRow.set(this.row, this.props.market);
+    inView.unobserve(this.row);
+    inView.observe(this.row);
+  }
+
+  componentWillUnmount() {
+    if (this.row !== undefined) inView.unobserve(this.row);
+  }
+
+  render() {
+    const { market, closes, onFavourite } = this.props;
+    const { key, pair, summary } = market;
+    const { last, high, low, lastTime, quoteVol, trades } = summary;
+    this.isFavourite = isFavourite(key);
+    const keepRow = (/** @type {Element | null} */ row) => {
+      if (row !== null) this.row = row;
+    };
+    return html`<tr class=${pair.active ? "" : "inactive"} ref=${keepRow}>
+      <th scope="row" title=${key}>
+        <button
+          type="button"
+          class="star"
+          aria-pressed=${String(this.isFavourite)}
+          aria-label="Favourite ${key}"
+          onClick=${() => {
+            toggleFavourite(key);
+            onFavourite();
+          }}
+        ></button>
+        ${hasAddress(pair) ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>` : name(pair)}
+        ${!pair.active && html`<span class="tag">inactive</span>`}
+      </th>
+      <td>${price(last)}</td>
+      <td>${percentChange(summary)}</td>
+      <td>${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}</td>
+      <td class="wide">${price(high)}</td>
+      <td class="wide">${price(low)}</td>
+      <td class="wide">${lastTime ? html`<${Age} time=${lastTime} />` : "–"}</td>
+      <td class="wide">${closes && closes.length > 0 && sparkline(closes, last)}</td>
+    </tr>`;
+  }
+}
