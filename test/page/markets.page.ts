@@ -152,7 +152,7 @@ describeInChromium("the page of all markets", () => {
     await drawn(page);
     const region = page.locator("[aria-label='All markets']");
     const [wide, inner] = await region.evaluate((one) => [one.scrollWidth, one.clientWidth]);
-    expect(wide).toBeLessThanOrEqual(inner!);
+    expect(wide).toBeLessThanOrEqual(inner);
     const headings = page.locator("table.markets thead th:visible");
     expect((await headings.allTextContents()).map((text) => text.trim())).toEqual([
       ...["Market", "Last", "Change", "Volume"],
