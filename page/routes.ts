@@ -27,13 +27,14 @@ import { clientFacing, isFault } from "../http/refusal.ts";
 import { fixedHeadersWith } from "../http/fixed-headers.ts";
 import {
   absentBlockDocument,
-  marketDocument,
-  marketsDocument,
   unavailableDocument,
   unknownMarketDocument,
-} from "./documents.ts";
+} from "./error-documents.ts";
+import type { Explorer } from "./document.ts";
 import { pageFilesRouter } from "./files.ts";
 import { INTERFACES } from "./interfaces.ts";
+import { marketDocument } from "./market-document.ts";
+import { marketsDocument } from "./markets-document.ts";
 import { findMarket, findPastMarket, intervalIn } from "./shown-market.ts";
 
 /** Which past block a request asks for, as in REST; undefined for the head. */
@@ -47,6 +48,8 @@ interface PageOptions {
   findAsOf: FindAsOf;
   /** Default: each request has a separate answer. */
   share?: ShareAnswer | undefined;
+  /** Default: no link leads to one. */
+  explorer?: Explorer | undefined;
   /** Gets each error that is not the client's. */
   log: (error: unknown) => void;
 }
@@ -110,6 +113,7 @@ export function pageRouter({
   readAsOf,
   findAsOf,
   share = (_req, make) => make(),
+  explorer = {},
   log,
 }: PageOptions): Router {
   const router = Router({ caseSensitive: true });
@@ -142,7 +146,7 @@ export function pageRouter({
     const asOf = readAsOf(req);
     if (asOf === undefined) {
       const found = head.see(await inSnapshot(pool, (db) => findMarket(db, asked)));
-      return { text: marketDocument(onlyRecord(found.rows), found) };
+      return { text: marketDocument(onlyRecord(found.rows), found, { explorer }) };
     }
     if (asOf instanceof BadParameter) {
       // An unknown pair is answered before it.
@@ -155,7 +159,7 @@ export function pageRouter({
     // The link to the next block must stay right too.
     const isFinal = found.isFinal && nextHasRows === true && (next ?? 0) <= (found.final ?? 0);
     return {
-      text: marketDocument(market, found, market),
+      text: marketDocument(market, found, { explorer, past: market }),
       ...{ block: found.head, isPast: true },
       ...(isFinal && { cacheControl: CACHE_CONTROL_OF_FINAL }),
     };

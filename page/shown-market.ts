@@ -8,6 +8,7 @@ import { findNeighbours, type Neighbours } from "../market/queries/recorded-bloc
 import { onlyRecord, type KeyedRow } from "../market/records.ts";
 import type { PairName, Snapshot } from "../market/queries/snapshot.ts";
 import { findSummary, type SummaryRecord } from "../market/queries/summaries.ts";
+import { findTradeDetails, type TradeDetails } from "../market/queries/trade-details.ts";
 import { findTrades, tradeRecords, type TradeRecord } from "../market/queries/trades.ts";
 
 export interface ListedMarket {
@@ -20,6 +21,8 @@ export interface ListedMarket {
 export interface ShownMarket extends ListedMarket {
   book: BookRecord;
   trades: TradeRecord[];
+  /** Of the same trades. */
+  details: TradeDetails[];
 }
 
 export interface PastMarket extends ShownMarket {
@@ -41,7 +44,8 @@ export async function findMarket(
   const summary = onlyRecord((await findSummary(db, asked)).rows);
   const book = bookOf((await findBook(db, asked, { depth: BOOK_LEVELS })).rows);
   const trades = tradeRecords((await findTrades(db, asked, { limit: NEWEST_TRADES })).rows);
-  return { rows: rows.map((pair) => ({ ...pair, summary, book, trades })), time, block };
+  const details = await findTradeDetails(db, asked, NEWEST_TRADES);
+  return { rows: rows.map((pair) => ({ ...pair, summary, book, trades, details })), time, block };
 }
 
 /** With what the page reads by its stream and by REST at the head. */

@@ -26,6 +26,7 @@ export type AppSettings = Partial<
     | "requestsPerClient"
     | "exposedSchemas"
     | "listings"
+    | "explorer"
   >
 >;
 

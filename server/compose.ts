@@ -240,7 +240,13 @@ export async function makeApp(options: AppOptions): Promise<App> {
     ...(metrics && options.metrics?.isPublic
       ? [["/", metricsRouter(metrics)] satisfies Mounted]
       : []),
-    ["/", pageRouter({ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log })],
+    [
+      "/",
+      pageRouter({
+        ...{ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log },
+        explorer: settings.explorer,
+      }),
+    ],
     ["/", referenceRouter(settings.publicUrl)],
     [GRAPHQL_PATH, queryFromAnyOrigin],
     [new RegExp(`^${GRAPHQL_PATH}$`), noteRoute(""), onlyJsonPosts, readBodyUpTo(bodyBytes)],

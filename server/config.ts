@@ -81,6 +81,7 @@ export function readConfig(env: NodeJS.ProcessEnv) {
   };
   return {
     listings,
+    explorer: data.EXPLORER_URL ?? {},
     host: data.HOST,
     port: data.PORT,
     reusePort: data.REUSE_PORT === "1",

@@ -44,6 +44,29 @@ export function publicUrl(text: string): string | undefined {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
+/** Where an explorer of the chain has a transaction, and an account. */
+export interface Explorer {
+  tx?: string;
+  address?: string;
+}
+
+/** One URL with {tx}, one with {address}, or both, separated by a comma; undefined for anything else. */
+export function explorerUrls(text: string): Explorer | undefined {
+  const explorer: Explorer = {};
+  for (const template of text.split(",").map((part) => part.trim())) {
+    const [name, ...others] = [...template.matchAll(/\{([^}]*)\}/g)].map(([, found]) => found);
+    const isKnown = (name === "tx" || name === "address") && others.length === 0;
+    if (!isKnown || explorer[name] !== undefined) return undefined;
+    const url = URL.parse(template);
+    if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+    // What is put in must not choose the host.
+    if (!/^[^{}]+$/.test(url.host)) return undefined;
+    if (url.username !== "" || url.password !== "") return undefined;
+    explorer[name] = template;
+  }
+  return explorer;
+}
+
 /** A shortened address is no symbol. */
 export function isSymbolOrAddress(name: string): boolean {
   return /^0x/i.test(name) ? /^0x[0-9a-f]{40}$/.test(name) : name.length > 0 && name.length <= 100;

@@ -11,6 +11,7 @@ import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
 import {
   atMost,
   bounded,
+  explorerUrls,
   integer,
   isSymbolOrAddress,
   milliseconds,
@@ -149,6 +150,17 @@ const listings = {
     .describe("symbols or addresses of tokens, separated by commas, such as DAI,USDC"),
 };
 
+const pages = {
+  EXPLORER_URL: z
+    .string()
+    .transform(explorerUrls)
+    .refine((explorer) => explorer !== undefined)
+    .optional()
+    .describe(
+      "a URL with {tx}, one with {address}, or both, separated by a comma, such as https://explorer.example/tx/{tx},https://explorer.example/address/{address}",
+    ),
+};
+
 export const variables = {
   ...address,
   ...database,
@@ -160,6 +172,7 @@ export const variables = {
   ...freshness,
   ...observation,
   ...listings,
+  ...pages,
   ...indexVariables,
 };
 
@@ -175,6 +188,7 @@ const GROUPS: Record<string, Record<string, z.ZodType>> = {
   "What protects readers from old data": freshness,
   "Log and metrics": observation,
   "Listing formats": listings,
+  "The market pages": pages,
   "The indexer": indexVariables,
 };
 

@@ -29,18 +29,8 @@ const TRADE_COLUMNS = `${figure("trade.price", "price")},
         trim_scale(dex_private.base_of(trade.act, trade.lot_amt, trade.bid_amt))::text as volume,
         ${isoTime("trade.time")} as time`;
 
-/** The newest `limit` trades whose id is at most `fromId`, newest first. */
-export const findTrades = (
-  db: Database,
-  pair: PairName,
-  { limit, fromId = Number.MAX_SAFE_INTEGER }: TradePage,
-): Promise<Snapshot<TradeRow>> =>
-  readRowsOfPair(db, pair, {
-    name: "rest_trades",
-    columns: `
-        trade.id,
-        ${TRADE_COLUMNS}`,
-    joined: `(
+/** SQL of the trades of `pair` that is joined to it: the newest, of $4 at most, whose id is at most $3. */
+export const newestTradesOfPair = `(
         -- Compared with any (...) and ordered by market_id too, so that only the index on
         -- (market_id, id) serves: with a plain = the planner may walk back through the trades of
         -- all markets, the whole history for one that traded long ago or never.
@@ -54,7 +44,20 @@ export const findTrades = (
           dex_trade.id desc
         limit $4
       ) as trade on true
-      order by trade.id desc`,
+      order by trade.id desc`;
+
+/** The newest `limit` trades whose id is at most `fromId`, newest first. */
+export const findTrades = (
+  db: Database,
+  pair: PairName,
+  { limit, fromId = Number.MAX_SAFE_INTEGER }: TradePage,
+): Promise<Snapshot<TradeRow>> =>
+  readRowsOfPair(db, pair, {
+    name: "rest_trades",
+    columns: `
+        trade.id,
+        ${TRADE_COLUMNS}`,
+    joined: newestTradesOfPair,
     values: [fromId, limit],
   });
 

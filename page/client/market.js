@@ -9,6 +9,7 @@ import { asOfBlock, atBlock, blockControl, pastBlock, pastTopics, stepTo } from 
 import { read } from "./reading.js";
 import { follow, streamPath, topicName } from "./stream.js";
 import { summaryList, tradesTable } from "./tables.js";
+import { TradeDetails } from "./trade-details.js";
 import { inUtc } from "./times.js";
 
 /**
@@ -27,6 +28,7 @@ const pair = { base, quote };
 const [paths, topic] = [segments(pair), topicName(pair)];
 
 const copy = new MarketCopy(askedInterval());
+const details = new TradeDetails();
 /** @type {import("./stream.js").Connection} */
 let connection = "connecting";
 /** The generation of the copy for which REST's trades and candles were asked. */
@@ -46,6 +48,8 @@ async function readChart() {
   draw();
 }
 
+const readDetails = () => details.want(copy.trades.map(({ id }) => id)).then(draw);
+
 /** Trades and candles of before the stream began. */
 async function readHistory() {
   const { generation, interval } = copy;
@@ -62,6 +66,7 @@ async function readHistory() {
   copy.addTrades(trades ?? []);
   copy.addCandles(candles ?? []);
   draw();
+  void readDetails();
 }
 
 async function readOlder() {
@@ -95,13 +100,18 @@ const followMarket = () =>
       copy.update(topics);
       // The stream has begun: what REST sends now is not older.
       void readHistory().then(readChart);
+      void readDetails();
       draw();
     },
     retract(retraction) {
       copy.retract(retraction);
+      details.retract(retraction.trade);
       draw();
     },
-    reset: () => copy.reset(),
+    reset() {
+      copy.reset();
+      details.retract(0);
+    },
     connection(now) {
       connection = now;
       draw();
@@ -112,7 +122,9 @@ const followMarket = () =>
 function showPast() {
   connection = "past";
   copy.reset(askedInterval());
-  copy.update(pastTopics());
+  const { details: ofTrades, ...topics } = pastTopics();
+  copy.update(topics);
+  details.add(/** @type {import("./trade-details.js").Details[]} */ (ofTrades));
   hasOldest = copy.candles.length < CANDLES;
   void readChart();
   draw();
@@ -244,14 +256,14 @@ const bookPanels = partOf(
 );
 
 const tradesPanel = partOf(
-  () => [copy.trades, inUtc()],
+  () => [copy.trades, details.changes, inUtc()],
   () =>
     html`<section aria-labelledby="trades-title" id="trades">
       <h2 id="trades-title">Trades${atBlock()}</h2>
-      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : tradesTable(copy.trades)}
+      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : tradesTable(copy.trades, pair, (id) => details.of(id))}
       ${asking({
         path: `/v2/trades/${paths}?limit=${TRADES}`,
-        query: `{\n  allDexTrades(first: ${TRADES}, orderBy: BLOCK_DESC, condition: { market: ${quoted(base + quote)} }) {\n    nodes { id time act price lotAmt lotTkn bidAmt bidTkn }\n  }\n}`,
+        query: `{\n  allDexTrades(first: ${TRADES}, orderBy: BLOCK_DESC, condition: { market: ${quoted(base + quote)} }) {\n    nodes { id time act price lotAmt lotTkn bidAmt bidTkn maker taker tx }\n  }\n}`,
       })}
     </section>`,
 );

@@ -1,4 +1,4 @@
-// Reads REST for the pages: no answer is older than what the page has shown, whichever service answers.
+// Reads REST and GraphQL for the pages: no answer is older than what the page has shown, whichever service answers.
 
 const RETRY_S = 3;
 /** So many services in turn without the block: a balancer has asked each of them. */
@@ -24,20 +24,20 @@ export function takeBackTo(block) {
 const numberOf = (answer, header, absent) => Number(answer?.headers.get(header) ?? absent);
 
 /**
- * The data of REST, asked again while the service is away or has no block as new as the page has seen. Undefined
+ * The data of an answer, asked again while the service is away or has no block as new as the page has seen. Undefined
  * once it is not wanted any more, or where it is refused.
  * @template Data
- * @param {string} path
+ * @param {(headers: Record<string, string>) => Promise<Response>} request
  * @param {() => boolean} isWanted
  * @returns {Promise<Data | undefined>}
  */
-export async function read(path, isWanted) {
+async function readBy(request, isWanted) {
   /** The heads of the services that lacked the block, one after another. @type {number[]} */
   let lacking = [];
   while (isWanted()) {
     const before = retractions;
     const headers = { "X-Min-Block": String(seen) };
-    const answer = await fetch(path, { cache: "no-cache", headers }).catch(() => undefined);
+    const answer = await request(headers).catch(() => undefined);
     const body = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
     const block = numberOf(answer, "X-Head-Block", NaN);
     if (body !== undefined) {
@@ -54,3 +54,32 @@ export async function read(path, isWanted) {
   }
   return undefined;
 }
+
+/**
+ * Of REST.
+ * @template Data
+ * @param {string} path
+ * @param {() => boolean} isWanted
+ * @returns {Promise<Data | undefined>}
+ */
+export const read = (path, isWanted) =>
+  readBy((headers) => fetch(path, { cache: "no-cache", headers }), isWanted);
+
+/**
+ * Of GraphQL.
+ * @template Data
+ * @param {string} query
+ * @param {Record<string, unknown>} variables
+ * @param {() => boolean} isWanted
+ * @returns {Promise<Data | undefined>}
+ */
+export const ask = (query, variables, isWanted) =>
+  readBy(
+    (headers) =>
+      fetch("/graphql", {
+        method: "POST",
+        headers: { ...headers, "Content-Type": "application/json" },
+        body: JSON.stringify({ query, variables }),
+      }),
+    isWanted,
+  );

@@ -1,6 +1,20 @@
 // The summary and the trades of a market, as a list and as a table.
-import { amount, change, moment, price, tradeRow } from "./figures.js";
+import { Component } from "preact";
+import { address, transaction } from "./addresses.js";
+import { Age } from "./age.js";
+import {
+  absent,
+  amount,
+  change,
+  moment,
+  percentChange,
+  placesIn,
+  price,
+  tradeRow,
+} from "./figures.js";
 import { html } from "./html.js";
+import { hasChange } from "./market-order.js";
+import { inUtc } from "./times.js";
 
 /** @param {string} title @param {unknown} value */
 const figure = (title, value) =>
@@ -14,14 +28,14 @@ const figure = (title, value) =>
  * @param {{ base: string, quote: string }} pair
  */
 export function summaryList(summary, { base, quote }) {
-  const { last, change: moved, percent, high, low, vol, quoteVol, trades, vwap } = summary;
+  const { last, change: moved, high, low, vol, quoteVol, trades, vwap } = summary;
   const { bid, ask, spread, lastTime } = summary;
   return html`<dl>
     ${figure("Last", price(last))}
     ${figure("Last trade", lastTime ? moment(lastTime, true) : "none")}
-    ${figure("Change", html`${change(moved)} (${change(percent, " %")})`)}
-    ${figure("High", price(high))} ${figure("Low", price(low))}
-    ${figure("Average (vwap)", price(vwap))}
+    ${figure("Change", hasChange(summary) ? change(moved) : absent("none"))}
+    ${figure("Change in %", percentChange(summary))} ${figure("High", price(high))}
+    ${figure("Low", price(low))} ${figure("Average (vwap)", price(vwap))}
     ${figure("Volume", html`${amount(vol)} <bdi>${base}</bdi>`)}
     ${figure("Turnover", html`${amount(quoteVol)} <bdi>${quote}</bdi>`)}
     ${figure("Trades", html`<span key=${trades}>${trades}</span>`)} ${figure("Bid", price(bid))}
@@ -29,29 +43,95 @@ export function summaryList(summary, { base, quote }) {
   </dl>`;
 }
 
-/** @param {readonly import("./market-copy.js").Trade[]} trades */
-export const tradesTable = (trades) =>
-  html`<div class="scroll tape" role="region" aria-label="Trades, newest first" tabindex="0">
+/**
+ * @typedef {import("./market-copy.js").Trade} Trade
+ * @typedef {import("./trade-details.js").Details} Details
+ * @typedef {{ trade: Trade, details: Details | undefined, places: number, isUtc: boolean }} Shown
+ */
+
+/** The side of the taker: who takes an offer that sells base, buys. */
+const SIDES =
+  /** @type {Record<string, { word: string, style: string, inQuote: "lotAmt" | "bidAmt" }>} */ ({
+    sell: { word: "Buy", style: "up", inQuote: "bidAmt" },
+    buy: { word: "Sell", style: "down", inQuote: "lotAmt" },
+  });
+
+/** What a trade is, before its details are read. */
+const PENDING = html`<td colspan="4" class="pending">…</td>`;
+
+/** @extends {Component<Shown>} */
+class TradeRow extends Component {
+  /** @param {Shown} next */
+  shouldComponentUpdate(next) {
+    const shown = this.props;
+    return (
+      shown.trade !== next.trade ||
+      shown.details !== next.details ||
+      shown.places !== next.places ||
+      shown.isUtc !== next.isUtc
+    );
+  }
+
+  render() {
+    const { trade, details, places } = this.props;
+    const { id, time, price: at, volume } = trade;
+    const side = SIDES[details?.act ?? ""];
+    return tradeRow(
+      id,
+      html`<td>${moment(time)}</td>
+        <td class=${side?.style}>${side?.word ?? "…"}</td>
+        <td>${at === "0" ? price(at) : amount(at, places)}</td>
+        <td>${amount(volume)}</td>
+        ${
+          details && side
+            ? html`<td>${amount(details[side.inQuote])}</td>
+                <td>${address(details.maker)}</td>
+                <td>${address(details.taker)}</td>
+                <td>${transaction(details.tx)}</td>`
+            : PENDING
+        }
+        <td><${Age} time=${time} /></td>`,
+    );
+  }
+}
+
+/**
+ * @param {readonly Trade[]} trades
+ * @param {{ base: string, quote: string }} pair
+ * @param {(id: number) => Details | undefined} detailsOf
+ */
+export const tradesTable = (trades, { base, quote }, detailsOf) => {
+  const places = placesIn(trades.map((trade) => trade.price));
+  return html`<div class="scroll tape" role="region" aria-label="Trades, newest first" tabindex="0">
     <table>
       <caption>
-        Newest first
+        Newest first. The side is the taker's.
       </caption>
       <thead>
         <tr>
           <th scope="col">Time</th>
+          <th scope="col">Side</th>
           <th scope="col">Price</th>
-          <th scope="col">Amount</th>
+          <th scope="col">Amount in <bdi>${base}</bdi></th>
+          <th scope="col">Total in <bdi>${quote}</bdi></th>
+          <th scope="col">Maker</th>
+          <th scope="col">Taker</th>
+          <th scope="col">Transaction</th>
+          <th scope="col">Age</th>
         </tr>
       </thead>
       <tbody>
-        ${trades.map(({ id, time, price: at, volume }) =>
-          tradeRow(
-            id,
-            html`<td>${moment(time)}</td>
-              <td>${price(at)}</td>
-              <td>${amount(volume)}</td>`,
-          ),
+        ${trades.map(
+          (trade) =>
+            html`<${TradeRow}
+              key=${trade.id}
+              trade=${trade}
+              details=${detailsOf(trade.id)}
+              places=${places}
+              isUtc=${inUtc()}
+            />`,
         )}
       </tbody>
     </table>
   </div>`;
+};

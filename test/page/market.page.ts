@@ -11,7 +11,7 @@ import type { Page, Route } from "playwright-core";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { describeInChromium, TestBrowser } from "../browser.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { anOffer, aTrade, blockAt, setHead, write } from "../factories.ts";
+import { anAddress, anOffer, aTrade, blockAt, setHead, write } from "../factories.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { expected, shown, until, valuesOf } from "./panels.ts";
 
@@ -117,6 +117,51 @@ describeInChromium("the page of a market", () => {
     await isEqualTo(page, "WETH/DAI");
     expect(await page.locator("#trades tbody tr").count()).toBeLessThan(before);
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it("names the side of the taker in words, and copies a whole address", async () => {
+    // The maker buys base: the taker sells it.
+    await write(database.writer, {
+      trades: [aTrade({ hour: 25, side: "buy", offer_id: 3, base: "2", quote: "240" })],
+    });
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    const newest = page.locator("#trades tbody tr").first();
+    await newest.locator(".address").first().waitFor();
+    expect(await newest.locator("td.down").textContent()).toBe("Sell");
+    const taker = newest.locator(".address").nth(1);
+    const whole = anAddress("taker");
+    expect(await taker.textContent()).toBe(`${whole.slice(0, 6)}…${whole.slice(-4)}`);
+    // Nobody named an explorer.
+    expect(await page.locator("a.explorer").count()).toBe(0);
+    await page.evaluate(`addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain")));
+      Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });`);
+    await taker.locator("button").click();
+    await page.waitForSelector(`button[aria-label="Copied ${whole}"]`);
+    expect(await page.evaluate("window.copied")).toBe(whole);
+    await page.close();
+  });
+
+  it("links transactions and accounts where the operator names an explorer", async () => {
+    const explorer = {
+      tx: "https://scan.example/tx/{tx}",
+      address: "https://scan.example/?a={address}",
+    };
+    await using linked = await makeTestApp(database.reader, { explorer });
+    const { page, asked } = await browser.open(`${linked.url}/markets/WETH/DAI`);
+    const newest = page.locator("#trades tbody tr").first();
+    await newest.locator("a.explorer").first().waitFor();
+    const [trade] = (await expected(linked, "WETH/DAI")).trades;
+    const [maker, taker, tx] = trade!.slice(-3);
+    expect(
+      await newest
+        .locator("a.explorer")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("href"))),
+    ).toEqual([
+      ...[maker, taker].map((account) => `https://scan.example/?a=${account}`),
+      `https://scan.example/tx/${tx}`,
+    ]);
+    expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([linked.url]));
     await page.close();
   });
 
@@ -408,7 +453,7 @@ describeInChromium("the page of a market", () => {
         });
       }
       await until(
-        async () => (await valuesOf(page, "#trades tbody tr"))[0],
+        async () => (await shown(page)).trades[0],
         async () => (await expected(app, "WETH/DAI")).trades[0],
       );
     };

@@ -16,6 +16,46 @@ export const valuesOf = (page: Page, selector: string): Promise<string[][]> =>
       rows.map((row) => [...row.querySelectorAll("data")].map(({ value }) => value)),
     );
 
+interface Traded {
+  id: string;
+  act: "buy" | "sell";
+  price: string | null;
+  lotAmt: string;
+  bidAmt: string;
+  maker: string;
+  taker: string;
+  tx: string;
+}
+
+/** Without trailing zeros, as REST has it. */
+export const trimmed = (decimal: string): string =>
+  decimal.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+
+/** What GraphQL has of these trades, as the page shows it: the taker's side, the figures and the accounts. */
+async function tradesOf(app: TestApp, ids: number[]): Promise<string[][]> {
+  const query = `{ allDexTrades(orderBy: ID_DESC, filter: { id: { in: [${ids.map((id) => `"${id}"`).join()}] } }) {
+    nodes { id act price lotAmt bidAmt maker taker tx }
+  } }`;
+  const { body } = await app.request.post("/graphql").send({ query }).expect(200);
+  const nodes: Traded[] = ids.length === 0 ? [] : body.data.allDexTrades.nodes;
+  return nodes.map(({ act, price, lotAmt, bidAmt, maker, taker, tx }) =>
+    act === "sell"
+      ? ["Buy", ...[price ?? "0", lotAmt, bidAmt].map(trimmed), maker, taker, tx]
+      : ["Sell", ...[price ?? "0", bidAmt, lotAmt].map(trimmed), maker, taker, tx],
+  );
+}
+
+const tradesShown = (page: Page): Promise<string[][]> =>
+  page
+    .locator("#trades tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelectorAll("td")[1]!.textContent.trim(),
+        ...[...row.querySelectorAll("data")].map(({ value }) => value),
+        ...[...row.querySelectorAll<HTMLElement>(".address")].map(({ title }) => title),
+      ]),
+    );
+
 /** What REST has, as the page shows it; `asOf` names a past block. */
 export async function expected(app: TestApp, pair: string, interval = "1h", asOf = "") {
   const ofRest = async (path: string) =>
@@ -30,7 +70,10 @@ export async function expected(app: TestApp, pair: string, interval = "1h", asOf
     summary: [[last, change, percent, high, low, vwap, vol, quoteVol, bid, ask, spread]],
     bids: bids.map(level),
     asks: asks.map(level),
-    trades: trades.map(({ price, volume }: Record<string, string>) => [price, volume]),
+    trades: await tradesOf(
+      app,
+      trades.map(({ id }: { id: number }) => id),
+    ),
     candle:
       candle === undefined
         ? [[]]
@@ -45,7 +88,7 @@ export async function shown(page: Page) {
     summary: await valuesOf(page, "#summary dl"),
     bids: await levels("bids"),
     asks: await levels("asks"),
-    trades: await valuesOf(page, "#trades tbody tr"),
+    trades: await tradesShown(page),
     candle: await valuesOf(page, ".legend"),
   };
 }

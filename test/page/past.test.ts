@@ -12,6 +12,7 @@ import {
   WETH,
 } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
+import { trimmed } from "./panels.ts";
 
 /** Hours after genesis of the blocks. The fourth has no rows, and is the last final one. */
 const HOURS = [1, 2, 9, 25.9, 26, 26.005];
@@ -61,10 +62,19 @@ const attributeOf = (text: string, name: string): string =>
 
 async function topicsOfRest(): Promise<Record<string, unknown>> {
   const data = async (path: string) => (await app.request.get(path).expect(200)).body.data;
+  const details = async () => {
+    const query = `{ allDexTrades(first: 50, orderBy: ID_DESC) { nodes { id act lotAmt bidAmt maker taker tx } } }`;
+    const { body } = await app.request.post("/graphql").send({ query });
+    return body.data.allDexTrades.nodes.map((one: Record<"lotAmt" | "bidAmt", string>) => ({
+      ...one,
+      ...{ lotAmt: trimmed(one.lotAmt), bidAmt: trimmed(one.bidAmt) },
+    }));
+  };
   const { headers, body } = await app.request.get("/v2/prices");
   return {
     head: { block: Number(headers["x-head-block"]), time: body.time },
     summary: await data("/v2/summary/weth/dai"),
+    details: await details(),
     trades: await data("/v2/trades/weth/dai?limit=50"),
     book: { whole: true, ...(await data("/v2/book/weth/dai?depth=50")) },
     candles: await data("/v2/candles/weth/dai?interval=4h&limit=300"),

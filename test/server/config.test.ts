@@ -54,6 +54,7 @@ it("has a default for everything", () => {
     metrics: { port: undefined },
     cache: { bytes: 67_108_864, checkMs: 50 },
     listings: { exchangeName: "dex", usdTokens: [] },
+    explorer: {},
   });
   expect(basename(dataDir)).toBe(".data");
 });
@@ -97,6 +98,7 @@ it("takes what is given", () => {
       CACHE_CHECK_MS: "0",
       EXCHANGE_NAME: "oasis.dex",
       USD_TOKENS: "dai, USDC,0x5359E9235CC41CABEE78F7F2A4FCF01E650AB475",
+      EXPLORER_URL: "https://scan.example/a?id={address}, http://scan.example:81/tx/{tx}",
     }),
   ).toEqual({
     host: "::1",
@@ -143,6 +145,10 @@ it("takes what is given", () => {
     listings: {
       exchangeName: "oasis.dex",
       usdTokens: ["DAI", "USDC", "0x5359e9235cc41cabee78f7f2a4fcf01e650ab475"],
+    },
+    explorer: {
+      address: "https://scan.example/a?id={address}",
+      tx: "http://scan.example:81/tx/{tx}",
     },
   });
 });
@@ -262,6 +268,18 @@ it.each([
   ["EXCHANGE_NAME", "x".repeat(41)],
 ])("refuses %s=%s for the listing formats", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(`${name}: ${JSON.stringify(value)} is not `);
+});
+
+it.each([
+  "https://scan.example/",
+  "https://scan.example/{hash}",
+  "https://{tx}.example/",
+  "javascript:alert({tx})",
+  "https://scan.example/{tx},https://scan.example/tx/{tx}",
+  "https://user:secret@scan.example/{tx}",
+])("refuses %s for an explorer, and shows no password", (EXPLORER_URL) => {
+  const [line] = complaints({ EXPLORER_URL });
+  expect(line).toMatch(/^EXPLORER_URL: what was given is not a URL with {tx}, one with {address}/);
 });
 
 it("keeps no answers in 0 bytes, and refuses a cache too small for one", () => {

@@ -1,0 +1,87 @@
+// Addresses and transactions: short, with a button that copies the whole, and a link to an explorer of the chain.
+import { Component } from "preact";
+import { html } from "./html.js";
+
+const COPIED_MS = 1500;
+
+/** The operator's templates, if there are any. */
+const templates = () => document.getElementById("page")?.dataset ?? {};
+
+/** @param {string} whole */
+export const short = (whole) => `${whole.slice(0, 6)}…${whole.slice(-4)}`;
+
+/** @param {string} text */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // A page by plain http has no clipboard: the browser's own command is given the text.
+    /** @param {ClipboardEvent} event */
+    const give = (event) => {
+      event.clipboardData?.setData("text/plain", text);
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    addEventListener("copy", give, { capture: true, once: true });
+    document.execCommand("copy");
+    removeEventListener("copy", give, { capture: true });
+  }
+}
+
+/** @extends {Component<{ text: string }>} */
+class Copy extends Component {
+  isCopied = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  timer;
+
+  /** @param {boolean} isCopied */
+  show(isCopied) {
+    this.isCopied = isCopied;
+    this.forceUpdate();
+  }
+
+  componentWillUnmount() {
+    clearTimeout(this.timer);
+  }
+
+  render() {
+    const { text } = this.props;
+    return html`<button
+      type="button"
+      class="copy ${this.isCopied ? "copied" : ""}"
+      aria-label=${this.isCopied ? `Copied ${text}` : `Copy ${text}`}
+      title=${this.isCopied ? "Copied" : "Copy"}
+      onClick=${() => {
+        void copyText(text).then(() => this.show(true));
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.show(false), COPIED_MS);
+      }}
+    ></button>`;
+  }
+}
+
+/** @param {"tx" | "address"} kind @param {string} whole */
+function explorerLink(kind, whole) {
+  const template = templates()[kind === "tx" ? "explorerTx" : "explorerAddress"];
+  if (template === undefined) return null;
+  return html`<a
+    class="explorer"
+    href=${template.replace(`{${kind}}`, encodeURIComponent(whole))}
+    rel="noopener noreferrer"
+    aria-label="${whole} in the explorer"
+    title="In the explorer"
+    >↗</a
+  >`;
+}
+
+/** @param {string} whole */
+export const address = (whole) =>
+  html`<span class="address" title=${whole}
+    >${short(whole)}<${Copy} text=${whole} />${explorerLink("address", whole)}</span
+  >`;
+
+/** @param {string} whole */
+export const transaction = (whole) =>
+  html`<span class="address" title=${whole}
+    >${short(whole)}<${Copy} text=${whole} />${explorerLink("tx", whole)}</span
+  >`;

@@ -1,0 +1,45 @@
+// The documents where there is nothing to show.
+import { documentOf } from "./document.ts";
+import { html } from "./html.ts";
+import { nameOf } from "./shown-figures.ts";
+
+export const unknownMarketDocument = (base: string, quote: string): string =>
+  documentOf({
+    title: "Unknown market",
+    description: "No such market.",
+    main: html`<main>
+      <h1>Unknown market</h1>
+      <p>
+        No pair ${nameOf({ base, quote })} is registered. A pair is registered in one direction.
+        <a href="/">All markets</a>
+      </p>
+    </main>`,
+  });
+
+/** Where a past block is asked for that is none. */
+export const absentBlockDocument = (
+  { base, quote }: { base: string; quote: string },
+  message: string,
+): string =>
+  documentOf({
+    title: "No such block",
+    description: "The market has no figures as of this block.",
+    main: html`<main>
+      <h1>${nameOf({ base, quote })}: no such block</h1>
+      <p>${message}.</p>
+      <p><a href="?">The market now</a></p>
+    </main>`,
+  });
+
+const RETRY_SECONDS = 5;
+
+export const unavailableDocument = (message: string): string =>
+  documentOf({
+    title: "The markets cannot be shown",
+    description: "The markets cannot be shown at the moment.",
+    refresh: RETRY_SECONDS,
+    main: html`<main>
+      <h1>The markets cannot be shown at the moment</h1>
+      <p>${message}. This page tries again every ${RETRY_SECONDS} seconds.</p>
+    </main>`,
+  });

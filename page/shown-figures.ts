@@ -1,0 +1,57 @@
+// Tables, figures and names in the documents of the server.
+import { compact, shortened } from "./client/decimal.js";
+import { hasChange } from "./client/market-order.js";
+import type { SummaryRecord } from "../market/queries/summaries.ts";
+import { html, type Html } from "./html.ts";
+
+export const tableOf = (
+  caption: string,
+  headings: readonly string[],
+  rows: readonly Html[],
+): Html =>
+  html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
+
+export const cells = (values: readonly (string | Html)[]): Html[] =>
+  values.map((value) => html`<td>${value}</td>`);
+
+/** Shortened for the eye, with all its digits behind it. */
+export const numberOf = (value: string, text = shortened(value)): Html =>
+  html`<data value="${value}" title="${value}">${text}</data>`;
+
+/** REST gives "0" for a price that does not exist. */
+export const priceOf = (value: string): Html | string => (value === "0" ? "–" : numberOf(value));
+
+export const momentOf = (iso: string): Html =>
+  html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
+
+export const percentOf = (summary: SummaryRecord): Html | string =>
+  hasChange(summary) ? html`${numberOf(summary.percent, shortened(summary.percent, 2))} %` : "–";
+
+/** Of the last 24 hours, in units of the quote. */
+export const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>
+  trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} <bdi>${quote}</bdi>` : "–";
+
+/** A name with symbols of any direction of writing. */
+export const nameOf = ({ base, quote }: { base: string; quote: string }): Html =>
+  html`<bdi>${base}</bdi>/<bdi>${quote}</bdi>`;
+
+/** A link to the market. Browsers resolve a segment `.` or `..`, also if it is encoded: this market has no link. */
+export const linkTo = (pair: { base: string; quote: string }): Html => {
+  const symbols = [pair.base, pair.quote];
+  if (symbols.some((symbol) => symbol === "." || symbol === "..")) return nameOf(pair);
+  return html`<a href="/markets/${symbols.map(encodeURIComponent).join("/")}">${nameOf(pair)}</a>`;
+};
