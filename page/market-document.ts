@@ -99,7 +99,18 @@ export function marketDocument(
   return documentOf({
     title: `${base}/${quote}${at}`,
     description: `The market ${base}/${quote}: candles, depth, book and trades.`,
-    modules: ["market", "addresses", "market-copy", "depth", "tables", "trade-details", ...SHARED],
+    modules: [
+      ...[
+        "market",
+        "addresses",
+        "book",
+        "depth",
+        "market-copy",
+        "market-header",
+        "market-questions",
+      ],
+      ...["tables", "trade-details", ...SHARED],
+    ],
     main: html`<main
       id="page"
       data-page="market"

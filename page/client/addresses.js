@@ -56,7 +56,11 @@ class Copy extends Component {
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.show(false), COPIED_MS);
       }}
-    ></button>`;
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d=${this.isCopied ? "M2,9l4,4l8,-10" : "M5,5h8v9h-8zM3,11v-9h7"} />
+      </svg>
+    </button>`;
   }
 }
 

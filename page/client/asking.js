@@ -1,6 +1,8 @@
-// How to ask for what a panel shows: the curl command and the GraphQL query.
+// How to ask for what a page shows: the curl command and the GraphQL query of each part, in one drawer.
 import { html } from "./html.js";
-import { asOfBlock, queryAsOfBlock } from "./past.js";
+import { asOfBlock, atBlock, queryAsOfBlock } from "./past.js";
+
+/** @typedef {{ title: string, path: string, query?: string, streams?: boolean }} Question */
 
 /** @param {string} text */
 const inShell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -13,15 +15,19 @@ const inGraphql = (query) => html`
 
 /**
  * As of the block of the page.
- * @param {{ path: string, query?: string, streams?: boolean }} asked
+ * @param {readonly Question[]} questions
  */
-export const asking = ({ path, query, streams = false }) => html`
+export const asking = (questions) => html`
   <details class="asking">
     <summary>How to ask for this</summary>
-    <p>REST:</p>
-    <pre
-      tabindex="0"
-    ><code>curl ${streams ? "-N " : ""}${inShell(location.origin + asOfBlock(path))}</code></pre>
-    ${query !== undefined && inGraphql(queryAsOfBlock(query))}
+    ${questions.map(
+      ({ title, path, query, streams = false }) =>
+        html`<h2 key=${title}>${title}${atBlock()}</h2>
+          <p>REST:</p>
+          <pre
+            tabindex="0"
+          ><code>curl ${streams ? "-N " : ""}${inShell(location.origin + asOfBlock(path))}</code></pre>
+          ${query !== undefined && inGraphql(queryAsOfBlock(query))}`,
+    )}
   </details>
 `;

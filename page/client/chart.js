@@ -134,7 +134,8 @@ export class Chart extends Component {
       },
       grid: { vertLines: { color: line }, horzLines: { color: line } },
       timeScale: { borderColor: line },
-      rightPriceScale: { borderColor: line },
+      // A label at the edge would be cut.
+      rightPriceScale: { borderColor: line, entireTextOnly: true },
     });
     this.#prices?.applyOptions({
       ...{ upColor: up, wickUpColor: up, borderUpColor: up },

@@ -43,6 +43,18 @@ export function decimalOf(units) {
 }
 
 /**
+ * Half of the sum, whole: it can have a digit more.
+ * @param {string} one
+ * @param {string} other
+ */
+export function middleOf(one, other) {
+  // Half of a unit is five of the next digit.
+  const digits = String((unitsOf(one) + unitsOf(other)) * 5n).padStart(DIGITS + 2, "0");
+  const fraction = digits.slice(-DIGITS - 1).replace(/0+$/, "");
+  return `${digits.slice(0, -DIGITS - 1)}${fraction && `.${fraction}`}`;
+}
+
+/**
  * Negative if the first is the smaller one.
  * @param {string} one
  * @param {string} other

@@ -1,84 +1,21 @@
-// The book: its sides with what is offered up to each level, as a table and as a chart.
-import { compare, decimalOf, placeOf, powerOf, unitsOf } from "./decimal.js";
-import { amount } from "./figures.js";
+// The depth: what is offered up to each price, as a chart with a reading under the pointer.
+import { Component } from "preact";
+import { compare, middleOf, placeOf, powerOf } from "./decimal.js";
+import { unmarked } from "./figures.js";
 import { html } from "./html.js";
 
-const SHOWN_LEVELS = 15;
 const WIDTH = 640;
 const HEIGHT = 160;
 
 /**
- * @typedef {import("./market-copy.js").Level} Level
- * @typedef {{ price: string, vol: string, total: string }} Step
+ * @typedef {import("./book.js").Step} Step
+ * @typedef {{ bids: readonly Step[], asks: readonly Step[], base: string, quote: string }} Shown
+ * @typedef {{ step: Step, side: "bid" | "asked", x: number, y: number }} Point
  */
 
-/**
- * The levels from the best on, with the sum of the amounts up to each.
- * @param {Map<string, Level>} side
- * @param {1 | -1} direction
- * @returns {Step[]}
- */
-export function stepsOf(side, direction) {
-  let total = 0n;
-  return [...side.values()]
-    .sort((one, other) => direction * compare(one.price, other.price))
-    .map(({ price, vol }) => {
-      total += unitsOf(vol);
-      return { price, vol, total: decimalOf(total) };
-    });
-}
-
-/**
- * @param {string} caption
- * @param {string} side
- * @param {readonly Step[]} steps
- */
-const sideTable = (caption, side, steps) => {
-  const shown = steps.slice(0, SHOWN_LEVELS);
-  const power = powerOf(shown.at(-1)?.total ?? "1");
-  const most = placeOf(shown.at(-1)?.total ?? "1", power);
-  return html`<table class="side ${side}">
-    <caption>
-      ${caption}
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Price</th>
-        <th scope="col">Amount</th>
-        <th scope="col">Total</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${shown.map(
-        ({ price, vol, total }) =>
-          html`<tr key=${price} style=${{ "--share": `${(100 * placeOf(total, power)) / most}%` }}>
-            <td>${amount(price)}</td>
-            <td>${amount(vol)}</td>
-            <td>${amount(total)}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
-};
-
-/**
- * @param {readonly Step[]} bids
- * @param {readonly Step[]} asks
- */
-export const bookTables = (bids, asks) =>
-  bids.length + asks.length === 0
-    ? html`<p>No offer is open.</p>`
-    : html`<div class="sides">
-        ${sideTable("Bids", "bids", bids)}${sideTable("Asks", "asks", asks)}
-      </div>`;
-
-/**
- * @param {readonly Step[]} bids
- * @param {readonly Step[]} asks
- */
-export function depthChart(bids, asks) {
-  const best = bids[0] ?? asks[0];
-  if (best === undefined) return null;
+/** @param {readonly Step[]} bids @param {readonly Step[]} asks */
+function pointsOf(bids, asks) {
+  const best = /** @type {Step} */ (bids[0] ?? asks[0]);
   const power = powerOf(best.price);
   const [bidPrices, askPrices] = [bids, asks].map((steps) =>
     steps.map(({ price }) => placeOf(price, power)),
@@ -91,34 +28,103 @@ export function depthChart(bids, asks) {
     Math.abs((prices[Math.floor(prices.length / 2)] ?? middle) - middle),
   );
   const half = 2 * Math.max(...distances) || middle || 1;
-  const volumePower = powerOf([...bids, ...asks].reduce(greatest, best).total);
   const isShown = (/** @type {Step} */ { price }) =>
     Math.abs(placeOf(price, power) - middle) <= half;
-  const [shownBids, shownAsks] = [bids.filter(isShown), asks.filter(isShown)];
-  const max = Math.max(
-    ...[...shownBids, ...shownAsks].map(({ total }) => placeOf(total, volumePower)),
+  const shown = [bids.filter(isShown), asks.filter(isShown)];
+  const greatest = shown
+    .flat()
+    .reduce((one, other) => (compare(one.total, other.total) < 0 ? other : one), best);
+  const volumePower = powerOf(greatest.total);
+  const max = placeOf(greatest.total, volumePower);
+  const [ofBids = [], ofAsks = []] = shown.map((steps, n) =>
+    steps.map((step) => ({
+      step,
+      side: /** @type {Point["side"]} */ (n === 0 ? "bid" : "asked"),
+      x: ((placeOf(step.price, power) - middle + half) / (2 * half)) * WIDTH,
+      y: HEIGHT - (placeOf(step.total, volumePower) / max) * (HEIGHT - 8),
+    })),
   );
-  /** @param {readonly Step[]} steps @param {number} edge */
-  const area = (steps, edge) => {
-    if (steps.length === 0) return "";
-    const points = steps.map(({ price, total }) => ({
-      x: ((placeOf(price, power) - middle + half) / (2 * half)) * WIDTH,
-      y: HEIGHT - (placeOf(total, volumePower) / max) * (HEIGHT - 8),
-    }));
-    const stairs = points.map(({ x, y }) => `H${x.toFixed(1)}V${y.toFixed(1)}`).join("");
-    return `M${points[0]?.x.toFixed(1)},${HEIGHT}${stairs}H${edge}V${HEIGHT}Z`;
-  };
-  return html`<svg
-    class="depth"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="Depth: what is bid and asked up to each price. The tables of the book have the figures."
-  >
-    <path class="bids" d=${area(shownBids, 0)} />
-    <path class="asks" d=${area(shownAsks, WIDTH)} />
-  </svg>`;
+  return { ofBids, ofAsks, greatest };
 }
 
-/** @param {Step} one @param {Step} other */
-const greatest = (one, other) => (compare(one.total, other.total) < 0 ? other : one);
+/** @param {readonly Point[]} points @param {number} edge */
+function area(points, edge) {
+  if (points.length === 0) return "";
+  const stairs = points.map(({ x, y }) => `H${x.toFixed(1)}V${y.toFixed(1)}`).join("");
+  return `M${points[0]?.x.toFixed(1)},${HEIGHT}${stairs}H${edge}V${HEIGHT}Z`;
+}
+
+/** @extends {Component<Shown>} */
+export class Depth extends Component {
+  /** The price that the reader points at. @type {string | undefined} */
+  pointed;
+
+  /** @param {string | undefined} price */
+  point(price) {
+    if (price === this.pointed) return;
+    this.pointed = price;
+    this.forceUpdate();
+  }
+
+  render() {
+    const { bids, asks, base, quote } = this.props;
+    const { ofBids, ofAsks, greatest } = pointsOf(bids, asks);
+    // From left to right.
+    const points = [...ofBids.toReversed(), ...ofAsks];
+    const at = points.findIndex(({ step }) => step.price === this.pointed);
+    const pointed = points[at];
+    const [bid, ask] = [bids[0], asks[0]];
+    const [first, last] = [points[0], points.at(-1)];
+    const onMove = (/** @type {PointerEvent & { currentTarget: Element }} */ event) => {
+      const { left, width } = event.currentTarget.getBoundingClientRect();
+      const x = ((event.clientX - left) / width) * WIDTH;
+      const nearest = points.reduce((one, other) =>
+        Math.abs(other.x - x) < Math.abs(one.x - x) ? other : one,
+      );
+      this.point(nearest.step.price);
+    };
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      const next = at === -1 ? ofBids.length : Math.min(points.length - 1, Math.max(0, at + step));
+      this.point((points[next] ?? last)?.step.price);
+    };
+    return html`<p class="reading" role=${pointed ? "status" : undefined}>
+        ${
+          pointed
+            ? html`<span>${unmarked(pointed.step.total)} <bdi>${base}</bdi> ${pointed.side}</span>
+                <span>up to ${unmarked(pointed.step.price)} <bdi>${quote}</bdi></span>`
+            : bid && ask
+              ? html`<span
+                  >Mid price ${unmarked(middleOf(bid.price, ask.price))} <bdi>${quote}</bdi></span
+                >`
+              : "Offers on one side only."
+        }
+      </p>
+      <p class="axis" aria-hidden="true">
+        <span>${unmarked(greatest.total)} <bdi>${base}</bdi></span>
+      </p>
+      <svg
+        class="depth"
+        viewBox="0 0 ${WIDTH} ${HEIGHT}"
+        preserveAspectRatio="none"
+        role="img"
+        tabindex="0"
+        aria-label="Depth: what is bid and asked up to each price. The arrow keys read the levels; the tables of the book have the figures."
+        onPointerMove=${onMove}
+        onPointerLeave=${() => this.point(undefined)}
+        onKeyDown=${onKey}
+      >
+        <path class="bids" d=${area(ofBids, 0)} />
+        <path class="asks" d=${area(ofAsks, WIDTH)} />
+        <path class="middle" d="M${WIDTH / 2},0V${HEIGHT}" />
+        ${pointed && html`<path class="pointed" d="M${pointed.x.toFixed(1)},0V${HEIGHT}" />`}
+      </svg>
+      <p class="axis" aria-hidden="true">
+        <span>${first && unmarked(first.step.price)}</span>
+        <span>${bid && ask ? unmarked(middleOf(bid.price, ask.price)) : ""}</span>
+        <span>${last && last !== first && unmarked(last.step.price)}</span>
+      </p>`;
+  }
+}

@@ -1,13 +1,16 @@
 // The page of one market.
 import { asking } from "./asking.js";
-import { bookTables, depthChart, stepsOf } from "./depth.js";
-import { moment, name, segments, unmarked } from "./figures.js";
+import { bookGroup, bookTables, stepsOf } from "./book.js";
+import { Depth } from "./depth.js";
+import { moment, segments, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
 import { askedInterval, INTERVALS, MarketCopy } from "./market-copy.js";
 import { asOfBlock, atBlock, blockControl, pastBlock, pastTopics, stepTo } from "./past.js";
+import { marketHeader } from "./market-header.js";
+import { marketQuestions } from "./market-questions.js";
 import { read } from "./reading.js";
-import { follow, streamPath, topicName } from "./stream.js";
+import { follow, topicName } from "./stream.js";
 import { summaryList, tradesTable } from "./tables.js";
 import { TradeDetails } from "./trade-details.js";
 import { inUtc } from "./times.js";
@@ -164,10 +167,6 @@ function choose(interval) {
   draw();
 }
 
-/** @param {string} text */
-const quoted = (text) => JSON.stringify(text);
-const both = `base: ${quoted(base)}, quote: ${quoted(quote)}`;
-
 const summaryPanel = partOf(
   () => [copy.summary, inUtc()],
   () => {
@@ -176,10 +175,6 @@ const summaryPanel = partOf(
     return html`<section aria-labelledby="summary-title" id="summary">
       <h2 id="summary-title">Last 24 hours${atBlock()}</h2>
       ${summaryList(summary, pair)}
-      ${asking({
-        path: `/v2/summary/${paths}`,
-        query: `{\n  dexSummary(pair: ${quoted(`${base}/${quote}`)}) {\n    last lastTime change percent high low vwap\n    vol quoteVol trades bid ask spread\n  }\n}`,
-      })}
     </section>`;
   },
 );
@@ -229,28 +224,24 @@ function candlesPanel() {
         : html`<div class="chart"></div>
             <p class="scrolling"></p>`
     }
-    ${asking({
-      path: `/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}`,
-      query: `{\n  dexCandles(${both}, interval: ${quoted(interval)}, limit: ${CANDLES}) {\n    nodes { time open high low close vol }\n  }\n}`,
-    })}
   </section>`;
 }
 
 const bookPanels = partOf(
-  () => [copy.bookChanges],
+  () => [copy.bookChanges, copy.summary, bookGroup()],
   () => {
     const [bids, asks] = [stepsOf(copy.bids, -1), stepsOf(copy.asks, 1)];
     return html`<section aria-labelledby="depth-title" id="depth">
         <h2 id="depth-title">Depth${atBlock()}</h2>
-        ${depthChart(bids, asks) ?? html`<p>No offer is open.</p>`}
+        ${
+          bids.length + asks.length === 0
+            ? html`<p>No offer is open.</p>`
+            : html`<${Depth} bids=${bids} asks=${asks} base=${base} quote=${quote} />`
+        }
       </section>
       <section aria-labelledby="book-title" id="book">
         <h2 id="book-title">Book${atBlock()}</h2>
-        ${bookTables(bids, asks)}
-        ${asking({
-          path: `/v2/book/${paths}?depth=${DEPTH}`,
-          query: `{\n  dexBook(${both}, depth: ${DEPTH}) {\n    nodes { act price vol offers }\n  }\n}`,
-        })}
+        ${bookTables({ bids, asks, pair, spread: copy.summary?.spread ?? "0", draw })}
       </section>`;
   },
 );
@@ -261,31 +252,26 @@ const tradesPanel = partOf(
     html`<section aria-labelledby="trades-title" id="trades">
       <h2 id="trades-title">Trades${atBlock()}</h2>
       ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : tradesTable(copy.trades, pair, (id) => details.of(id))}
-      ${asking({
-        path: `/v2/trades/${paths}?limit=${TRADES}`,
-        query: `{\n  allDexTrades(first: ${TRADES}, orderBy: BLOCK_DESC, condition: { market: ${quoted(base + quote)} }) {\n    nodes { id time act price lotAmt lotTkn bidAmt bidTkn maker taker tx }\n  }\n}`,
-      })}
     </section>`,
 );
 
-const livePanel = () =>
-  html`<section aria-labelledby="live-title" id="live">
-    <h2 id="live-title">Live</h2>
-    <p>This page follows one stream of events.</p>
-    ${asking({ path: streamPath(topics()), streams: true })}
-  </section>`;
+const questions = () =>
+  asking(
+    marketQuestions(pair, {
+      ...{ interval: copy.interval, candles: CANDLES, depth: DEPTH, trades: TRADES },
+      topics: topics(),
+    }),
+  );
 
 const view = () =>
-  html`<p><a href="/">All markets${pastBlock() && " now"}</a></p>
-    <h1>
-      ${name(pair)}${place.dataset["active"] === "false" && html` <span class="tag">inactive</span>`}
-    </h1>
+  html`${marketHeader({
+      ...{ pair, summary: copy.summary, isPast: pastBlock() !== undefined },
+      isActive: place.dataset["active"] !== "false",
+    })}
     ${statusLine(copy.head, connection)}
     ${blockControl({ head: copy.head, go: (address) => go(address, "pushState") })}
-    <div class="panels">
-      ${summaryPanel()} ${candlesPanel()} ${bookPanels()} ${tradesPanel()}
-      ${!pastBlock() && livePanel()}
-    </div>`;
+    <div class="panels">${summaryPanel()} ${candlesPanel()} ${bookPanels()} ${tradesPanel()}</div>
+    ${questions()}`;
 
 const draw = startPage(place, {
   view,

@@ -182,7 +182,7 @@ function view() {
               </table>
             </div>`
     }
-    ${asking({ path: "/v2/summary", query: QUERY })}
+    ${asking([{ title: "All markets", path: "/v2/summary", query: QUERY }])}
   `;
 }
 

@@ -165,6 +165,97 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
+  it("keeps name, price and change on the screen, and leads to another market at the keyboard", async () => {
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI?interval=4h`);
+    await isEqualTo(page, "WETH/DAI", "4h");
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+    const top = async () => (await page.locator("header.bar").boundingBox())!.y;
+    while ((await top()) !== 0) await sleep(20);
+    const { last } = (await app.request.get("/v2/summary/weth/dai")).body.data;
+    expect(
+      await page
+        .locator(".bar .price data")
+        .first()
+        .evaluate((one) => (one as unknown as { value: string }).value),
+    ).toBe(last);
+    for (const key of ["/", "Control+k"]) {
+      await page.keyboard.press(key);
+      await page.waitForSelector("dialog[open] [role=status]:text('6 of 6 markets')");
+      await page.keyboard.insertText("mkr");
+      await page.waitForSelector("dialog[open] [role=status]:text('1 of 6 markets')");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("dialog:not([open])", { state: "attached" });
+    }
+    await page.click(".switch");
+    await page.waitForSelector("dialog[open] [role=status]:text('6 of 6 markets')");
+    await page.keyboard.insertText("slash");
+    await page.waitForSelector("dialog[open] [role=status]:text('1 of 6 markets')");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/markets/SLASH%2FED%3A1%2C2%25/DAI?interval=4h");
+    await isEqualTo(page, "SLASH%2FED%3A1%2C2%25/DAI", "4h");
+    expect(complaints.filter((one) => !/^failed: .*\/v2\/stream/.test(one))).toEqual([]);
+    await page.close();
+  });
+
+  it("reads the depth under the pointer and by the arrow keys, and has its mid price", async () => {
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    const reading = () => valuesOf(page, "#depth .reading");
+    // Bids: 10 at 120, 3.5 at 110. Asks: 10 at 130, 10 at 140.
+    expect(await reading()).toEqual([["125"]]);
+    await page.locator("svg.depth").focus();
+    await page.keyboard.press("ArrowRight");
+    await until(reading, () => Promise.resolve([["10", "130"]]));
+    await page.keyboard.press("ArrowLeft");
+    await until(reading, () => Promise.resolve([["10", "120"]]));
+    await page.keyboard.press("ArrowLeft");
+    await until(reading, () => Promise.resolve([["13.5", "110"]]));
+    const { x, y, width, height } = (await page.locator("svg.depth").boundingBox())!;
+    await page.mouse.move(x + width - 1, y + height / 2);
+    const [, second] = (await expected(app, "WETH/DAI")).asks;
+    await until(reading, () => Promise.resolve([["20", second![0]!]]));
+    await page.mouse.move(0, 0);
+    await until(reading, () => Promise.resolve([["125"]]));
+    await page.close();
+  });
+
+  it("names the tokens of the book, and takes levels together as the address says", async () => {
+    await write(database.writer, {
+      offers: [
+        anOffer({ id: 11, hour: 25, base: "10", quote: "1355" }),
+        anOffer({ id: 12, hour: 25, side: "buy", base: "10", quote: "1187" }),
+      ],
+    });
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    const headings = await page.locator("#book .bids th").allTextContents();
+    expect(headings).toEqual(["Price DAI", "Amount WETH", "Total WETH"]);
+    // The price is of the order of 100: the levels of 10 are the 2nd and 3rd digit.
+    await page.selectOption("#book select", { label: "of 10" });
+    const levels = () => valuesOf(page, "#book tbody tr");
+    const grouped = [
+      // A bid of 118.7 is one of 110: nobody buys for more.
+      ...[
+        ["120", "10", "10"],
+        ["110", "13.5", "23.5"],
+      ],
+      // An ask of 135.5 is one of 140.
+      ...[
+        ["130", "10", "10"],
+        ["140", "20", "30"],
+      ],
+    ];
+    await until(levels, () => Promise.resolve(grouped));
+    expect(new URL(page.url()).searchParams.get("group")).toBe("1");
+    await page.reload();
+    await until(levels, () => Promise.resolve(grouped));
+    await page.selectOption("#book select", { label: "exact" });
+    await isEqualTo(page, "WETH/DAI");
+    expect(new URL(page.url()).searchParams.get("group")).toBeNull();
+    await page.close();
+  });
+
   it("shows each interval, and keeps the chosen one in the address", async () => {
     const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
     await page.waitForSelector("#summary");

@@ -52,7 +52,7 @@ const tradesShown = (page: Page): Promise<string[][]> =>
       rows.map((row) => [
         row.querySelectorAll("td")[1]!.textContent.trim(),
         ...[...row.querySelectorAll("data")].map(({ value }) => value),
-        ...[...row.querySelectorAll<HTMLElement>(".address")].map(({ title }) => title),
+        ...[...row.querySelectorAll(".address")].map((one) => one.getAttribute("title")!),
       ]),
     );
 

@@ -42,7 +42,7 @@ async function names(page: Page, hour: number): Promise<void> {
   const block = String(blockAt(hour));
   expect((await named(page)).filter((text) => !text.includes(block))).toEqual([]);
   expect(await page.title()).toBe(`WETH/DAI at block ${block}`);
-  expect(await page.textContent("[role=status]")).toBe("As of a past block, not live");
+  expect(await page.textContent(".connection")).toBe("As of a past block, not live");
 }
 
 const addressed = (page: Page, name = "block") => new URL(page.url()).searchParams.get(name);

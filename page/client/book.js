@@ -1,0 +1,150 @@
+// The book: its sides with what is offered up to each level, as tables.
+import { compare, decimalOf, placeOf, powerOf, unitsOf } from "./decimal.js";
+import { amount, placesIn, price } from "./figures.js";
+import { html } from "./html.js";
+
+const SHOWN_LEVELS = 15;
+/** The groups of levels, in powers of ten below that of the best price. */
+const GROUPS = [4, 3, 2, 1];
+const PARAMETER = "group";
+
+/**
+ * @typedef {import("./market-copy.js").Level} Level
+ * @typedef {{ price: string, vol: string, total: string }} Step
+ */
+
+/**
+ * The levels from the best on, with the sum of the amounts up to each.
+ * @param {Map<string, Level>} side
+ * @param {1 | -1} direction
+ * @returns {Step[]}
+ */
+export function stepsOf(side, direction) {
+  const levels = [...side.values()].sort(
+    (one, other) => direction * compare(one.price, other.price),
+  );
+  return summed(levels);
+}
+
+/** @param {readonly { price: string, vol: string }[]} levels */
+function summed(levels) {
+  let total = 0n;
+  return levels.map(({ price, vol }) => {
+    total += unitsOf(vol);
+    return { price, vol, total: decimalOf(total) };
+  });
+}
+
+/** How many powers of ten below the best price levels are grouped; undefined for none. */
+export function bookGroup() {
+  const asked = Number(new URL(location.href).searchParams.get(PARAMETER));
+  return GROUPS.find((group) => group === asked);
+}
+
+/**
+ * The levels of each width together: bids at the price below them, asks at that above.
+ * @param {readonly Step[]} steps
+ * @param {1 | -1} direction
+ * @param {string} width
+ */
+function grouped(steps, direction, width) {
+  const size = unitsOf(width);
+  if (size === 0n) return steps;
+  /** @type {Map<bigint, bigint>} */
+  const amounts = new Map();
+  for (const { price, vol } of steps) {
+    const units = unitsOf(price);
+    const down = units - (units % size);
+    const edge = direction === 1 && down !== units ? down + size : down;
+    amounts.set(edge, (amounts.get(edge) ?? 0n) + unitsOf(vol));
+  }
+  return summed(
+    [...amounts].map(([price, vol]) => ({ price: decimalOf(price), vol: decimalOf(vol) })),
+  );
+}
+
+/** A power of ten. @param {number} power */
+const tenTo = (power) => (power >= 0 ? `1${"0".repeat(power)}` : `0.${"0".repeat(-1 - power)}1`);
+
+/**
+ * @param {{ caption: string, side: string, steps: readonly Step[], base: string, quote: string, places: number }} shown
+ */
+const sideTable = ({ caption, side, steps, base, quote, places }) => {
+  const power = powerOf(steps.at(-1)?.total ?? "1");
+  const most = placeOf(steps.at(-1)?.total ?? "1", power);
+  return html`<table class="side ${side}">
+    <caption>
+      ${caption}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Price <bdi>${quote}</bdi></th>
+        <th scope="col">Amount <bdi>${base}</bdi></th>
+        <th scope="col">Total <bdi>${base}</bdi></th>
+      </tr>
+    </thead>
+    <tbody>
+      ${steps.map(
+        ({ price, vol, total }) =>
+          html`<tr key=${price} style=${{ "--share": `${(100 * placeOf(total, power)) / most}%` }}>
+            <td>${amount(price, places)}</td>
+            <td>${amount(vol)}</td>
+            <td>${amount(total)}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+};
+
+/**
+ * @param {{
+ *   bids: readonly Step[],
+ *   asks: readonly Step[],
+ *   pair: { base: string, quote: string },
+ *   spread: string,
+ *   draw: () => void,
+ * }} shown
+ */
+export function bookTables({ bids, asks, pair, spread, draw }) {
+  const best = bids[0] ?? asks[0];
+  if (best === undefined) return html`<p>No offer is open.</p>`;
+  const group = bookGroup();
+  const widthOf = (/** @type {number} */ below) => tenTo(powerOf(best.price) - below);
+  /** @param {readonly Step[]} steps @param {1 | -1} direction */
+  const shownOf = (steps, direction) =>
+    (group === undefined ? steps : grouped(steps, direction, widthOf(group))).slice(
+      0,
+      SHOWN_LEVELS,
+    );
+  const [shownBids, shownAsks] = [shownOf(bids, -1), shownOf(asks, 1)];
+  const places =
+    group === undefined
+      ? placesIn([...shownBids, ...shownAsks].map(({ price }) => price))
+      : Math.max(0, group - powerOf(best.price));
+  const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) => {
+    const address = new URL(location.href);
+    if (currentTarget.value === "") address.searchParams.delete(PARAMETER);
+    else address.searchParams.set(PARAMETER, currentTarget.value);
+    history.replaceState(history.state, "", address);
+    draw();
+  };
+  return html`<p class="spread">
+      <span>Spread ${price(spread)} <bdi>${pair.quote}</bdi></span>
+      <label
+        >Levels
+        <select onChange=${choose}>
+          <option value="" selected=${group === undefined}>exact</option>
+          ${GROUPS.map(
+            (below) =>
+              html`<option key=${below} value=${below} selected=${below === group}>
+                of ${widthOf(below)}
+              </option>`,
+          )}
+        </select></label
+      >
+    </p>
+    <div class="sides">
+      ${sideTable({ caption: "Bids", side: "bids", steps: shownBids, places, ...pair })}
+      ${sideTable({ caption: "Asks", side: "asks", steps: shownAsks, places, ...pair })}
+    </div>`;
+}
