@@ -104,6 +104,7 @@ export function marketDocument(
         "market",
         "addresses",
         "book",
+        "chart-choice",
         "depth",
         "market-copy",
         "market-header",

@@ -4,9 +4,12 @@ import {
   ColorType,
   createChart,
   HistogramSeries,
+  LineSeries,
+  PriceScaleMode,
   TickMarkType,
 } from "lightweight-charts";
 import { Component } from "preact";
+import { Averages } from "./averages.js";
 import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
@@ -17,6 +20,7 @@ import { dayAndClock, formatted, inUtc } from "./times.js";
  *   candles: Candle[],
  *   changes: number,
  *   interval: string,
+ *   choice: import("./chart-choice.js").Choice,
  *   onOlder: () => void,
  *   onHover: (time: string | undefined) => void,
  * }} Shown
@@ -28,7 +32,6 @@ const PLACES = 8;
 /** Older candles are read when fewer than these are left of the screen. */
 const AHEAD = 20;
 const SCROLL = 30;
-
 /** @type {Intl.DateTimeFormatOptions} */
 const YEAR = { year: "numeric" };
 
@@ -45,7 +48,7 @@ const TICKS = {
 const secondsOf = (iso) =>
   /** @type {import("lightweight-charts").UTCTimestamp} */ (Date.parse(iso) / 1000);
 
-/** @param {readonly Candle[]} candles @param {"close" | "vol"} column */
+/** @param {readonly Candle[]} candles @param {"close" | "vol" | "quoteVol"} column */
 function scaleOf(candles, column) {
   const power = powerOf(candles.at(-1)?.[column] ?? "1");
   return power >= PLAIN_POWERS.min && power <= PLAIN_POWERS.max ? 0 : power;
@@ -59,6 +62,11 @@ export class Chart extends Component {
   #prices;
   /** @type {import("lightweight-charts").ISeriesApi<"Histogram"> | undefined} */
   #volumes;
+  /** @type {import("lightweight-charts").ISeriesApi<"Line"> | undefined} */
+  #line;
+  /** @type {Averages | undefined} */
+  #averages;
+  #shownAs = "";
   /** @type {Candle[]} */
   #drawn = [];
   #changes = -1;
@@ -87,14 +95,16 @@ export class Chart extends Component {
       localization: { timeFormatter: (/** @type {number} */ time) => dayAndClock(time * 1000) },
     });
     this.#chart = chart;
-    this.#prices = chart.addSeries(CandlestickSeries, {
-      priceFormat: {
-        type: "custom",
-        minMove: 10 ** -PLACES,
-        formatter: (/** @type {number} */ place) =>
-          shortened(shifted(place.toFixed(PLACES), this.#power)),
-      },
-    });
+    /** @type {import("lightweight-charts").PriceFormatCustom} */
+    const priceFormat = {
+      type: "custom",
+      minMove: 10 ** -PLACES,
+      formatter: (/** @type {number} */ place) =>
+        shortened(shifted(place.toFixed(PLACES), this.#power)),
+    };
+    this.#prices = chart.addSeries(CandlestickSeries, { priceFormat });
+    this.#line = chart.addSeries(LineSeries, { priceFormat, lineWidth: 2, visible: false });
+    this.#averages = new Averages(chart, priceFormat, ({ time }) => secondsOf(time));
     this.#volumes = chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       lastValueVisible: false,
@@ -142,29 +152,51 @@ export class Chart extends Component {
       ...{ downColor: down, wickDownColor: down, borderDownColor: down },
     });
     this.#volumes?.applyOptions({ color: color("faint") });
+    this.#line?.applyOptions({ color: color("link") });
+    this.#averages?.paint(color);
   };
+
+  /** Shows the series that the reader has chosen. Returns whether that changed. */
+  #choose() {
+    const { choice } = this.props;
+    const shownAs = JSON.stringify(choice);
+    if (shownAs === this.#shownAs) return false;
+    this.#shownAs = shownAs;
+    this.#prices?.applyOptions({ visible: !choice.line });
+    this.#line?.applyOptions({ visible: choice.line });
+    this.#averages?.show(choice.averages);
+    const mode = choice.log ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal;
+    this.#prices?.priceScale().applyOptions({ mode });
+    return true;
+  }
 
   #show() {
     const { candles, changes, interval } = this.props;
+    const isChosen = this.#choose();
     if (this.#isUtc !== inUtc()) {
       this.#isUtc = inUtc();
       // Makes the labels anew.
       this.#chart?.applyOptions({ localization: {} });
     }
-    if (changes === this.#changes) return;
-    const [power, volumePower] = [scaleOf(candles, "close"), scaleOf(candles, "vol")];
+    if (changes === this.#changes && !isChosen) return;
+    const [power, volumePower] = [scaleOf(candles, "close"), scaleOf(candles, this.#volumeColumn)];
     const isSameScale = power === this.#power && volumePower === this.#volumePower;
-    const fresh = isSameScale && interval === this.#interval ? this.#fresh(candles) : undefined;
+    const isSame = isSameScale && !isChosen && interval === this.#interval;
+    const fresh = isSame ? this.#fresh(candles) : undefined;
     this.#power = power;
     this.#volumePower = volumePower;
     if (fresh === undefined) {
       this.#prices?.setData(candles.map(this.#candle));
       this.#volumes?.setData(candles.map(this.#volume));
+      this.#line?.setData(candles.map(this.#close));
+      this.#averages?.set(candles, power);
     } else {
       for (const candle of fresh) {
         this.#prices?.update(this.#candle(candle));
         this.#volumes?.update(this.#volume(candle));
+        this.#line?.update(this.#close(candle));
       }
+      this.#averages?.update(candles, power, fresh.length);
     }
     if (interval !== this.#interval && candles.length > 0) {
       this.#interval = interval;
@@ -190,9 +222,18 @@ export class Chart extends Component {
     close: placeOf(close, this.#power),
   });
 
-  #volume = (/** @type {Candle} */ { time, vol }) => ({
+  get #volumeColumn() {
+    return this.props.choice.quoteVolume ? /** @type {const} */ ("quoteVol") : "vol";
+  }
+
+  #volume = (/** @type {Candle} */ candle) => ({
+    time: secondsOf(candle.time),
+    value: placeOf(candle[this.#volumeColumn], this.#volumePower),
+  });
+
+  #close = (/** @type {Candle} */ { time, close }) => ({
     time: secondsOf(time),
-    value: placeOf(vol, this.#volumePower),
+    value: placeOf(close, this.#power),
   });
 
   /** @param {number} candles */

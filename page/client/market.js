@@ -1,6 +1,7 @@
 // The page of one market.
 import { asking } from "./asking.js";
 import { bookGroup, bookTables, stepsOf } from "./book.js";
+import { chartButtons, chartChoice } from "./chart-choice.js";
 import { Depth } from "./depth.js";
 import { moment, segments, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
@@ -23,7 +24,7 @@ import { inUtc } from "./times.js";
 const DEPTH = 50;
 const CANDLES = 300;
 const TRADES = 50;
-const OF_A_CANDLE = /** @type {const} */ (["open", "high", "low", "close", "vol"]);
+const PRICES = /** @type {const} */ (["open", "high", "low", "close"]);
 
 const place = placeOnPage("page");
 const { base = "", quote = "" } = place.dataset;
@@ -182,6 +183,7 @@ const summaryPanel = partOf(
 function candlesPanel() {
   const { candles, candleChanges, interval } = copy;
   const shown = candles.find(({ time }) => time === hovered) ?? candles.at(-1);
+  const { quoteVolume } = chartChoice();
   return html`<section aria-labelledby="candles-title" id="candles">
     <h2 id="candles-title">Candles${atBlock()}</h2>
     <div role="group" aria-label="Interval" class="intervals">
@@ -202,16 +204,21 @@ function candlesPanel() {
         shown
           ? [
               moment(shown.time, true),
-              ...OF_A_CANDLE.map(
-                (column) => html`<span>${column} ${unmarked(shown[column])}</span>`,
-              ),
+              ...PRICES.map((column) => html`<span>${column} ${unmarked(shown[column])}</span>`),
+              html`<span
+                >volume ${unmarked(quoteVolume ? shown.quoteVol : shown.vol)} ${" "}<bdi
+                  >${quoteVolume ? quote : base}</bdi
+                ></span
+              >`,
             ]
           : "No trade yet."
       }
     </p>
+    ${chartButtons({ quote, draw })}
     ${
       chart
         ? html`<${chart.Chart}
+            choice=${chartChoice()}
             candles=${candles}
             changes=${candleChanges}
             interval=${interval}

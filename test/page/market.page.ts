@@ -270,6 +270,79 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
+  it("draws the chart as chosen, says the candle's strings, and keeps the choice in the address", async () => {
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector(".chart canvas");
+    while (!(await isPainted(page))) await sleep(50);
+    const picture = () =>
+      page.evaluate<string>(
+        `[...document.querySelectorAll(".chart canvas")].map((one) => one.toDataURL()).join()`,
+      );
+    const choices = ["Line", "Volume in DAI", "Averages of 7, 25, 99", "Log axis"];
+    // The averages are of more candles than there are.
+    for (const choice of choices.filter((one) => !one.startsWith("Averages"))) {
+      const before = await picture();
+      await page.click(`button:text-is("${choice}")`);
+      while ((await picture()) === before) await sleep(50);
+    }
+    await page.click("button:text-is('Averages of 7, 25, 99')");
+    const address = () => new URL(page.url()).searchParams.get("chart");
+    await until(
+      () => Promise.resolve(address()),
+      () => Promise.resolve("line,quoteVolume,averages,log"),
+    );
+    await page.reload();
+    for (const choice of choices) {
+      await page.waitForSelector(`[aria-pressed="true"]:text-is("${choice}")`);
+    }
+    const [candle] = (await app.request.get("/v2/candles/weth/dai?interval=1h")).body.data.slice(
+      -1,
+    );
+    await until(
+      () => valuesOf(page, ".legend"),
+      () =>
+        Promise.resolve([[candle.open, candle.high, candle.low, candle.close, candle.quoteVol]]),
+    );
+    for (const choice of choices) await page.click(`button:text-is("${choice}")`);
+    await isEqualTo(page, "WETH/DAI");
+    expect(address()).toBeNull();
+    expect(complaints.filter((one) => !/^failed: .*\/v2\/stream/.test(one))).toEqual([]);
+    await page.close();
+  });
+
+  it("draws averages of the last closes", async () => {
+    const trades = Array.from({ length: 40 }, (_, n) =>
+      aTrade({ hour: 25 + n, offer_id: 90, base: "1", quote: String(100 + (n % 7) * 10) }),
+    );
+    await write(database.writer, { trades });
+    const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    await page.waitForSelector(".chart canvas");
+    while (!(await isPainted(page))) await sleep(50);
+    /** Whether a pixel has nearly the color of the average of 7. */
+    const hasAverage = () =>
+      page.evaluate<boolean>(`[...document.querySelectorAll(".chart canvas")].some((canvas) => {
+        if (canvas.width === 0 || canvas.height === 0) return false;
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        for (let n = 0; n < data.length; n += 4) {
+          const [red, green, blue] = [data[n], data[n + 1], data[n + 2]];
+          if (Math.abs(red - 0xb2) + Math.abs(green - 0x6a) + blue < 20) return true;
+        }
+        return false;
+      })`);
+    expect(await hasAverage()).toBe(false);
+    await page.click("button:text-is('Averages of 7, 25, 99')");
+    while (!(await hasAverage())) await sleep(50);
+    await write(database.writer, {
+      trades: [aTrade({ hour: 66, offer_id: 90, base: "1", quote: "170" })],
+    });
+    await isEqualTo(page, "WETH/DAI");
+    expect(await hasAverage()).toBe(true);
+    // The test itself reads the pixels.
+    expect(complaints.filter((one) => !one.startsWith("Canvas2D"))).toEqual([]);
+    await page.close();
+  });
+
   it("reads further history as one goes back", async () => {
     const trades = Array.from({ length: 400 }, (_, n) =>
       aTrade({ hour: 25 + n / 60, offer_id: 90, base: "1", quote: String(100 + (n % 7)) }),

@@ -1,0 +1,68 @@
+// How the reader wants the chart: kept in the address.
+import { html } from "./html.js";
+
+/**
+ * @typedef {{ line: boolean, quoteVolume: boolean, averages: boolean, log: boolean }} Choice
+ * @typedef {keyof Choice} Name
+ */
+
+/** @type {readonly Name[]} */
+const NAMES = ["line", "quoteVolume", "averages", "log"];
+const PARAMETER = "chart";
+
+/** @returns {Choice} */
+export function chartChoice() {
+  const asked = (new URL(location.href).searchParams.get(PARAMETER) ?? "").split(",");
+  const has = (/** @type {Name} */ name) => asked.includes(name);
+  return {
+    line: has("line"),
+    quoteVolume: has("quoteVolume"),
+    averages: has("averages"),
+    log: has("log"),
+  };
+}
+
+/** @param {Name} name */
+function toggle(name) {
+  const choice = chartChoice();
+  const chosen = NAMES.filter((one) => choice[one] !== (one === name));
+  const address = new URL(location.href);
+  if (chosen.length > 0) address.searchParams.set(PARAMETER, chosen.join(","));
+  else address.searchParams.delete(PARAMETER);
+  history.replaceState(history.state, "", address);
+}
+
+/** @param {Event & { currentTarget: Element }} event */
+function fillScreen({ currentTarget }) {
+  if (document.fullscreenElement) void document.exitFullscreen();
+  else void currentTarget.closest("section")?.requestFullscreen();
+}
+
+/** @param {{ quote: string, draw: () => void }} shown */
+export function chartButtons({ quote, draw }) {
+  const choice = chartChoice();
+  /** @type {Record<Name, string>} */
+  const titles = {
+    line: "Line",
+    quoteVolume: `Volume in ${quote}`,
+    averages: "Averages of 7, 25, 99",
+    log: "Log axis",
+  };
+  return html`<div role="group" aria-label="Chart" class="intervals">
+    ${NAMES.map(
+      (name) =>
+        html`<button
+          type="button"
+          key=${name}
+          aria-pressed=${String(choice[name])}
+          onClick=${() => {
+            toggle(name);
+            draw();
+          }}
+        >
+          ${titles[name]}
+        </button>`,
+    )}
+    <button type="button" onClick=${fillScreen}>Full screen</button>
+  </div>`;
+}
