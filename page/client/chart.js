@@ -32,6 +32,7 @@ const PLACES = 8;
 /** Older candles are read when fewer than these are left of the screen. */
 const AHEAD = 20;
 const SCROLL = 30;
+const RIGHT_OFFSET = 4;
 /** @type {Intl.DateTimeFormatOptions} */
 const YEAR = { year: "numeric" };
 
@@ -89,6 +90,8 @@ export class Chart extends Component {
       layout: { attributionLogo: false },
       timeScale: {
         timeVisible: true,
+        // The label of the newest candle would be cut.
+        rightOffset: RIGHT_OFFSET,
         tickMarkFormatter: (/** @type {number} */ time, /** @type {number} */ type) =>
           formatted(time * 1000, TICKS[type] ?? YEAR),
       },

@@ -11,6 +11,7 @@ import {
   placesIn,
   price,
   tradeRow,
+  unmarked,
 } from "./figures.js";
 import { html } from "./html.js";
 import { hasChange } from "./market-order.js";
@@ -84,7 +85,7 @@ class TradeRow extends Component {
         <td>${amount(volume)}</td>
         ${
           details && side
-            ? html`<td>${amount(details[side.inQuote])}</td>
+            ? html`<td>${unmarked(details[side.inQuote])}</td>
                 <td>${address(details.maker)}</td>
                 <td>${address(details.taker)}</td>
                 <td>${transaction(details.tx)}</td>`

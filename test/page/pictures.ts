@@ -1,4 +1,4 @@
-// Makes the pictures of a market's page at three sizes: `npm run generate -- pictures`.
+// Makes the pictures of the list of markets, and of a market's page at three sizes: `npm run generate -- pictures`.
 import { join } from "node:path";
 import { readCommandLine } from "../../db/command-line.ts";
 import { chromiumPath, TestBrowser } from "../browser.ts";
@@ -7,7 +7,7 @@ import { DataDirs, startService } from "../service.ts";
 readCommandLine({
   usage: `Usage: npm run generate -- pictures
 
-Makes the pictures of a market's page at three sizes, in docs/pictures.
+Makes the pictures of the list of markets, and of a market's page at three sizes, in docs/pictures.
 
   --help  show this`,
   options: {},
@@ -15,10 +15,12 @@ Makes the pictures of a market's page at three sizes, in docs/pictures.
 
 const FOLDER = join(import.meta.dirname, "../../docs/pictures");
 
+const MARKET = { path: "/markets/WETH/DAI?chart=averages", drawn: ".chart canvas" };
 const PICTURES = [
-  { name: "market", width: 1280, height: 1000, scheme: "light" },
-  { name: "market-tablet", width: 820, height: 1100, scheme: "light" },
-  { name: "market-phone", width: 390, height: 844, scheme: "dark" },
+  { name: "markets", path: "/", drawn: "svg.sparkline", width: 1280, height: 900, scheme: "light" },
+  { ...MARKET, name: "market", width: 1280, height: 1000, scheme: "light" },
+  { ...MARKET, name: "market-tablet", width: 820, height: 1100, scheme: "dark" },
+  { ...MARKET, name: "market-phone", width: 390, height: 844, scheme: "dark" },
 ] as const;
 
 if (chromiumPath === undefined) throw new Error("Chromium is not installed; set CHROMIUM");
@@ -29,11 +31,11 @@ const service = startService({
 const browser = new TestBrowser();
 try {
   const url = await service.url;
-  for (const { name, width, height, scheme } of PICTURES) {
-    const { page } = await browser.open(`${url}/markets/WETH/DAI`, {
+  for (const { name, path, drawn, width, height, scheme } of PICTURES) {
+    const { page } = await browser.open(url + path, {
       ...{ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", locale: "en" },
     });
-    await page.waitForSelector(".chart canvas");
+    await page.waitForSelector(drawn);
     // What is marked as changed fades.
     await page.waitForTimeout(3000);
     await page.screenshot({ path: join(FOLDER, `${name}.png`) });
