@@ -280,9 +280,10 @@ function loadable(steps: BlockStep[]): { exchange: Exchange; blocks: Block[] } {
   for (const step of steps) {
     for (const { offer } of step.offers) offered.add(offer);
     const killed = step.killed.filter((id) => offered.has(id));
-    // A block that only cancels has no time in the files but that of the block before it.
-    const after = step.offers.length + step.trades.length === 0 ? 0 : step.after;
-    blocks.push(exchange.next({ ...step, killed, after, hash: false }, blocks.at(-1), blocks));
+    const made = exchange.next({ ...step, killed, hash: false }, blocks.at(-1), blocks);
+    // A block that only cancels has no time in the files but that of the last one with an offer or a trade.
+    if (made.offers.length + made.trades.length === 0) made.time = blocks.at(-1)?.time ?? made.time;
+    blocks.push(made);
   }
   exchange.record(blocks);
   return { exchange, blocks };

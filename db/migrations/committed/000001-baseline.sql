@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:081451b506a825e9cfed65e837a9556fbe5346f5
+--! Hash: sha1:37eebde2cd82335fcdf3a322c02f325845539668
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1197,7 +1197,6 @@ comment on function dex_private.next_digest(bytea, integer, text, text, timestam
 -- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
 create function dex_private.chain_digest(
   before bytea,
-  seed bytea,
   has_rows boolean,
   number integer,
   hash text,
@@ -1212,27 +1211,12 @@ set enable_seqscan = off
 as $$
 begin
   if not has_rows then
-    return coalesce(before, seed);
+    return before;
   end if;
-  return dex_private.next_digest(coalesce(before, seed), number, hash, parent, at, first_trade, last_trade);
+  return dex_private.next_digest(before, number, hash, parent, at, first_trade, last_trade);
 end
 $$;
-comment on function dex_private.chain_digest(bytea, bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest, or after `seed` where that is null.';
-
-create aggregate dex_private.digest_chain(
-  seed bytea,
-  has_rows boolean,
-  number integer,
-  hash text,
-  parent text,
-  at timestamptz,
-  first_trade bigint,
-  last_trade bigint
-) (
-  sfunc = dex_private.chain_digest,
-  stype = bytea
-);
-comment on aggregate dex_private.digest_chain(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of each block of a window in the order of their numbers, after the digest `seed`.';
+comment on function dex_private.chain_digest(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql
@@ -1250,7 +1234,7 @@ begin
   loop
     update public.dex_block as recorded
     set digest = dex_private.chain_digest(
-      dex_private.digest_before(block.number), null, block.has_rows, block.number, block.hash, block.parent, block.time,
+      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.parent, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
     where recorded.number = block.number;
@@ -1274,7 +1258,7 @@ from (
     recorded.number_before,
     recorded.digest,
     dex_private.chain_digest(
-      recorded.digest_before, null, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest
   from (
@@ -4217,7 +4201,8 @@ set jit = off
 as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
-  digest_before constant bytea := dex_private.digest_before(2147483648);
+  newest_digest bytea := dex_private.digest_before(2147483648);
+  made_block record;
   written bigint;
   made integer[];
   ended integer[];
@@ -4320,32 +4305,47 @@ begin
       from ingest.own_pool as staged
     ));
 
-    -- After the rows, of which the digest of each block is made.
-    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
-    select
-      block.number,
-      block.hash,
-      block.parent,
-      block.time,
-      coalesce(
-        min(trade.first_id) over (order by block.number desc),
-        -- An id that was taken back is not given again.
-        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-      ),
-      block.has_rows,
-      dex_private.digest_chain(
-        digest_before, block.has_rows, block.number, block.hash, block.parent, block.time, trade.first_id, trade.last_id
-      ) over (order by block.number)
-    from ingest.staged_head as block
-    left join (
+    -- After the rows, of which the digest of each block is made; in their order, since each follows the one before.
+    for made_block in
       select
-        trade.block,
-        min(trade.id) as first_id,
-        max(trade.id) as last_id
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as trade on trade.block = block.number;
+        block.number,
+        block.hash,
+        block.parent,
+        block.time,
+        coalesce(
+          min(trade.first_id) over (order by block.number desc),
+          -- An id that was taken back is not given again.
+          greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+        ) as first_trade,
+        trade.last_id,
+        block.has_rows
+      from ingest.staged_head as block
+      left join (
+        select
+          trade.block,
+          min(trade.id) as first_id,
+          max(trade.id) as last_id
+        from public.dex_trade as trade
+        where trade.id > before.last_trade
+        group by trade.block
+      ) as trade on trade.block = block.number
+      order by block.number
+    loop
+      newest_digest := dex_private.chain_digest(
+        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.parent, made_block.time,
+        made_block.first_trade, made_block.last_id
+      );
+      insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+      values (
+        made_block.number,
+        made_block.hash,
+        made_block.parent,
+        made_block.time,
+        made_block.first_trade,
+        made_block.has_rows,
+        newest_digest
+      );
+    end loop;
   exception
     when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();

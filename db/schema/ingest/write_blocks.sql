@@ -11,7 +11,8 @@ set jit = off
 as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
-  digest_before constant bytea := dex_private.digest_before(2147483648);
+  newest_digest bytea := dex_private.digest_before(2147483648);
+  made_block record;
   written bigint;
   made integer[];
   ended integer[];
@@ -114,32 +115,47 @@ begin
       from ingest.own_pool as staged
     ));
 
-    -- After the rows, of which the digest of each block is made.
-    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
-    select
-      block.number,
-      block.hash,
-      block.parent,
-      block.time,
-      coalesce(
-        min(trade.first_id) over (order by block.number desc),
-        -- An id that was taken back is not given again.
-        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-      ),
-      block.has_rows,
-      dex_private.digest_chain(
-        digest_before, block.has_rows, block.number, block.hash, block.parent, block.time, trade.first_id, trade.last_id
-      ) over (order by block.number)
-    from ingest.staged_head as block
-    left join (
+    -- After the rows, of which the digest of each block is made; in their order, since each follows the one before.
+    for made_block in
       select
-        trade.block,
-        min(trade.id) as first_id,
-        max(trade.id) as last_id
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as trade on trade.block = block.number;
+        block.number,
+        block.hash,
+        block.parent,
+        block.time,
+        coalesce(
+          min(trade.first_id) over (order by block.number desc),
+          -- An id that was taken back is not given again.
+          greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+        ) as first_trade,
+        trade.last_id,
+        block.has_rows
+      from ingest.staged_head as block
+      left join (
+        select
+          trade.block,
+          min(trade.id) as first_id,
+          max(trade.id) as last_id
+        from public.dex_trade as trade
+        where trade.id > before.last_trade
+        group by trade.block
+      ) as trade on trade.block = block.number
+      order by block.number
+    loop
+      newest_digest := dex_private.chain_digest(
+        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.parent, made_block.time,
+        made_block.first_trade, made_block.last_id
+      );
+      insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+      values (
+        made_block.number,
+        made_block.hash,
+        made_block.parent,
+        made_block.time,
+        made_block.first_trade,
+        made_block.has_rows,
+        newest_digest
+      );
+    end loop;
   exception
     when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();

@@ -136,7 +136,6 @@ comment on function dex_private.next_digest(bytea, integer, text, text, timestam
 -- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
 create function dex_private.chain_digest(
   before bytea,
-  seed bytea,
   has_rows boolean,
   number integer,
   hash text,
@@ -151,27 +150,12 @@ set enable_seqscan = off
 as $$
 begin
   if not has_rows then
-    return coalesce(before, seed);
+    return before;
   end if;
-  return dex_private.next_digest(coalesce(before, seed), number, hash, parent, at, first_trade, last_trade);
+  return dex_private.next_digest(before, number, hash, parent, at, first_trade, last_trade);
 end
 $$;
-comment on function dex_private.chain_digest(bytea, bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest, or after `seed` where that is null.';
-
-create aggregate dex_private.digest_chain(
-  seed bytea,
-  has_rows boolean,
-  number integer,
-  hash text,
-  parent text,
-  at timestamptz,
-  first_trade bigint,
-  last_trade bigint
-) (
-  sfunc = dex_private.chain_digest,
-  stype = bytea
-);
-comment on aggregate dex_private.digest_chain(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of each block of a window in the order of their numbers, after the digest `seed`.';
+comment on function dex_private.chain_digest(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql
@@ -189,7 +173,7 @@ begin
   loop
     update public.dex_block as recorded
     set digest = dex_private.chain_digest(
-      dex_private.digest_before(block.number), null, block.has_rows, block.number, block.hash, block.parent, block.time,
+      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.parent, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
     where recorded.number = block.number;
@@ -213,7 +197,7 @@ from (
     recorded.number_before,
     recorded.digest,
     dex_private.chain_digest(
-      recorded.digest_before, null, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest
   from (
