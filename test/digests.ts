@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Database } from "../db/connect.ts";
 
-type Fact = Record<string, string | number | boolean | null> & { block: number };
+type Value = string | number | boolean | null | undefined;
+type Fact = Record<string, Value> & { block: number };
 
 /** As PostgreSQL prints them, amounts with 18 fractional digits. */
 const FACTS = `
@@ -33,9 +34,9 @@ export interface Digested {
   computed: string;
 }
 
-const plain = (decimal: unknown): string =>
+const plain = (decimal: Value): string =>
   String(decimal).includes(".") ? String(decimal).replace(/\.?0+$/, "") : String(decimal);
-const lower = (text: unknown): string => (text === null ? "-" : String(text).toLowerCase());
+const lower = (text: Value): string => (text == null ? "-" : String(text).toLowerCase());
 
 /** What the database has recorded and what its rows say, of each block in the order of numbers. For a role that reads all tables. */
 export async function digestsOf(db: Database): Promise<Digested[]> {
@@ -47,7 +48,7 @@ export async function digestsOf(db: Database): Promise<Digested[]> {
       `${known.venue.toLowerCase()}:${JSON.stringify(known.ref)}`,
     ]),
   );
-  const nameOf = (id: unknown): string =>
+  const nameOf = (id: Value): string =>
     id === null ? "-" : (orders.get(Number(id)) ?? String(id));
   const lines = new Map<number, string[]>();
   const add = ({ block }: Fact, ...fields: unknown[]): void => {
