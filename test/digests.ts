@@ -18,6 +18,10 @@ const FACTS = `
       select block, idx, offer_id, maker, taker, pair, lot_gem, lot_amt::text, bid_gem, bid_amt::text, tx, venue from dex_trade
     ) as trade) as trades,
     (select json_agg(cancellation) from dex_private.cancellation) as cancellations,
+    (select json_agg(pool) from (
+      select block, venue, gem0, reserve0::text, gem1, reserve1::text, fee
+      from dex_pool_state join (select venue, gem0, gem1, fee from dex_pool) as pool using (venue)
+    ) as pool) as pools,
     (select json_agg(known) from dex_private.offer_ref as known) as refs`;
 
 interface Facts {
@@ -25,6 +29,7 @@ interface Facts {
   offers: Fact[] | null;
   trades: Fact[] | null;
   cancellations: Fact[] | null;
+  pools: Fact[] | null;
   refs: { offer_id: number; venue: string; ref: string }[] | null;
 }
 
@@ -41,7 +46,7 @@ const lower = (text: Value): string => (text == null ? "-" : String(text).toLowe
 /** What the database has recorded and what its rows say, of each block in the order of numbers. For a role that reads all tables. */
 export async function digestsOf(db: Database): Promise<Digested[]> {
   const { rows } = await db.query<Facts>(FACTS);
-  const { blocks, offers, trades, cancellations, refs } = rows[0]!;
+  const { blocks, offers, trades, cancellations, pools, refs } = rows[0]!;
   const orders = new Map(
     (refs ?? []).map((known) => [
       known.offer_id,
@@ -70,6 +75,10 @@ export async function digestsOf(db: Database): Promise<Digested[]> {
   for (const row of trades ?? []) {
     const [maker, taker] = [lower(row["maker"]), lower(row["taker"])];
     add(row, "trade", row["idx"], nameOf(row["offer_id"]), maker, taker, ...swapOf(row));
+  }
+  for (const row of pools ?? []) {
+    const gems = [0, 1].flatMap((n) => [lower(row[`gem${n}`]), plain(row[`reserve${n}`])]);
+    add(row, "pool", lower(row["venue"]), ...gems, row["fee"]);
   }
   for (const row of cancellations ?? []) add(row, "cancel", nameOf(row["offer_id"]));
 

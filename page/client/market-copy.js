@@ -145,7 +145,8 @@ export class MarketCopy {
  */
 function changeSide(side, levels) {
   for (const level of levels) {
-    if (level.offers === 0) side.delete(level.price);
+    // A level of pools has no offers.
+    if (level.offers === 0 && level.vol === "0") side.delete(level.price);
     else side.set(level.price, level);
   }
 }

@@ -1,6 +1,7 @@
 // What ingest writes, refuses and takes back of pools.
 import { verify } from "../../db/verify/verify.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { compareDigests } from "../digests.ts";
 import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";
 
 let database: TestDatabase;
@@ -58,11 +59,27 @@ it("has what a pool has after each block, one by one or at once, and takes it ba
   expect(await states()).toEqual(["1 2000 1", "2 2100 1", "3 2000 0.5"]);
   const owner = await database.connect("dex_owner");
   expect(await verify(owner)).toEqual([]);
+  await compareDigests(owner);
   await database.writer.query("select ingest.take_back($1)", [blockAt(2)]);
   expect(await states()).toEqual(["1 2000 1", "2 2100 1"]);
   await database.writer.query("select ingest.take_back(-1)");
   expect(await states()).toEqual([]);
   expect(await verify(owner)).toEqual([]);
+});
+
+it.each([
+  ["dex_pool_state", "reserve0 = reserve0 + 0.000000000000000001"],
+  ["dex_pool_state", "reserve1 = reserve1 + 0.000000000000000001"],
+  ["dex_pool", "fee = 2999"],
+  ["dex_pool", "gem0 = venue"],
+  ["dex_pool", "gem1 = venue"],
+])("is a fact of its block: another digest follows from %s with %s", async (table, change) => {
+  await writePools(1, [aPool()]);
+  await using owner = await openClient(database.url);
+  await owner.query(`update ${table} set ${change}`);
+  await expect(compareDigests(owner)).rejects.toThrow(`block ${blockAt(1)} has the digest`);
+  const found = await verify(owner);
+  expect(found.map(({ row }) => row)).toContain(`dex_block ${blockAt(1)}`);
 });
 
 it.each([

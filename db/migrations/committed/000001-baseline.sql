@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:37eebde2cd82335fcdf3a322c02f325845539668
+--! Hash: sha1:648d36fae37bb3ec3574f8093d1ed5ba2b316cb4
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1159,6 +1159,20 @@ as $$
   )
   from dex_private.cancellation
   where cancellation.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'pool',
+    lower(state.venue collate "C"),
+    lower(pool.gem0 collate "C"),
+    trim_scale(state.reserve0),
+    lower(pool.gem1 collate "C"),
+    trim_scale(state.reserve1),
+    pool.fee
+  )
+  from public.dex_pool_state as state
+  join public.dex_pool as pool on pool.venue = state.venue
+  where state.block = number
 $$;
 comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
 

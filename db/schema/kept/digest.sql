@@ -98,6 +98,20 @@ as $$
   )
   from dex_private.cancellation
   where cancellation.block = number
+  union all
+  select concat_ws(
+    ' ',
+    'pool',
+    lower(state.venue collate "C"),
+    lower(pool.gem0 collate "C"),
+    trim_scale(state.reserve0),
+    lower(pool.gem1 collate "C"),
+    trim_scale(state.reserve1),
+    pool.fee
+  )
+  from public.dex_pool_state as state
+  join public.dex_pool as pool on pool.venue = state.venue
+  where state.block = number
 $$;
 comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
 
