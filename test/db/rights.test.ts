@@ -41,7 +41,9 @@ async function refusal(
   }
 }
 
-const STAGING = ["block", "cancellation", "offer", "pool", "trade"].map((name) => `ingest.staged_${name}`);
+const STAGING = ["block", "cancellation", "offer", "pool", "trade"].map(
+  (name) => `ingest.staged_${name}`,
+);
 const DENIED = /^permission denied for |^must be owner of |^must be a superuser/;
 
 describe.each(["dex_reader", "dex_writer"] as const)("%s", (role) => {
