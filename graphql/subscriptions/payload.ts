@@ -20,6 +20,12 @@ export interface Payload {
   from: string;
 }
 
+/** With the time, if there is one, in the form of GraphQL's other times. */
+export const withTime = <Given extends object>(given: Given): Given =>
+  "time" in given && typeof given.time === "string"
+    ? { ...given, time: given.time.replace("Z", "000+00:00") }
+    : given;
+
 /** No candle begins at it. */
 const NEVER = "infinity";
 
@@ -41,7 +47,7 @@ export function payloadOf(
     whole: changed.some(({ isWhole }) => isWhole),
     keys,
     removed: gone.map(({ key }) => key),
-    data: field.nodes === "data" ? rows.map(({ data }) => data) : [],
+    data: field.nodes === "data" ? rows.map(({ data }) => withTime(data)) : [],
     ...{ base: topic?.pair?.base, quote: topic?.pair?.quote, interval: topic?.argument },
     from: keys[0] ?? NEVER,
   };

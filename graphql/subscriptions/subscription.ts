@@ -9,19 +9,13 @@ import { byHash } from "../../market/live/topic.ts";
 import { isAhead, placeText, type Retraction } from "../../market/place.ts";
 import type { FollowedTopics } from "./followed-topics.ts";
 import type { LiveSnapshot } from "./live-snapshot.ts";
-import { payloadOf, type Payload } from "./payload.ts";
+import { payloadOf, withTime, type Payload } from "./payload.ts";
 
 /** A block, if there is one, and its time. */
 interface Moment {
   block: number | null;
   time: string | null;
 }
-
-/** With the time in the form of GraphQL's other times. */
-const momentOf = <Given extends Moment>(given: Given): Given => ({
-  ...given,
-  time: given.time?.replace("Z", "000+00:00") ?? null,
-});
 
 /** The fields that the events of all topics have. */
 export interface SubscriptionEvent extends Payload {
@@ -226,8 +220,8 @@ export class Subscription {
     if (!hasEvent) return undefined;
     return {
       cursor: placeText(place),
-      head: place.time === null ? null : momentOf(place),
-      retractedTo: retraction === undefined ? null : momentOf(retraction),
+      head: place.time === null ? null : withTime(place),
+      retractedTo: retraction === undefined ? null : withTime(retraction),
       more,
       reset: step.reset === undefined ? null : resetText(step.reset, page),
       ...payload,

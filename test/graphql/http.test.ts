@@ -309,7 +309,7 @@ describe("a fault of the service's own", () => {
         $$ begin raise 'the insides of dex_head'; end $$;
       grant execute on function fail_inside() to dex_reader;
       create or replace view dex_head as
-      select number as block, time
+      select number as block, time, null::text as digest
       from dex_block
       where fail_inside()
     `);

@@ -32,7 +32,7 @@ const RECORD = texts("pair", "base", "quote");
 
 /** The fields of each row, and the SQL for each. */
 const FIELDS: Record<Kind, Record<string, string>> = {
-  head: { block: "block", time: utc("date_trunc('milliseconds', time)") },
+  head: { block: "block", time: utc("date_trunc('milliseconds', time)"), digest: "digest" },
   trades: {
     ...texts("id", "market", "act", "price"),
     lotAmt: "lot_amt::text",
@@ -71,6 +71,9 @@ const FROM: Record<Kind, string> = {
   book: "dex_book($1, $2, $3)",
 };
 
+const momentOf = (head: Row | undefined): Moment =>
+  head === undefined ? null : ({ block: head["block"], time: head["time"] } as Moment);
+
 /** Reads them in the snapshot of the transaction that `db` has open. */
 export async function readTruth(db: Database, { intervals, depths }: Kept): Promise<Truth> {
   const read = async (kind: Kind, values: unknown[] = []): Promise<Row[]> => {
@@ -101,7 +104,7 @@ export async function readTruth(db: Database, { intervals, depths }: Kept): Prom
   const markets = new Set(names.values());
   return {
     place: placeText(await readPlace(db)),
-    head: (heads[0] ?? null) as Moment,
+    head: momentOf(heads[0]),
     markets,
     marketOf,
     rows({ kind, market, taker, maker, interval, depth }) {

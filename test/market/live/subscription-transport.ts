@@ -19,7 +19,7 @@ const EACH = "cursor head { block time } retractedTo { block time trade } reset"
 const nodes = (kind: Kind): string => `nodes { ${selectionOf(kind)} }`;
 
 const DOCUMENTS: Record<Kind, string> = {
-  head: `subscription { dexHead { ${EACH} } }`,
+  head: `subscription { dexHead { ${EACH} ${nodes("head")} } }`,
   trades: `subscription ($market: String, $taker: String, $maker: String, $after: String) {
     dexTrades(market: $market, taker: $taker, maker: $maker, after: $after) {
       ${EACH} more ${nodes("trades")}
@@ -142,7 +142,7 @@ function* eventsOf(asked: Asked, event: AnyEvent): Generator<LiveEvent> {
   else if (retractedTo !== null) {
     yield { event: "retract", ...retractedTo, trade: Number(retractedTo.trade) };
   }
-  const { nodes = head === null ? [] : [{ ...head }], removed = [], whole } = event;
+  const { nodes = [], removed = [], whole } = event;
   const change: Change = { rows: nodes, removed, ...(whole !== undefined && { whole }) };
   yield { event: "update", place, head, changes: new Map([[asked, change]]), more };
 }
