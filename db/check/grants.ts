@@ -14,6 +14,7 @@ const OF_WRITERS = [
   "execute on ingest.take_back(integer)",
   "execute on ingest.begin_index(bigint, text, text, integer, text)",
   "execute on ingest.checked_to(integer, integer)",
+  "execute on ingest.fill_digests(integer)",
   "execute on ingest.found_contracts(jsonb)",
   "execute on ingest.offer_ids(text[], text[], integer[])",
   "execute on ingest.register_token(text, text, integer, text)",
