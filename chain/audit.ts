@@ -35,6 +35,8 @@ export class Audit<Key> {
   readonly #unanswered: Repeating;
   /** The round that is due. */
   #round: Round<Key> | undefined;
+  /** Whether a further one is due when it ends: where it began anew with each request, it might never end. */
+  #isAnotherDue = false;
   /** When a round that was not answered is tried again, and how long the wait was. */
   #retryAt = 0;
   #retryMs = 0;
@@ -51,6 +53,8 @@ export class Audit<Key> {
 
   /** A round is due: of all before the next block is written, or of some with each block. */
   again(isWhole: boolean): void {
+    this.#isAnotherDue = !isWhole && this.#round?.began !== undefined;
+    if (this.#isAnotherDue) return;
     if (!this.isDue) this.#reading.onEvent?.({ event: "audit", isDue: true });
     this.#round = { began: undefined, left: [], isWhole: isWhole || this.#round?.isWhole === true };
   }
@@ -81,7 +85,8 @@ export class Audit<Key> {
     this.#unanswered.end();
     if (round.left.length > 0 || round !== this.#round) return -1;
     this.#round = undefined;
-    onEvent?.({ event: "audit", isDue: false });
+    if (this.#isAnotherDue) this.again(false);
+    else onEvent?.({ event: "audit", isDue: false });
     return Math.min(round.began ?? last.number, rangedTo);
   }
 

@@ -86,7 +86,7 @@ export async function digestsOf(db: Database): Promise<Digested[]> {
   return (blocks ?? []).map((row) => {
     const { number } = row;
     if (row["has_rows"] === true) {
-      const head = `block ${number} ${row["hash"] ?? "-"} ${row["parent"] ?? "-"} ${plain(row["time"])}`;
+      const head = `block ${number} ${row["hash"] ?? "-"} ${plain(row["time"])}`;
       const sorted = (lines.get(number) ?? [])
         .map((line) => Buffer.from(line))
         .sort((one, other) => Buffer.compare(one, other));

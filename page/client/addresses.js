@@ -10,10 +10,11 @@ const templates = () => document.getElementById("page")?.dataset ?? {};
 /** @param {string} whole */
 export const short = (whole) => `${whole.slice(0, 6)}…${whole.slice(-4)}`;
 
-/** @param {string} text */
+/** Returns whether the clipboard has it. @param {string} text */
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
     // A page by plain http has no clipboard: the browser's own command is given the text.
     /** @param {ClipboardEvent} event */
@@ -23,8 +24,9 @@ async function copyText(text) {
       event.stopImmediatePropagation();
     };
     addEventListener("copy", give, { capture: true, once: true });
-    document.execCommand("copy");
+    const isCopied = document.execCommand("copy");
     removeEventListener("copy", give, { capture: true });
+    return isCopied;
   }
 }
 
@@ -52,9 +54,11 @@ class Copy extends Component {
       aria-label=${this.isCopied ? `Copied ${text}` : `Copy ${text}`}
       title=${this.isCopied ? "Copied" : "Copy"}
       onClick=${() => {
-        void copyText(text).then(() => this.show(true));
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.show(false), COPIED_MS);
+        void copyText(text).then((isCopied) => {
+          clearTimeout(this.timer);
+          this.show(isCopied);
+          this.timer = setTimeout(() => this.show(false), COPIED_MS);
+        });
       }}
     >
       <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -1,6 +1,6 @@
 // The book: its sides with what is offered up to each level, as tables.
-import { compare, decimalOf, placeOf, powerOf, unitsOf } from "./decimal.js";
-import { amount, placesIn, price } from "./figures.js";
+import { compare, decimalOf, placeOf, placesIn, powerOf, unitsOf } from "./decimal.js";
+import { amount, price } from "./figures.js";
 import { html } from "./html.js";
 
 const SHOWN_LEVELS = 15;

@@ -115,13 +115,22 @@ const withoutSign = (text) => text.replace("-", "");
  * How many fractional digits the shortened number has.
  * @param {string} text
  */
-export function placesOf(text) {
+function placesOf(text) {
   const { whole } = partsOf(text);
   return whole === "0" ? SHOWN - 2 - powerOf(text) : Math.max(2, SHOWN - whole.length);
 }
 
 /**
- * Rounded to about six digits, with separators of thousands; with `places` to so many fractional digits, none left out.
+ * How many fractional digits the prices of a column have: those of the one in the middle, since one far below the others would
+ * lengthen all.
+ * @param {readonly string[]} prices
+ */
+export const placesIn = (prices) =>
+  prices.map(placesOf).sort((one, other) => one - other)[Math.floor(prices.length / 2)] ?? 0;
+
+/**
+ * Rounded to about six digits, with separators of thousands; with `places` to so many fractional digits, none left out,
+ * unless they all were 0.
  * @param {string} text
  * @param {number} [places]
  */
@@ -133,8 +142,10 @@ export function shortened(text, places) {
     const mantissa = rounded(first, rest, SHOWN - 2);
     return mantissa === "10" ? `${sign}1e${power + 1}` : `${sign}${mantissa}e${power}`;
   }
-  const [before = "0", found = ""] = rounded(whole, fraction, places ?? placesOf(text)).split(".");
-  const after = found.padEnd(places ?? 0, "0");
+  // A number of which so few digits would leave nothing keeps its own.
+  const most = places !== undefined && power >= -places ? places : undefined;
+  const [before = "0", found = ""] = rounded(whole, fraction, most ?? placesOf(text)).split(".");
+  const after = found.padEnd(most ?? 0, "0");
   if (after === "") return `${sign}${grouped(before)}`;
   const zeros = before === "0" ? after.search(/[1-9]/) : 0;
   const behind = zeros > MAX_ZEROS - 1 ? `0${small(zeros)}${after.slice(zeros)}` : after;
@@ -154,6 +165,8 @@ export function compact(text) {
   if (whole === "0" || whole.length > 3 * THOUSANDS.length) return shortened(text);
   const { whole: first, fraction } = partsOf(withoutSign(shifted(text, -3 * steps)));
   const [before = "0", after] = rounded(first, fraction, COMPACT - first.length).split(".");
+  // Rounded up to the next thousand.
+  if (before === "1000" && steps + 1 < THOUSANDS.length) return `${sign}1${THOUSANDS[steps + 1]}`;
   return `${sign}${grouped(before)}${after === undefined ? "" : `.${after}`}${THOUSANDS[steps]}`;
 }
 

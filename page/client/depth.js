@@ -84,6 +84,7 @@ export class Depth extends Component {
       this.point(nearest.step.price);
     };
     const onKey = (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === "Escape") this.point(undefined);
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (step === undefined) return;
       event.preventDefault();
@@ -114,6 +115,7 @@ export class Depth extends Component {
         aria-label="Depth: what is bid and asked up to each price. The arrow keys read the levels; the tables of the book have the figures."
         onPointerMove=${onMove}
         onPointerLeave=${() => this.point(undefined)}
+        onBlur=${() => this.point(undefined)}
         onKeyDown=${onKey}
       >
         <path class="bids" d=${area(ofBids, 0)} />

@@ -3,7 +3,7 @@ import { store, stored } from "./stored.js";
 
 const KEY = "favourites";
 
-const marked = new Set(read());
+let marked = new Set(read());
 
 /** @returns {string[]} */
 function read() {
@@ -21,6 +21,8 @@ export const isFavourite = (pair) => marked.has(pair);
 
 /** @param {string} pair */
 export function toggleFavourite(pair) {
+  // Another tab may have changed them.
+  marked = new Set(read());
   if (!marked.delete(pair)) marked.add(pair);
   store(KEY, JSON.stringify([...marked]));
 }

@@ -1,6 +1,6 @@
 // Numbers, times and names: shortened for the eye, whole on hover and when copied.
 import { Component, h } from "preact";
-import { compact, placesOf, shortened } from "./decimal.js";
+import { compact, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { hasChange } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
@@ -36,9 +36,6 @@ export const tradeRow = (id, cells) =>
 
 /** @param {string} value @param {number} [places] As in `shortened`. */
 export const amount = (value, places) => marked(value, shortened(value, places));
-
-/** How many fractional digits the prices of a column have. @param {readonly string[]} prices */
-export const placesIn = (prices) => Math.max(0, ...prices.map(placesOf));
 
 /** A number that changes as the reader moves. @param {string} value */
 export const unmarked = (value) =>

@@ -3,6 +3,7 @@ import { Component } from "preact";
 import { hasAddress, name, percentChange, price, segments } from "./figures.js";
 import { html } from "./html.js";
 import { BY_VOLUME, inOrder } from "./market-order.js";
+import { asOfBlock } from "./past.js";
 import { read } from "./reading.js";
 
 /**
@@ -54,7 +55,7 @@ class Switcher extends Component {
     /** @type {[Record<string, Pair> | undefined, Record<string, Summary> | undefined]} */
     const [pairs, summaries] = await Promise.all([
       read("/v1/pairs/", isWanted),
-      read("/v2/summary", isWanted),
+      read(asOfBlock("/v2/summary"), isWanted),
     ]);
     if (pairs === undefined || summaries === undefined) return;
     this.markets = Object.entries(pairs)
@@ -75,7 +76,10 @@ class Switcher extends Component {
   }
 
   render() {
-    const words = this.sought.toUpperCase().split(/[\s/]+/);
+    const words = this.sought
+      .trim()
+      .toUpperCase()
+      .split(/[\s/]+/);
     const found = (this.markets ?? []).filter(({ key }) =>
       words.every((word) => key.toUpperCase().includes(word)),
     );
@@ -112,7 +116,7 @@ class Switcher extends Component {
               autocomplete="off"
               value=${this.sought}
               onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-                this.sought = event.currentTarget.value.trim();
+                this.sought = event.currentTarget.value;
                 this.forceUpdate();
               }}
           /></label>

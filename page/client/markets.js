@@ -42,7 +42,10 @@ const allMarkets = () =>
   });
 
 function marketsFound() {
-  const words = sought.toUpperCase().split(/[\s/]+/);
+  const words = sought
+    .trim()
+    .toUpperCase()
+    .split(/[\s/]+/);
   return allMarkets()
     .filter(({ key }) => {
       // PostgreSQL leaves letters as they are that have no single capital, such as ß.
@@ -126,7 +129,7 @@ function view() {
                   id="search"
                   value=${sought}
                   onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-                    sought = event.currentTarget.value.trim();
+                    sought = event.currentTarget.value;
                     draw();
                   }}
               /></label>

@@ -1,6 +1,10 @@
 // Reads REST and GraphQL for the pages: no answer is older than what the page has shown, whichever service answers.
 
 const RETRY_S = 3;
+/** So many errors in an answer of GraphQL, which may pass, and then it is refused. */
+const MAX_ERRORS = 5;
+/** Of those of 4xx, what may be another one later: a timeout, and too many requests. */
+const PASSING = [408, 429];
 /** So many services in turn without the block: a balancer has asked each of them. */
 const LACKING = 5;
 
@@ -24,8 +28,8 @@ export function takeBackTo(block) {
 const numberOf = (answer, header, absent) => Number(answer?.headers.get(header) ?? absent);
 
 /**
- * The data of an answer, asked again while the service is away or has no block as new as the page has seen. Undefined
- * once it is not wanted any more, or where it is refused.
+ * The data of an answer, asked again while the service is away, reports an error, or has no block as new as the page has
+ * seen. Undefined once it is not wanted any more, or where it is refused.
  * @template Data
  * @param {(headers: Record<string, string>) => Promise<Response>} request
  * @param {() => boolean} isWanted
@@ -34,23 +38,29 @@ const numberOf = (answer, header, absent) => Number(answer?.headers.get(header) 
 async function readBy(request, isWanted) {
   /** The heads of the services that lacked the block, one after another. @type {number[]} */
   let lacking = [];
+  let errors = 0;
   while (isWanted()) {
     const before = retractions;
     const headers = { "X-Min-Block": String(seen) };
     const answer = await request(headers).catch(() => undefined);
     const body = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
     const block = numberOf(answer, "X-Head-Block", NaN);
-    if (body !== undefined) {
+    if (body !== undefined && body.errors === undefined) {
       if (retractions === before && !Number.isNaN(block)) seeBlock(block);
       return isWanted() ? body.data : undefined;
     }
-    // It would be refused again: there is no such block.
-    if (answer?.status === 400) return undefined;
+    errors += body === undefined ? 0 : 1;
+    // It would be refused again, as where there is no such block.
+    const isRefused =
+      answer && answer.status >= 400 && answer.status < 500 && !PASSING.includes(answer.status);
+    if (isRefused || errors === MAX_ERRORS) return undefined;
     lacking = block < seen ? [...lacking, block] : [];
     // No service has the block: it was taken back, and the stream has not sent that yet.
     if (lacking.length === LACKING) takeBackTo(Math.max(...lacking));
     const seconds = numberOf(answer, "Retry-After", RETRY_S);
-    await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+    // It may also be a date.
+    const wait = Number.isFinite(seconds) ? seconds : RETRY_S;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
   }
   return undefined;
 }

@@ -2,13 +2,13 @@
 import { Component } from "preact";
 import { address, transaction } from "./addresses.js";
 import { Age } from "./age.js";
+import { placesIn } from "./decimal.js";
 import {
   absent,
   amount,
   change,
   moment,
   percentChange,
-  placesIn,
   price,
   tradeRow,
   unmarked,

@@ -29,8 +29,11 @@ const plain = (amount) => decimalOf(unitsOf(amount));
 export class TradeDetails {
   /** @type {Map<number, Details>} */
   #known = new Map();
-  /** @type {Set<number>} */
-  #asked = new Set();
+  /** What is shown now. @type {ReadonlySet<number>} */
+  #wanted = new Set();
+  /** Those that GraphQL did not have or give. @type {Set<number>} */
+  #lacking = new Set();
+  #isAsking = false;
   /** Grows where what was asked before may be void. */
   #generation = 0;
   /** Grows with each change. */
@@ -53,26 +56,45 @@ export class TradeDetails {
   /** Drops those of greater ids. @param {number} last */
   retract(last) {
     this.#generation += 1;
-    this.#asked.clear();
+    this.#lacking.clear();
     for (const id of this.#known.keys()) if (id > last) this.#known.delete(id);
     this.changes += 1;
   }
 
-  /** Reads those that are not known, and drops the others. @param {readonly number[]} ids */
+  /** Reads those that are not known, one question after another, and drops the others. @param {readonly number[]} ids */
   async want(ids) {
+    this.#wanted = new Set(ids);
+    for (const id of this.#known.keys()) if (!this.#wanted.has(id)) this.#known.delete(id);
+    for (const id of this.#lacking) if (!this.#wanted.has(id)) this.#lacking.delete(id);
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      for (let missing = this.#missing(); missing.length > 0; missing = this.#missing()) {
+        await this.#read(missing);
+      }
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  #missing() {
+    return [...this.#wanted]
+      .filter((id) => !this.#known.has(id) && !this.#lacking.has(id))
+      .slice(0, PAGE);
+  }
+
+  /** @param {readonly number[]} ids */
+  async #read(ids) {
     const generation = this.#generation;
-    const wanted = new Set(ids);
-    for (const id of this.#known.keys()) if (!wanted.has(id)) this.#known.delete(id);
-    for (const id of this.#asked) if (!wanted.has(id)) this.#asked.delete(id);
-    const missing = ids.filter((id) => !this.#known.has(id) && !this.#asked.has(id)).slice(0, PAGE);
-    if (missing.length === 0) return;
-    for (const id of missing) this.#asked.add(id);
-    /** @type {{ allDexTrades: { nodes: Details[] } } | undefined} */
+    /** @type {{ allDexTrades: { nodes: Details[] } | null } | undefined} */
     const found = await ask(
       QUERY,
-      { ids: missing.map(String), count: missing.length },
-      () => this.#generation === generation,
+      { ids: ids.map(String), count: ids.length },
+      () => this.#generation === generation && ids.some((id) => this.#wanted.has(id)),
     );
-    if (found) this.add(found.allDexTrades.nodes.filter(({ id }) => this.#asked.has(Number(id))));
+    if (this.#generation !== generation) return;
+    const nodes = found?.allDexTrades?.nodes ?? [];
+    this.add(nodes.filter(({ id }) => this.#wanted.has(Number(id))));
+    for (const id of ids) if (this.#wanted.has(id) && !this.#known.has(id)) this.#lacking.add(id);
   }
 }

@@ -30,12 +30,14 @@ export async function indexedRows(database: Pool): Promise<IndexedRows & { head:
         "select block, offer_id from dex_private.cancellation order by offer_id",
       ),
       blocks: await rows(
-        `select number, hash, time
+        // Equal digests: the same facts, whether they were read one by one or in a range.
+        `select number, hash, time, encode(digest, 'hex') as digest
         from dex_block
         where number in (
           select block from dex_offer
           union all select block from dex_trade
           union all select block from dex_private.cancellation
+          union all select block from dex_pool_state
         )
         order by number`,
       ),

@@ -88,7 +88,6 @@ describe("of blocks with every kind of facts", () => {
 
   it.each([
     ["dex_block", `hash = '${aHash("other")}'`, "number = 3600"],
-    ["dex_block", `parent = '${aHash("other")}'`, "number = 3600"],
     ["dex_block", "time = time + interval '1 microsecond'", "number = 3600"],
     ["dex_offer", "id = 3", "id = 1"],
     ["dex_offer", "ref = '9'", `id = ${ORDER}`],

@@ -95,9 +95,10 @@ function levelsOf(pool: Pool): Level[] {
         act === "buy"
           ? quotient(quote * counted * (1000n - 2n * n), base * MILLION * 1000n)!
           : quotient(quote * MILLION * (1000n + 2n * n), base * counted * 1000n)!;
+      // A band that gives nothing more is part of the next one that does.
+      if (got === given) continue;
       const [took, gave] = [amount - taken, got - given];
       [taken, given] = [amount, got];
-      if (took === 0n || gave === 0n) continue;
       levels.push(
         act === "buy"
           ? { act, price, vol: took, quote: gave }
@@ -219,6 +220,20 @@ it("shows a pool as what it trades from its best price on", async () => {
   expect(sum("sell", "vol")).toBe(
     getAmountOut(sum("sell", "quote_vol"), pool.reserve0, pool.reserve1, 3000),
   );
+});
+
+it("counts what a band takes and gives nothing for in the next one", async () => {
+  await registerMarkets(database.writer);
+  // 1 WETH and 500 of the smallest units of DAI: the first 0.1 % of them is no whole unit.
+  const pool = { ...POOLS[0]!, reserve0: 500n, reserve1: units("1") };
+  await writeBlock(1, { pools: [pool] });
+  const { book } = await seen();
+  expect(book).toEqual(expected([pool], []).book);
+  const bids = book.filter(({ act }) => act === "buy");
+  expect(bids.length).toBeLessThan(10);
+  const sold = bids.reduce((sum, { vol }) => sum + units(vol), 0n);
+  const paid = bids.reduce((sum, { quote_vol }) => sum + units(quote_vol), 0n);
+  expect(getAmountOut(sold, pool.reserve1, pool.reserve0, 3000)).toBe(paid);
 });
 
 it("has no prices of a pool without one of its tokens, and none of other tokens", async () => {

@@ -136,8 +136,11 @@ describeInChromium("the page of a market", () => {
     expect(await page.locator("a.explorer").count()).toBe(0);
     await page.evaluate(`addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain")));
       Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });`);
-    await taker.locator("button").click();
-    await page.waitForSelector(`button[aria-label="Copied ${whole}"]`);
+    // It says so for a moment.
+    await Promise.all([
+      page.waitForSelector(`button[aria-label="Copied ${whole}"]`),
+      taker.locator("button").click(),
+    ]);
     expect(await page.evaluate("window.copied")).toBe(whole);
     await page.close();
   });

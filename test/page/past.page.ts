@@ -150,7 +150,7 @@ describeInChromium("the page of a market as of a past block", () => {
 
   it("goes from live to a block and back to live, and the stream goes with it", async () => {
     const { page, asked } = await browser.open(`${app.url}${MARKET}?interval=4h`);
-    await page.waitForSelector("[role=status]:text('Live')");
+    await page.waitForSelector(".connection.live");
     const streams = () => asked.filter((url) => url.includes("/v2/stream")).length;
     await step(page, "Previous block");
     await page.waitForSelector("[role=status]:text('not live')");
@@ -163,13 +163,13 @@ describeInChromium("the page of a market as of a past block", () => {
     expect(addressed(page)).toBeNull();
     expect(streams()).toBe(before);
     await step(page, "Return to live");
-    await page.waitForSelector("[role=status]:text('Live')");
+    await page.waitForSelector(".connection.live");
     expect(addressed(page, "time")).toBeNull();
     expect(addressed(page, "interval")).toBe("4h");
     await page.goBack();
     await isAt(page, AT, "4h");
     await page.goForward();
-    await page.waitForSelector("[role=status]:text('Live')");
+    await page.waitForSelector(".connection.live");
     await write(database.writer, { trades: [aTrade({ hour: 24.6, offer_id: 1, base: "0.25" })] });
     await page.click(".intervals button:text-is('1h')");
     await isLive(page);

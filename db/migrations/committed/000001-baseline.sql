@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:648d36fae37bb3ec3574f8093d1ed5ba2b316cb4
+--! Hash: sha1:12d09db1163539d1dc00beebd0b203358b15d5f0
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1176,12 +1176,12 @@ as $$
 $$;
 comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
 
--- In plpgsql, which caches the plan: it runs for every block.
+-- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it. In plpgsql, which caches the
+-- plan: it runs for every block.
 create function dex_private.next_digest(
   before bytea,
   number integer,
   hash text,
-  parent text,
   at timestamptz,
   first_trade bigint,
   last_trade bigint
@@ -1192,7 +1192,6 @@ begin
   return sha256(before || convert_to(
     'block ' || number
       || ' ' || coalesce(hash, '-')
-      || ' ' || coalesce(parent, '-')
       || ' ' || trim_scale(extract(epoch from at))
       || E'\n'
       || coalesce(
@@ -1206,7 +1205,7 @@ begin
   ));
 end
 $$;
-comment on function dex_private.next_digest(bytea, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
+comment on function dex_private.next_digest(bytea, integer, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
 
 -- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
 create function dex_private.chain_digest(
@@ -1214,7 +1213,6 @@ create function dex_private.chain_digest(
   has_rows boolean,
   number integer,
   hash text,
-  parent text,
   at timestamptz,
   first_trade bigint,
   last_trade bigint
@@ -1227,10 +1225,10 @@ begin
   if not has_rows then
     return before;
   end if;
-  return dex_private.next_digest(before, number, hash, parent, at, first_trade, last_trade);
+  return dex_private.next_digest(before, number, hash, at, first_trade, last_trade);
 end
 $$;
-comment on function dex_private.chain_digest(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql
@@ -1248,7 +1246,7 @@ begin
   loop
     update public.dex_block as recorded
     set digest = dex_private.chain_digest(
-      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.parent, block.time,
+      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
     where recorded.number = block.number;
@@ -1272,7 +1270,7 @@ from (
     recorded.number_before,
     recorded.digest,
     dex_private.chain_digest(
-      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest
   from (
@@ -2156,7 +2154,8 @@ begin
     from listed
     window
       up_to as (partition by listed.market_id, listed.bucket order by listed.time, listed.block rows unbounded preceding),
-      onward as (partition by listed.market_id, listed.bucket order by listed.time desc, listed.block desc rows unbounded preceding)
+      -- Blocks of one time have the same rest: `day` is ordered by time alone.
+      onward as (partition by listed.market_id, listed.bucket order by listed.time desc)
   ),
   opened as (
     select
@@ -3757,7 +3756,7 @@ begin
     case
       when has_rows then
         dex_private.next_digest(
-          digest_before, write_block.number, write_block.hash, write_block.parent, write_block.at,
+          digest_before, write_block.number, write_block.hash, write_block.at,
           before.last_trade + 1, last_trade
         )
       else digest_before
@@ -4346,7 +4345,7 @@ begin
       order by block.number
     loop
       newest_digest := dex_private.chain_digest(
-        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.parent, made_block.time,
+        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.time,
         made_block.first_trade, made_block.last_id
       );
       insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
@@ -5258,6 +5257,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ingest.take_turn();
+  -- A writer with an older snapshot, in which the head has no digest, is refused. What is recorded of the head stays: its figures
+  -- may be of an older block.
+  update dex_private.write_state
+  set epoch = epoch;
   return dex_private.fill_digests(fill_digests.most);
 end
 $$;
@@ -5644,60 +5647,65 @@ as $$
   select
     level.act,
     level.price,
-    round((case level.act when 'sell' then level.given else level.taken end) * round(10::numeric ^ -level.base_precision, level.base_precision), 18),
-    round((case level.act when 'sell' then level.taken else level.given end) * round(10::numeric ^ -level.quote_precision, level.quote_precision), 18)
+    dex_private.quotient(case level.act when 'sell' then level.given else level.taken end, round(10::numeric ^ level.base_precision)),
+    dex_private.quotient(case level.act when 'sell' then level.taken else level.given end, round(10::numeric ^ level.quote_precision))
   from (
     select
-      band.act,
-      band.price,
-      band.base_precision,
-      band.quote_precision,
-      band.taken - lag(band.taken, 1, 0::numeric) over in_order as taken,
-      band.given - lag(band.given, 1, 0::numeric) over in_order as given
+      risen.act,
+      risen.price,
+      risen.base_precision,
+      risen.quote_precision,
+      risen.taken - lag(risen.taken, 1, 0::numeric) over in_order as taken,
+      risen.given - lag(risen.given, 1, 0::numeric) over in_order as given
     from (
       select
-        pool.venue,
-        side.act,
-        step.number,
-        side.price,
-        pair.base_precision,
-        pair.quote_precision,
-        took.taken,
-        div(took.taken * (1000000 - pool.fee) * side.reserve_out, side.reserve_in * 1000000 + took.taken * (1000000 - pool.fee)) as given
-      from public.dex_pair as pair
-      cross join lateral dex_private.pools_of(pair.id, pool_levels.block) as pool
-      cross join generate_series(1, 10) as step (number)
-      cross join lateral (
+        band.*,
+        lag(band.given, 1, 0::numeric) over (partition by band.venue, band.act order by band.number) as given_before
+      from (
         select
-          trunc(pool.base_amt * round(10::numeric ^ pair.base_precision)) as base_units,
-          trunc(pool.quote_amt * round(10::numeric ^ pair.quote_precision)) as quote_units
-      ) as has
-      cross join lateral (
-        values
-          (
-            'buy',
-            dex_private.quotient(pool.quote_amt * (1000000 - pool.fee) * (1000 - 2 * step.number), pool.base_amt * 1000000000),
-            has.base_units,
-            has.quote_units,
-            1000::numeric(80, 60) / (1000 - 2 * step.number)
-          ),
-          (
-            'sell',
-            dex_private.quotient(pool.quote_amt * (1000 + 2 * step.number) * 1000, pool.base_amt * (1000000 - pool.fee)),
-            has.quote_units,
-            has.base_units,
-            (1000 + 2 * step.number)::numeric(80, 60) / 1000
-          )
-      ) as side (act, price, reserve_in, reserve_out, ratio)
-      cross join lateral (
-        select div(side.reserve_in * (sqrt(side.ratio) - 1) * 1000000, 1000000 - pool.fee) as taken
-      ) as took
-      where pair.id = pool_levels.market
-    ) as band
-    window in_order as (partition by band.venue, band.act order by band.number)
+          pool.venue,
+          side.act,
+          step.number,
+          side.price,
+          pair.base_precision,
+          pair.quote_precision,
+          took.taken,
+          div(took.taken * (1000000 - pool.fee) * side.reserve_out, side.reserve_in * 1000000 + took.taken * (1000000 - pool.fee)) as given
+        from public.dex_pair as pair
+        cross join lateral dex_private.pools_of(pair.id, pool_levels.block) as pool
+        cross join generate_series(1, 10) as step (number)
+        cross join lateral (
+          select
+            trunc(pool.base_amt * round(10::numeric ^ pair.base_precision)) as base_units,
+            trunc(pool.quote_amt * round(10::numeric ^ pair.quote_precision)) as quote_units
+        ) as has
+        cross join lateral (
+          values
+            (
+              'buy',
+              dex_private.quotient(pool.quote_amt * (1000000 - pool.fee) * (1000 - 2 * step.number), pool.base_amt * 1000000000),
+              has.base_units,
+              has.quote_units,
+              1000::numeric(80, 60) / (1000 - 2 * step.number)
+            ),
+            (
+              'sell',
+              dex_private.quotient(pool.quote_amt * (1000 + 2 * step.number) * 1000, pool.base_amt * (1000000 - pool.fee)),
+              has.quote_units,
+              has.base_units,
+              (1000 + 2 * step.number)::numeric(80, 60) / 1000
+            )
+        ) as side (act, price, reserve_in, reserve_out, ratio)
+        cross join lateral (
+          select div(side.reserve_in * (sqrt(side.ratio) - 1) * 1000000, 1000000 - pool.fee) as taken
+        ) as took
+        where pair.id = pool_levels.market
+      ) as band
+    ) as risen
+    -- A band that gives nothing more is part of the next one that does.
+    where risen.given > risen.given_before
+    window in_order as (partition by risen.venue, risen.act order by risen.number)
   ) as level
-  where level.taken > 0
-    and level.given > 0
 $$;
 comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';
 grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;

@@ -6,6 +6,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform ingest.take_turn();
+  -- A writer with an older snapshot, in which the head has no digest, is refused. What is recorded of the head stays: its figures
+  -- may be of an older block.
+  update dex_private.write_state
+  set epoch = epoch;
   return dex_private.fill_digests(fill_digests.most);
 end
 $$;

@@ -98,7 +98,7 @@ begin
     case
       when has_rows then
         dex_private.next_digest(
-          digest_before, write_block.number, write_block.hash, write_block.parent, write_block.at,
+          digest_before, write_block.number, write_block.hash, write_block.at,
           before.last_trade + 1, last_trade
         )
       else digest_before

@@ -142,7 +142,7 @@ begin
       order by block.number
     loop
       newest_digest := dex_private.chain_digest(
-        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.parent, made_block.time,
+        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.time,
         made_block.first_trade, made_block.last_id
       );
       insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)

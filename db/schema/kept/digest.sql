@@ -115,12 +115,12 @@ as $$
 $$;
 comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
 
--- In plpgsql, which caches the plan: it runs for every block.
+-- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it. In plpgsql, which caches the
+-- plan: it runs for every block.
 create function dex_private.next_digest(
   before bytea,
   number integer,
   hash text,
-  parent text,
   at timestamptz,
   first_trade bigint,
   last_trade bigint
@@ -131,7 +131,6 @@ begin
   return sha256(before || convert_to(
     'block ' || number
       || ' ' || coalesce(hash, '-')
-      || ' ' || coalesce(parent, '-')
       || ' ' || trim_scale(extract(epoch from at))
       || E'\n'
       || coalesce(
@@ -145,7 +144,7 @@ begin
   ));
 end
 $$;
-comment on function dex_private.next_digest(bytea, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
+comment on function dex_private.next_digest(bytea, integer, text, timestamptz, bigint, bigint) is 'The digest of a block with rows after a digest: null after none.';
 
 -- For many blocks: one plan with indexes serves them all, even if it was made for an empty database.
 create function dex_private.chain_digest(
@@ -153,7 +152,6 @@ create function dex_private.chain_digest(
   has_rows boolean,
   number integer,
   hash text,
-  parent text,
   at timestamptz,
   first_trade bigint,
   last_trade bigint
@@ -166,10 +164,10 @@ begin
   if not has_rows then
     return before;
   end if;
-  return dex_private.next_digest(before, number, hash, parent, at, first_trade, last_trade);
+  return dex_private.next_digest(before, number, hash, at, first_trade, last_trade);
 end
 $$;
-comment on function dex_private.chain_digest(bytea, boolean, integer, text, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql
@@ -187,7 +185,7 @@ begin
   loop
     update public.dex_block as recorded
     set digest = dex_private.chain_digest(
-      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.parent, block.time,
+      dex_private.digest_before(block.number), block.has_rows, block.number, block.hash, block.time,
       block.first_trade, dex_private.first_trade_of(block.number + 1) - 1
     )
     where recorded.number = block.number;
@@ -211,7 +209,7 @@ from (
     recorded.number_before,
     recorded.digest,
     dex_private.chain_digest(
-      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.parent, recorded.time,
+      recorded.digest_before, recorded.has_rows, recorded.number, recorded.hash, recorded.time,
       recorded.first_trade, recorded.next_trade - 1
     ) as right_digest
   from (

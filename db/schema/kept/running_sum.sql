@@ -186,7 +186,8 @@ begin
     from listed
     window
       up_to as (partition by listed.market_id, listed.bucket order by listed.time, listed.block rows unbounded preceding),
-      onward as (partition by listed.market_id, listed.bucket order by listed.time desc, listed.block desc rows unbounded preceding)
+      -- Blocks of one time have the same rest: `day` is ordered by time alone.
+      onward as (partition by listed.market_id, listed.bucket order by listed.time desc)
   ),
   opened as (
     select
