@@ -33,8 +33,8 @@ export const summaryRecord = z
       .describe(
         "How many trades the last 24 hours had, those of no base, and so no price, included.",
       ),
-    bid: decimal.describe("The highest price of the open offers that buy base."),
-    ask: decimal.describe("The lowest price of the open offers that sell base."),
+    bid: decimal.describe("The highest price of the open offers and pools that buy base."),
+    ask: decimal.describe("The lowest price of the open offers and pools that sell base."),
     spread: signedDecimal.describe('ask - bid; "0" where one of them does not exist.'),
   })
   .meta({ id: "Summary" });

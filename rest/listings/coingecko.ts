@@ -50,8 +50,12 @@ const ticker = z
         "What is left of the open offers that have a price, the base that they sell at the last price. Absent " +
           "where none of the market's tokens is in `USD_TOKENS`, or there is no price.",
       ),
-    bid: decimal.optional().describe("The highest price of the open offers that buy base."),
-    ask: decimal.optional().describe("The lowest price of the open offers that sell base."),
+    bid: decimal
+      .optional()
+      .describe("The highest price of the open offers and pools that buy base."),
+    ask: decimal
+      .optional()
+      .describe("The lowest price of the open offers and pools that sell base."),
     high: decimal.optional().describe("The highest price of a trade of the last 24 hours."),
     low: decimal.optional().describe("The lowest price of a trade of the last 24 hours."),
   })
@@ -149,7 +153,8 @@ export const coingecko = (usdTokens: readonly string[]): Version => ({
       id: "coingeckoOrderbook",
       path: "/orderbook",
       summary: "The book of a market",
-      description: "At the head, by price: what is left of the open offers.",
+      description:
+        "At the head, by price: what is left of the open offers, and what pools trade up to each level.",
       query: {
         ticker_id: marketByAddresses("The market, as `ticker_id` of `/coingecko/pairs`."),
         depth: depthOfBothSides,

@@ -82,8 +82,8 @@ const summary = z
     base_currency: code,
     quote_currency: code,
     last_price: decimal.describe("The price of the newest trade, however old."),
-    lowest_ask: decimal.describe("The lowest price of the open offers that sell base."),
-    highest_bid: decimal.describe("The highest price of the open offers that buy base."),
+    lowest_ask: decimal.describe("The lowest price of the open offers and pools that sell base."),
+    highest_bid: decimal.describe("The highest price of the open offers and pools that buy base."),
     base_volume: decimal.describe("The volume of the last 24 hours, in base units."),
     quote_volume: decimal.describe("The volume of the last 24 hours, in quote units."),
     price_change_percent_24h: signedDecimal.describe(
@@ -207,7 +207,8 @@ export const coinmarketcap: Version = {
       id: "coinmarketcapOrderbook",
       path: "/orderbook",
       summary: "The book of a market, by price",
-      description: "At the head: what is left of the open offers.",
+      description:
+        "At the head: what is left of the open offers, and what pools trade up to each level.",
       query: {
         market_pair: marketPairAsked,
         depth: depthOfBothSides,

@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * The book of a market
-         * @description At the head, by levels: the open offers of one side at one price, with what is left of them. The best levels are `bid` and `ask` of the market.
+         * @description At the head, by levels: the open offers of one side at one price, with what is left of them. The best levels of offers are `bid` and `ask` of the market. A pool has ten levels of each side within 2 % of its best prices, each at the worst price of its band: a level that pools alone have says `offers: 0`.
          */
         get: operations["v2Book"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * The book of a market
-         * @description At the head, by price: what is left of the open offers.
+         * @description At the head, by price: what is left of the open offers, and what pools trade up to each level.
          */
         get: operations["coingeckoOrderbook"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * The book of a market, by price
-         * @description At the head: what is left of the open offers.
+         * @description At the head: what is left of the open offers, and what pools trade up to each level.
          */
         get: operations["coinmarketcapOrderbook"];
         put?: never;
@@ -798,9 +798,9 @@ export interface components {
             last: components["schemas"]["Decimal"];
             /** @description The volume of the last 24 hours, in base units. */
             vol: components["schemas"]["Decimal"];
-            /** @description The lowest price of the open offers that sell base. */
+            /** @description The lowest price of the open offers and pools that sell base. */
             ask: components["schemas"]["Decimal"];
-            /** @description The highest price of the open offers that buy base. */
+            /** @description The highest price of the open offers and pools that buy base. */
             bid: components["schemas"]["Decimal"];
             /** @description The lowest price of a trade of the last 24 hours. */
             low: components["schemas"]["Decimal"];
@@ -908,9 +908,9 @@ export interface components {
             quoteVol: components["schemas"]["Decimal"];
             /** @description How many trades the last 24 hours had, those of no base, and so no price, included. */
             trades: number;
-            /** @description The highest price of the open offers that buy base. */
+            /** @description The highest price of the open offers and pools that buy base. */
             bid: components["schemas"]["Decimal"];
-            /** @description The lowest price of the open offers that sell base. */
+            /** @description The lowest price of the open offers and pools that sell base. */
             ask: components["schemas"]["Decimal"];
             /** @description ask - bid; "0" where one of them does not exist. */
             spread: components["schemas"]["SignedDecimal"];
@@ -973,9 +973,9 @@ export interface components {
             target_volume: components["schemas"]["Decimal"];
             /** @description What is left of the open offers that have a price, the base that they sell at the last price. Absent where none of the market's tokens is in `USD_TOKENS`, or there is no price. */
             liquidity_in_usd?: components["schemas"]["Decimal"];
-            /** @description The highest price of the open offers that buy base. */
+            /** @description The highest price of the open offers and pools that buy base. */
             bid?: components["schemas"]["Decimal"];
-            /** @description The lowest price of the open offers that sell base. */
+            /** @description The lowest price of the open offers and pools that sell base. */
             ask?: components["schemas"]["Decimal"];
             /** @description The highest price of a trade of the last 24 hours. */
             high?: components["schemas"]["Decimal"];
@@ -1029,9 +1029,9 @@ export interface components {
             quote_currency: string;
             /** @description The price of the newest trade, however old. */
             last_price: components["schemas"]["Decimal"];
-            /** @description The lowest price of the open offers that sell base. */
+            /** @description The lowest price of the open offers and pools that sell base. */
             lowest_ask: components["schemas"]["Decimal"];
-            /** @description The highest price of the open offers that buy base. */
+            /** @description The highest price of the open offers and pools that buy base. */
             highest_bid: components["schemas"]["Decimal"];
             /** @description The volume of the last 24 hours, in base units. */
             base_volume: components["schemas"]["Decimal"];

@@ -67,7 +67,8 @@ export const v2: Version = {
       summary: "The book of a market",
       description:
         "At the head, by levels: the open offers of one side at one price, with what is left of them. " +
-        "The best levels are `bid` and `ask` of the market.",
+        "The best levels of offers are `bid` and `ask` of the market. A pool has ten levels of each side within 2 % of its " +
+        "best prices, each at the worst price of its band: a level that pools alone have says `offers: 0`.",
       query: { depth: limitUpTo(1000, 50, "How many levels of each side, at most.") },
       find: findBook,
       shape: bookOf,

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:12d09db1163539d1dc00beebd0b203358b15d5f0
+--! Hash: sha1:3f934de0455307630a611f8c57d83e5e1672abda
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5545,8 +5545,8 @@ comment on column dex_market.price is 'Volume weighted price over the last 6 hou
 comment on column dex_market.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
 comment on column dex_market.active is E'@notNull\nWhether trading is enabled.';
 comment on column dex_market.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
-comment on column dex_market.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
-comment on column dex_market.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
+comment on column dex_market.ask is 'Innermost ask: the lowest price of the open offers and pools that sell base, quote per base. Null when there is none.';
+comment on column dex_market.bid is 'Innermost bid: the highest price of the open offers and pools that buy base, quote per base. Null when there is none.';
 comment on column dex_market.low is 'Lowest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
 comment on column dex_market.high is 'Highest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
 grant select on dex_market to dex_reader, dex_writer;
@@ -5628,8 +5628,8 @@ comment on column dex_summary.vwap is 'Volume weighted price over the last 24 ho
 comment on column dex_summary.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
 comment on column dex_summary.quote_vol is 'Volume over the last 24 hours, in quote units. Null without a trade in them.';
 comment on column dex_summary.trades is E'@notNull\nNumber of trades over the last 24 hours, those of no base included, which have no price.';
-comment on column dex_summary.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
-comment on column dex_summary.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
+comment on column dex_summary.bid is 'Innermost bid: the highest price of the open offers and pools that buy base, quote per base. Null when there is none.';
+comment on column dex_summary.ask is 'Innermost ask: the lowest price of the open offers and pools that sell base, quote per base. Null when there is none.';
 comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
 grant select on dex_summary to dex_reader, dex_writer;
 
@@ -5722,8 +5722,8 @@ create type dex_book_level as (
 comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
 comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
-comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
 -- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.

@@ -10,8 +10,8 @@ create type dex_book_level as (
 comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
 comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
-comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
 -- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.

@@ -22,8 +22,8 @@ comment on column dex_market.price is 'Volume weighted price over the last 6 hou
 comment on column dex_market.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
 comment on column dex_market.active is E'@notNull\nWhether trading is enabled.';
 comment on column dex_market.last is 'Price of the most recent trade, however old, quote per base. Null before the first.';
-comment on column dex_market.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
-comment on column dex_market.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
+comment on column dex_market.ask is 'Innermost ask: the lowest price of the open offers and pools that sell base, quote per base. Null when there is none.';
+comment on column dex_market.bid is 'Innermost bid: the highest price of the open offers and pools that buy base, quote per base. Null when there is none.';
 comment on column dex_market.low is 'Lowest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
 comment on column dex_market.high is 'Highest price of a trade over the last 24 hours, quote per base. Null without a trade in them.';
 grant select on dex_market to dex_reader, dex_writer;

@@ -35,7 +35,7 @@ comment on column dex_summary.vwap is 'Volume weighted price over the last 24 ho
 comment on column dex_summary.vol is 'Volume over the last 24 hours, in base units. Null without a trade in them.';
 comment on column dex_summary.quote_vol is 'Volume over the last 24 hours, in quote units. Null without a trade in them.';
 comment on column dex_summary.trades is E'@notNull\nNumber of trades over the last 24 hours, those of no base included, which have no price.';
-comment on column dex_summary.bid is 'Innermost bid: the highest price of the open offers that buy base, quote per base. Null when there is none.';
-comment on column dex_summary.ask is 'Innermost ask: the lowest price of the open offers that sell base, quote per base. Null when there is none.';
+comment on column dex_summary.bid is 'Innermost bid: the highest price of the open offers and pools that buy base, quote per base. Null when there is none.';
+comment on column dex_summary.ask is 'Innermost ask: the lowest price of the open offers and pools that sell base, quote per base. Null when there is none.';
 comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
 grant select on dex_summary to dex_reader, dex_writer;
