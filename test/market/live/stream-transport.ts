@@ -34,7 +34,7 @@ const decimals = (row: Row, ...names: string[]): Row =>
 /** A row of the tables as REST has it. */
 const RECORDS: Record<Kind, (row: Row) => Row> = {
   // The head of an event has no digest; that of the topic has.
-  head: ({ time, ...others }) => ({ ...others, time: moment(time) }),
+  head: ({ block, time, ...others }) => ({ block, time: moment(time), ...others }),
   trades: ({ id, act, price, lotAmt, bidAmt, time }) => ({
     ...{ id: Number(id), price: decimal(price) },
     ...{ volume: decimal(act === "sell" ? lotAmt : bidAmt), time: moment(time) },
