@@ -20,6 +20,7 @@ set enable_hashagg = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_memoize = off
+set max_parallel_workers_per_gather = 0
 set jit = off
 as $$
 #variable_conflict use_column
