@@ -81,8 +81,11 @@ const OBJECTS = words(
 const FUNCTION_OPTIONS = words("as cost language parallel rows security set strict volatility");
 
 /** Settings of a function: where it finds names, and how it is planned. */
-const FUNCTION_SETTING =
-  /^(search_path|timezone|jit|work_mem|plan_cache_mode|default_statistics_target|enable_\w+)$/i;
+const FUNCTION_SETTING = new RegExp(
+  "^(search_path|timezone|jit|work_mem|plan_cache_mode|default_statistics_target" +
+    "|max_parallel_workers_per_gather|enable_\\w+)$",
+  "i",
+);
 
 /** Whether all of a statement is of the list, and all functions that it runs are known. */
 export function findNotAllowed(node: Node, text: string, functions: KnownFunctions): Violation[] {
