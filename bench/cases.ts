@@ -1,7 +1,7 @@
 // The measured requests.
 import type { Client } from "../db/connect.ts";
-import { BUSIEST } from "./data/exchange.ts";
-import type { BenchRequest } from "./load/request.ts";
+import { BUSIEST } from "./data/constant-exchange.ts";
+import type { BenchRequest } from "./load/wire-request.ts";
 
 export interface Case {
   name: string;

@@ -1,8 +1,8 @@
 // `npm run bench -- chain`: measures the indexer on a recorded chain: the backfill against its bare bound, and the time
 // from a new block to the REST answer.
-import { measureBackfill } from "./chain/backfill.ts";
-import { measureHead } from "./chain/head.ts";
-import { chainPage } from "./chain/report.ts";
+import { measureBackfill } from "./chain/index-speed.ts";
+import { measureHead } from "./chain/head-delay.ts";
+import { chainPage } from "./chain/chain-report.ts";
 import { startNew } from "./data/server.ts";
 import { log, publish, runOf, readOptions } from "./harness.ts";
 

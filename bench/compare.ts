@@ -24,7 +24,7 @@ import {
 import { log, whole } from "./harness.ts";
 import { alternate, type Entry, type Measured } from "./load/alternate.ts";
 import { askFor, askOnce, type Load } from "./load/client.ts";
-import type { BenchRequest } from "./load/request.ts";
+import type { BenchRequest } from "./load/wire-request.ts";
 import { startWriter } from "./load/writer.ts";
 import type { Part, ReadSize } from "./read.ts";
 import { recordPages } from "./servers/recorded-page.ts";

@@ -1,8 +1,8 @@
 // `npm run bench -- live`: measures event streams and subscriptions.
 import { startNew } from "./data/server.ts";
 import { publish, runOf, readOptions } from "./harness.ts";
-import { measureLive } from "./live/measure.ts";
-import { livePage } from "./live/report.ts";
+import { measureLive } from "./live/measure-live.ts";
+import { livePage } from "./live/live-report.ts";
 
 const { out, ...numbers } = readOptions(
   "bench -- live",

@@ -2,8 +2,8 @@
 import { makeData } from "./data/make.ts";
 import { copyDatabase, openServer, withAdmin } from "./data/server.ts";
 import { log, publish, runOf, readOptions } from "./harness.ts";
-import { migrateUnderLoad } from "./migration/measure.ts";
-import { migrationPage } from "./migration/report.ts";
+import { migrateUnderLoad } from "./migration/measure-migration.ts";
+import { migrationPage } from "./migration/migration-report.ts";
 
 const { trades, seconds, out } = readOptions(
   "bench -- migration",

@@ -3,8 +3,8 @@
 import { refuse } from "../db/command-line.ts";
 import { startNew } from "./data/server.ts";
 import { log, publish, runOf, readOptions, type Run } from "./harness.ts";
-import { measureWriting } from "./write/measure.ts";
-import { goalsOf, writePage } from "./write/report.ts";
+import { measureWriting } from "./write/measure-writes.ts";
+import { goalsOf, writePage } from "./write/write-report.ts";
 import type { Server } from "./write/results.ts";
 
 const { out, bin, ...size } = readOptions(

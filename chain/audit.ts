@@ -1,7 +1,7 @@
 // Compares what is kept of contracts with their own state, in rounds: what a lost log would have changed differs there.
 import { NotAudited } from "./contract-state.ts";
-import type { Reading } from "./reading.ts";
-import type { Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import type { Recorded } from "./written-blocks.ts";
 import { Repeating } from "./repeating.ts";
 
 /** What is compared. */

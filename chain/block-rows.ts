@@ -1,8 +1,8 @@
 // Turns facts into the rows that the database takes: amounts in whole tokens, exactly.
 import { pairHash } from "../db/load/checksum.ts";
-import type { OfferRow, TradeRow } from "../db/load/rows.ts";
-import type { Header } from "./answers.ts";
-import type { Fact } from "./facts.ts";
+import type { OfferRow, TradeRow } from "../db/load/checked-rows.ts";
+import type { Header } from "./node-answers.ts";
+import type { Fact } from "./exchange-facts.ts";
 
 /** Of an offer that has no id of the database yet. */
 interface Ref {

@@ -1,14 +1,14 @@
 // Checks the facts of one contract by what is left of each of its offers, and by its own state.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Header } from "./answers.ts";
+import type { Header } from "./node-answers.ts";
 import { Audit } from "./audit.ts";
 import { lastOfferOfKind, NotAudited, returnsOffers } from "./contract-state.ts";
-import type { Fact } from "./facts.ts";
-import { contradictionOf, Ledger, type Made } from "./ledger.ts";
+import type { Fact } from "./exchange-facts.ts";
+import { contradictionOf, Ledger, type Made } from "./offers-left.ts";
 import { OfferAudit } from "./offer-audit.ts";
 import { ownIdOf } from "./offer-refs.ts";
-import type { Reading } from "./reading.ts";
-import { blocksOf, type Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import { blocksOf, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 /** How often the last offer of an old block is asked: a node need not keep its state. */

@@ -1,6 +1,6 @@
 // The branch that the chain has taken in place of blocks that the database has.
 import { EXIT, Halt } from "./halt.ts";
-import { lastBlock, type Recorded } from "./recorded.ts";
+import { lastBlock, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 import { Unavailable } from "./requests.ts";
 import type { Block, ChainSource } from "./source.ts";

@@ -1,6 +1,6 @@
 // The head of the chain by its nodes, how much of the chain is final, and how often to ask.
-import type { Header } from "./answers.ts";
-import type { Reading } from "./reading.ts";
+import type { Header } from "./node-answers.ts";
+import type { Reading } from "./chain-reading.ts";
 
 /** The finality of a chain that names no finalized block. */
 export const DEFAULT_FINALITY = 64;

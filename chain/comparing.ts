@@ -2,7 +2,7 @@
 import type { Client } from "../db/connect.ts";
 import { rowsOf } from "./block-rows.ts";
 import { withMakers } from "./makers.ts";
-import type { Registry } from "./registry.ts";
+import type { Registry } from "./index-registry.ts";
 import type { Range } from "./source.ts";
 
 /** Rows by their names: `offer 7`. */

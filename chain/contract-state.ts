@@ -1,5 +1,5 @@
 // Asks the exchange's contract for its own state: whether it has code, its last offer, and what is left of one.
-import type { ContractCall, Decoder } from "./facts.ts";
+import type { ContractCall, Decoder } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
 

@@ -7,9 +7,9 @@ import {
   type ContractCall,
   type Decoder,
   type UntimedFact,
-} from "./facts.ts";
+} from "./exchange-facts.ts";
 import type { FoundContract, Knowledge } from "./known-contracts.ts";
-import { Contradiction } from "./ledger.ts";
+import { Contradiction } from "./offers-left.ts";
 import { checkKept, withRefs } from "./offer-refs.ts";
 
 /** A contract of EXCHANGE beside the first one. */

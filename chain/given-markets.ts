@@ -1,5 +1,5 @@
 // The markets of a file in the format of pairs.csv, for exchanges that list none themselves.
-import { formats } from "../db/load/formats.ts";
+import { formats } from "../db/load/csv-columns.ts";
 import { LoadError } from "../db/load/load-error.ts";
 import { readRows } from "../db/load/read-rows.ts";
 

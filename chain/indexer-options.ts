@@ -1,6 +1,6 @@
 // What an indexer is given.
 import type { Contract } from "./contracts.ts";
-import type { Decoder } from "./facts.ts";
+import type { Decoder } from "./exchange-facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import type { IndexerEvent } from "./indexer-event.ts";
 import type { TokenList } from "./token-list.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Halt } from "./halt.ts";
 import type { IndexerOptions } from "./indexer-options.ts";
 import { OfferChecks } from "./offer-checks.ts";
-import { readingOf } from "./reading.ts";
+import { readingOf } from "./chain-reading.ts";
 import { Repeating } from "./repeating.ts";
 import { RangeRefused, Refused, Unavailable } from "./requests.ts";
 import { runSession } from "./session.ts";

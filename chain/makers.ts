@@ -1,6 +1,6 @@
 // The makers of trades whose event need not name the maker that the offer's event named.
 import type { Client } from "../db/connect.ts";
-import type { Fact } from "./facts.ts";
+import type { Fact } from "./exchange-facts.ts";
 
 /** Such a trade has the maker of its offer, where that is recorded or among these facts; else the event's. */
 export async function withMakers(client: Client, facts: readonly Fact[]): Promise<readonly Fact[]> {

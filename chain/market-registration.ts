@@ -2,12 +2,12 @@
 // since a registration cannot be taken back.
 import type { ChainHead } from "./chain-head.ts";
 import type { Difference } from "./comparing.ts";
-import { marketsOf, type MarketFact } from "./facts.ts";
+import { marketsOf, type MarketFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
-import { ListedMarkets } from "./listed-markets.ts";
+import { ListedMarkets } from "./token-list-markets.ts";
 import { readRanges } from "./ranges.ts";
-import type { Reading } from "./reading.ts";
-import { pairsSince, type Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import { pairsSince, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 import { Unavailable } from "./requests.ts";
 import type { Block, Range } from "./source.ts";

@@ -1,9 +1,9 @@
 // Compares the last offer and the open ones with what the contract returns.
 import { AT_ONCE, type AuditSubject } from "./audit.ts";
 import { lastOfferOfKind, NotAudited, readState } from "./contract-state.ts";
-import { Contradiction, type Ledger, type OpenOffer } from "./ledger.ts";
-import type { Reading } from "./reading.ts";
-import type { Recorded } from "./recorded.ts";
+import { Contradiction, type Ledger, type OpenOffer } from "./offers-left.ts";
+import type { Reading } from "./chain-reading.ts";
+import type { Recorded } from "./written-blocks.ts";
 
 /** A round begins with the last offer, and goes through the offers that were open then, by their ids. */
 export class OfferAudit implements AuditSubject<number> {

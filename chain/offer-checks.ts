@@ -1,15 +1,15 @@
 // Checks facts by what is left of each offer and what each pool has, and takes back what may lack a log.
-import type { Header } from "./answers.ts";
+import type { Header } from "./node-answers.ts";
 import { BookCheck } from "./book-check.ts";
 import { checkCode, NotAudited } from "./contract-state.ts";
 import type { Contract } from "./contracts.ts";
-import type { Fact } from "./facts.ts";
+import type { Fact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 import type { IndexerEvent } from "./indexer-event.ts";
-import { Contradiction, type Made } from "./ledger.ts";
+import { Contradiction, type Made } from "./offers-left.ts";
 import { PoolCheck } from "./pool-check.ts";
-import type { Reading } from "./reading.ts";
-import { lastBlock, type Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import { lastBlock, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 /** Rows differ from what a range has: no audit shows whether the rows are right. */

@@ -1,6 +1,6 @@
 // The ids of orders: of the first contract with offers its own, of every other one what the database gives.
 import type { Client } from "../db/connect.ts";
-import type { Fact, ReadFact } from "./facts.ts";
+import type { Fact, ReadFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 
 /** The database gives ids from here on. */

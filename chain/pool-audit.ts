@@ -2,12 +2,12 @@
 import { checksumAddress } from "../db/load/checksum.ts";
 import { AT_ONCE, type AuditSubject } from "./audit.ts";
 import { readState } from "./contract-state.ts";
-import type { Both, Decoder } from "./facts.ts";
+import type { Both, Decoder } from "./exchange-facts.ts";
 import type { FoundContract } from "./known-contracts.ts";
-import { Contradiction } from "./ledger.ts";
+import { Contradiction } from "./offers-left.ts";
 import { changedPools, keptReserves, type KeptReserves } from "./pool-states.ts";
-import type { Reading } from "./reading.ts";
-import type { Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import type { Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 interface Difference {

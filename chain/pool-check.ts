@@ -1,11 +1,11 @@
 // Checks what pools have: that the logs follow what they had, and that it is what they return.
 import { Audit } from "./audit.ts";
-import type { Decoder, Fact } from "./facts.ts";
-import { Contradiction } from "./ledger.ts";
+import type { Decoder, Fact } from "./exchange-facts.ts";
+import { Contradiction } from "./offers-left.ts";
 import { nothingOf, PoolAudit } from "./pool-audit.ts";
 import { keptReserves } from "./pool-states.ts";
-import type { Reading } from "./reading.ts";
-import type { Recorded } from "./recorded.ts";
+import type { Reading } from "./chain-reading.ts";
+import type { Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 /** Over all sessions, so that a connection that is lost makes nothing believed. */

@@ -1,7 +1,7 @@
 // What pools have of their two tokens, as the database keeps it.
 import type { Client } from "../db/connect.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
-import type { Both } from "./facts.ts";
+import type { Both } from "./exchange-facts.ts";
 
 export interface KeptReserves {
   /** The block after which it has this. */

@@ -1,5 +1,5 @@
 // Reads a long stretch of blocks in ranges that grow and shrink with what the node takes.
-import type { Decoder } from "./facts.ts";
+import type { Decoder } from "./exchange-facts.ts";
 import { RangeRefused } from "./requests.ts";
 import type { ChainSource, Range } from "./source.ts";
 

@@ -1,19 +1,19 @@
 // Writes blocks by `ingest`, and records what they were read from and how far they are checked.
 import { connect, type Client } from "../db/connect.ts";
 import { stage } from "../db/load/staging.ts";
-import type { Header } from "./answers.ts";
+import type { Header } from "./node-answers.ts";
 import { blocksOf, isoTime, rowsOf, withPair, type BlockRows } from "./block-rows.ts";
 import { differencesOf, type Difference } from "./comparing.ts";
-import type { Fact, MarketFact } from "./facts.ts";
+import type { Fact, MarketFact } from "./exchange-facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { FoundContract, KnownContracts } from "./known-contracts.ts";
-import { Contradiction, type OpenOffer } from "./ledger.ts";
+import { Contradiction, type OpenOffer } from "./offers-left.ts";
 import { withMakers } from "./makers.ts";
 import { withOfferIds } from "./offer-refs.ts";
 import { stagePools } from "./pool-states.ts";
-import { lastBlock, openOffers, type Book } from "./recorded.ts";
-import { isRefusal, type Registry } from "./registry.ts";
+import { lastBlock, openOffers, type Book } from "./written-blocks.ts";
+import { isRefusal, type Registry } from "./index-registry.ts";
 import type { Block, Range } from "./source.ts";
 
 /** What the database is filled from: it is filled from nothing else. */

@@ -1,6 +1,6 @@
 // Gives each trade the sender of its transaction as taker, for exchanges that contracts trade on for people.
 import { checksumAddress } from "../db/load/checksum.ts";
-import type { Fact } from "./facts.ts";
+import type { Fact } from "./exchange-facts.ts";
 import type { Requests } from "./requests.ts";
 
 /** The facts with each trade's taker in place of the event's: one request for each transaction. */

@@ -1,14 +1,14 @@
 // Follows a chain on one connection to the database: writes the blocks that are final in ranges, then each new block,
 // and goes back with the chain where it reorganises.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Header } from "./answers.ts";
+import type { Header } from "./node-answers.ts";
 import { readBranch } from "./branch.ts";
 import { DEFAULT_FINALITY, type ChainHead } from "./chain-head.ts";
-import { Contradiction } from "./ledger.ts";
+import { Contradiction } from "./offers-left.ts";
 import { MarketRegistration } from "./market-registration.ts";
 import { RangeContradiction } from "./offer-checks.ts";
 import { readRanges } from "./ranges.ts";
-import { lastBlock, type Recorded } from "./recorded.ts";
+import { lastBlock, type Recorded } from "./written-blocks.ts";
 import { Recording, type Written } from "./recording.ts";
 import { startSession, type Shared, type Start } from "./session-start.ts";
 import type { Block } from "./source.ts";

@@ -1,12 +1,12 @@
 // The blocks of a chain with the facts of its exchanges, as far as a node's answers can be believed.
 import { isDeepStrictEqual } from "node:util";
-import { readLogs, type Header } from "./answers.ts";
+import { readLogs, type Header } from "./node-answers.ts";
 import { Bloom } from "./bloom.ts";
 import { askForGood } from "./contract-state.ts";
 import { Contracts, type Contract } from "./contracts.ts";
-import { existing, Headers, hex } from "./headers.ts";
+import { existing, Headers, hex } from "./block-headers.ts";
 import { Knowledge, KnownContracts, type FoundContract } from "./known-contracts.ts";
-import { IncompleteLogs, type ChainLog, type Decoder, type Fact } from "./facts.ts";
+import { IncompleteLogs, type ChainLog, type Decoder, type Fact } from "./exchange-facts.ts";
 import { refusedRange, Unavailable } from "./requests.ts";
 import { withSenders } from "./senders.ts";
 import { systemTransaction } from "./system-logs.ts";

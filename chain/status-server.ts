@@ -1,6 +1,6 @@
 // Serves the metrics and the readiness of an indexer that runs by itself.
 import { createServer, type Server } from "node:http";
-import type { IndexerStatus } from "./status.ts";
+import type { IndexerStatus } from "./index-status.ts";
 
 /** GET /metrics for Prometheus, and GET /ready: 200, or 503 with the reasons. Not listening yet. */
 export function statusServer(status: IndexerStatus): Server {

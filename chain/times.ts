@@ -1,6 +1,6 @@
 // Gives facts the time of their block by its header, where neither the log nor the event has it.
-import type { Header } from "./answers.ts";
-import { IncompleteLogs, type Fact, type UntimedFact } from "./facts.ts";
+import type { Header } from "./node-answers.ts";
+import { IncompleteLogs, type Fact, type UntimedFact } from "./exchange-facts.ts";
 
 /** How many headers are asked at once: with their transactions' hashes they are large. */
 const AT_ONCE = 50;

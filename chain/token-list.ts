@@ -1,6 +1,6 @@
 // Reads the file of tokens that make markets: JSON by the Token Lists standard, or CSV as tokens.csv.
 import { readFile } from "node:fs/promises";
-import { formats } from "../db/load/formats.ts";
+import { formats } from "../db/load/csv-columns.ts";
 import { LoadError } from "../db/load/load-error.ts";
 import { readRows } from "../db/load/read-rows.ts";
 import { NotAccepted } from "../db/load/values.ts";

@@ -1,6 +1,6 @@
 // Asks again, and elsewhere, what cannot be right.
 import { setTimeout as sleep } from "node:timers/promises";
-import { IncompleteLogs } from "./facts.ts";
+import { IncompleteLogs } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
 import { NotWhole } from "./wholeness.ts";

@@ -1,7 +1,7 @@
 // What shows that the logs of a block or a range are not whole, or not of it.
-import type { Header } from "./answers.ts";
+import type { Header } from "./node-answers.ts";
 import { Bloom } from "./bloom.ts";
-import { IncompleteLogs, type ChainLog, type Fact } from "./facts.ts";
+import { IncompleteLogs, type ChainLog, type Fact } from "./exchange-facts.ts";
 import { isoTime } from "./block-rows.ts";
 
 /** A block's logs are in order by themselves, and others of the block are missing. */

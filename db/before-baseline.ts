@@ -1,6 +1,6 @@
 // Recognises a database of the migrations that the baseline has replaced; it cannot be migrated further.
 import { committedMigrations, MIGRATIONS_FOLDER } from "./committed.ts";
-import type { RecordedMigration } from "./recorded.ts";
+import type { RecordedMigration } from "./applied-migrations.ts";
 
 /** The database cannot be migrated; the message gives the alternative. */
 export class BeforeBaseline extends Error {

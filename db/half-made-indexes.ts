@@ -2,7 +2,7 @@
 // PostgreSQL keeps an invalid index, which `if not exists` would accept.
 import { committedMigrations } from "./committed.ts";
 import { connect } from "./connect.ts";
-import { recordedMigrations } from "./recorded.ts";
+import { recordedMigrations } from "./applied-migrations.ts";
 
 /**
  * Drops the invalid indexes that a pending migration of this folder creates again, and resolves to their

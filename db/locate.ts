@@ -1,6 +1,6 @@
 // Finds the database for a command.
 import { connect, urlForDatabase } from "./connect.ts";
-import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection.ts";
+import { connectionUrl, dataDirOf, readConnection } from "./embedded/connection-file.ts";
 import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from "./postgres-url.ts";
 import { tlsProblem, withTlsOf } from "./tls.ts";
 

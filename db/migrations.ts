@@ -7,7 +7,7 @@ import { connect, type Client, type Database } from "./connect.ts";
 import { logTo } from "./graphile-migrate-log.ts";
 import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
 import { retryLocks } from "./lock-retry.ts";
-import type { RecordedMigration } from "./recorded.ts";
+import type { RecordedMigration } from "./applied-migrations.ts";
 import { rehearseMigrations } from "./rehearse.ts";
 
 /** SQLSTATEs of a database without migrations: undefined table or schema, no privilege. */

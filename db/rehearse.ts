@@ -3,7 +3,7 @@
 import { refuseBeforeBaseline } from "./before-baseline.ts";
 import { committedMigrations } from "./committed.ts";
 import { connect } from "./connect.ts";
-import { recordedMigrations } from "./recorded.ts";
+import { recordedMigrations } from "./applied-migrations.ts";
 
 /** A pending migration fails. Nothing was changed; the message gives the reason. */
 export class CannotMigrate extends Error {

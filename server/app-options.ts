@@ -1,5 +1,5 @@
 // What the service is made of: the pools, the settings, and who gets its reports.
-import type { IndexerStatus } from "../chain/status.ts";
+import type { IndexerStatus } from "../chain/index-status.ts";
 import type { Database, Pool } from "../db/connect.ts";
 import type { WatchOptions } from "../graphql/serve.ts";
 import type { CacheOptions } from "../http/cache/answer-cache.ts";

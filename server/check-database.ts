@@ -1,8 +1,8 @@
 // npm run db:check: prints where a database differs from what its migrations make, and breaks the rules of
 // db/check/README.md. Exits 0 where nothing is found, 1 where something is, 2 where it could not look.
 import { checkDatabase } from "../db/check/check.ts";
-import { reportLines } from "../db/check/report.ts";
-import type { Shadow } from "../db/check/shadow.ts";
+import { reportLines } from "../db/check/check-report.ts";
+import type { Shadow } from "../db/check/check-shadow.ts";
 import { findStaleSdl } from "../graphql/schema/stale-sdl.ts";
 import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
 import { errorText } from "../db/error-text.ts";

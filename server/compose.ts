@@ -6,7 +6,7 @@ import { makeFindAsOf } from "../market/queries/as-of.ts";
 import { LoopShare } from "../http/streams/loop-share.ts";
 import { OpenStreams } from "../http/streams/open-streams.ts";
 import { LastHead } from "../http/known-database.ts";
-import { referenceRouter } from "../rest/openapi/serve.ts";
+import { referenceRouter } from "../rest/openapi/serve-openapi.ts";
 import { answerPlainGets, versionRouter, type Version } from "../rest/endpoint.ts";
 import { LISTING_SETTINGS, listingFormats } from "../rest/listings/formats.ts";
 import { readAsOf, restQuestions } from "../rest/question.ts";

@@ -1,7 +1,7 @@
 // The environment, checked, as one typed object.
 import { z } from "zod";
-import { readIndexSettings } from "../chain/settings.ts";
-import { dataDirOf } from "../db/embedded/connection.ts";
+import { readIndexSettings } from "../chain/index-settings.ts";
+import { dataDirOf } from "../db/embedded/connection-file.ts";
 import { tlsProblem, withTlsOf } from "../db/tls.ts";
 import { LISTING_SETTINGS, type ListingSettings } from "../rest/listings/formats.ts";
 import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";

@@ -1,11 +1,11 @@
 // Indexes a chain into the embedded database, beside the service.
-import type { IndexerStatus } from "../chain/status.ts";
+import type { IndexerStatus } from "../chain/index-status.ts";
 import { readGivenMarkets } from "../chain/given-markets.ts";
 import { runIndexer } from "../chain/indexer.ts";
-import { indexProgress } from "../chain/progress.ts";
-import type { IndexSettings } from "../chain/settings.ts";
+import { indexProgress } from "../chain/index-progress.ts";
+import type { IndexSettings } from "../chain/index-settings.ts";
 import { readTokenList } from "../chain/token-list.ts";
-import { readConnection } from "../db/embedded/connection.ts";
+import { readConnection } from "../db/embedded/connection-file.ts";
 import type { ProgressLine } from "../db/progress-line.ts";
 
 export interface IndexingOptions {

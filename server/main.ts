@@ -1,10 +1,10 @@
 // Runs the service: the only file that touches the process.
 import { createServer } from "node:http";
-import { IndexerStatus } from "../chain/status.ts";
+import { IndexerStatus } from "../chain/index-status.ts";
 import { readCommandLine } from "../db/command-line.ts";
 import { progressLine } from "../db/progress-line.ts";
 import { similarityWarnings } from "../db/similar-settings.ts";
-import { startLive } from "../db/simulate/live.ts";
+import { startLive } from "../db/simulate/live-trading.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
 import { setFlagsFromString } from "node:v8";

@@ -1,8 +1,8 @@
 // Fills the embedded database at a start.
 import { connect } from "../db/connect.ts";
-import { readConnection, writeConnection } from "../db/embedded/connection.ts";
+import { readConnection, writeConnection } from "../db/embedded/connection-file.ts";
 import { progressBar, type ProgressLine } from "../db/progress-line.ts";
-import { catchUp, holdingsOf, simulateHistory } from "../db/simulate/history.ts";
+import { catchUp, holdingsOf, simulateHistory } from "../db/simulate/simulated-history.ts";
 import type { Config } from "./config.ts";
 
 /** Equal seeds simulate equal exchanges on every machine. */

@@ -1,6 +1,6 @@
 // Every variable of the environment that the service reads, by what it is for. docs/configuration.md describes each.
 import { z } from "zod";
-import { indexVariables } from "../chain/settings.ts";
+import { indexVariables } from "../chain/index-settings.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from "../db/postgres-url.ts";
 import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";

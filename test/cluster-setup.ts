@@ -14,7 +14,7 @@ import {
   SUPERUSER,
 } from "../db/embedded/cluster.ts";
 import { applyMigrations } from "../db/migrations.ts";
-import { makeRoles } from "../db/roles.ts";
+import { makeRoles } from "../db/create-roles.ts";
 import { initialiseOther, openOther } from "./other-postgres.ts";
 import tearDownCluster from "./cluster-teardown.ts";
 

@@ -1,7 +1,7 @@
 // Checks REST responses against the OpenAPI document. Every test helper that sends requests calls it.
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import AjvOf2020 from "ajv/dist/2020.js";
-import { failureName, openapiDocument } from "../rest/openapi/document.ts";
+import { failureName, openapiDocument } from "../rest/openapi/openapi-document.ts";
 import { failures } from "../rest/openapi/error-responses.ts";
 
 /** A request and its response. */

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { Client } from "../db/connect.ts";
-import { verify } from "../db/verify/verify.ts";
+import { verify } from "../db/verify/verify-database.ts";
 import {
   bookOf,
   bruteForce,

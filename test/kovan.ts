@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFolder } from "../db/load/folder.ts";
-import type { LoadSource } from "../db/load/write.ts";
+import type { LoadSource } from "../db/load/write-rows.ts";
 import type { Recording, Row } from "./brute-force.ts";
 
 export const KOVAN = join(process.cwd(), "../shared/data/kovan-2018-06");

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { connectionUrl, readConnection } from "../db/embedded/connection.ts";
+import { connectionUrl, readConnection } from "../db/embedded/connection-file.ts";
 import { isAlive } from "../db/embedded/process.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));

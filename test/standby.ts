@@ -16,7 +16,7 @@ import {
   SUPERUSER,
 } from "../db/embedded/cluster.ts";
 import { applyMigrations } from "../db/migrations.ts";
-import { makeRoles } from "../db/roles.ts";
+import { makeRoles } from "../db/create-roles.ts";
 import { openClient } from "./database.ts";
 
 export interface Replicated {

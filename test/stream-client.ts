@@ -1,7 +1,7 @@
 // Follows an event stream as a client does, and checks each event against the OpenAPI document's schemas.
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { streamEvents } from "../rest/stream/events.ts";
+import { streamEvents } from "../rest/stream/event-schemas.ts";
 
 export interface Received {
   event: string;

@@ -12,7 +12,7 @@ import { openServer } from "../bench/data/server.ts";
 import { log, readOptions, whole } from "../bench/harness.ts";
 import { explainPrepared } from "../test/explain.ts";
 import { askOnce } from "../bench/load/client.ts";
-import type { BenchRequest } from "../bench/load/request.ts";
+import type { BenchRequest } from "../bench/load/wire-request.ts";
 import { recordStatements } from "../bench/servers/recorded-page.ts";
 
 /** The rows that each REST case reads, in the order of the cases. */

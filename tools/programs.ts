@@ -78,7 +78,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     openapi: written(
       "rest/openapi/openapi.json",
       "WRITE_OPENAPI",
-      "test/rest/openapi/document.test.ts",
+      "test/rest/openapi/openapi-document.test.ts",
     ),
     "openapi-types": {
       does: "the types of that document",

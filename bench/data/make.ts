@@ -1,8 +1,8 @@
 // Creates a database with a given number of trades, and keeps it.
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
-import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
+import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write-rows.ts";
 import { log, whole } from "../harness.ts";
-import { Exchange, FULL, type Block, type Labels } from "./exchange.ts";
+import { Exchange, FULL, type Block, type Labels } from "./constant-exchange.ts";
 import { register } from "./fill.ts";
 import { makeDatabase, withAdmin, type BenchServer } from "./server.ts";
 

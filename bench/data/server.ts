@@ -14,7 +14,7 @@ import {
 } from "../../db/embedded/cluster.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
 import { applyMigrations } from "../../db/migrations.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { initialiseOther, openOther } from "../../test/other-postgres.ts";
 import { log } from "../harness.ts";
 

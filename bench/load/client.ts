@@ -4,7 +4,7 @@
 // thousands of requests a second: the client would dominate the measurement.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { AnswerMeter, wireBytes, type BenchRequest } from "./request.ts";
+import { AnswerMeter, wireBytes, type BenchRequest } from "./wire-request.ts";
 
 export interface Load {
   connections: number;

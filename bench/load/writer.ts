@@ -1,7 +1,7 @@
 // Writes a few blocks a second, each with one trade in the busiest market.
 import { createHash } from "node:crypto";
 import { connect, type Client } from "../../db/connect.ts";
-import { BUSIEST } from "../data/exchange.ts";
+import { BUSIEST } from "../data/constant-exchange.ts";
 
 const BLOCKS_A_SECOND = 5;
 /** Time between two blocks, the same as in the history. */

@@ -1,7 +1,7 @@
 // Runs the steps of the worked example in db/examples/day, which adds a column with the day of each trade.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { backfill } from "../../db/backfill.ts";
+import { backfill } from "../../db/batched-update.ts";
 import { connect } from "../../db/connect.ts";
 
 export const STEPS = [

@@ -2,7 +2,7 @@
 //
 // It reads nothing, compares nothing and bounds nothing: the upper limit of any stream on node:http.
 import { createServer, type ServerResponse } from "node:http";
-import { listenAndTell } from "./listen.ts";
+import { listenAndTell } from "./listen-free.ts";
 
 const followers = new Set<ServerResponse>();
 

@@ -7,7 +7,7 @@ import { findMarkets } from "../../market/queries/markets.ts";
 import { findPrice } from "../../market/queries/prices.ts";
 import { findTrades } from "../../market/queries/trades.ts";
 import { findVolumes } from "../../market/queries/volumes.ts";
-import { listenAndTell } from "./listen.ts";
+import { listenAndTell } from "./listen-free.ts";
 import type { RecordedPage } from "./recorded-page.ts";
 
 // A count of millions of rows keeps all connections for seconds.

@@ -10,7 +10,7 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeV4Preset } from "postgraphile/presets/v4";
 import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { makePool, type Pool } from "../../db/connect.ts";
-import { listenAndTell } from "./listen.ts";
+import { listenAndTell } from "./listen-free.ts";
 import { listenNotifyPreset } from "./listen-notify.ts";
 
 /** Makes the server without listening. The caller closes the pool after `release`. */

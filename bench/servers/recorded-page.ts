@@ -1,7 +1,7 @@
 // Records the SQL that the plain PostGraphile sends for pages of trades.
 import { makePool, type Pool } from "../../db/connect.ts";
 import { askOnce } from "../load/client.ts";
-import type { BenchRequest } from "../load/request.ts";
+import type { BenchRequest } from "../load/wire-request.ts";
 import { makePlainPostgraphile } from "./plain-postgraphile.ts";
 
 export interface BoundStatement {

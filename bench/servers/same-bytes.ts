@@ -3,7 +3,7 @@ import express from "express";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { KnownAnswer } from "../contenders.ts";
-import { listenAndTell } from "./listen.ts";
+import { listenAndTell } from "./listen-free.ts";
 
 const answers = JSON.parse(await readFile(process.env["ANSWERS"] ?? "", "utf8")) as KnownAnswer[];
 

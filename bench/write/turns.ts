@@ -1,5 +1,5 @@
 // The kinds of blocks that are written in turns, with their names in the results.
-import { EMPTY, FULL, SINGLE, type Shape } from "../data/exchange.ts";
+import { EMPTY, FULL, SINGLE, type Shape } from "../data/constant-exchange.ts";
 
 export const FULL_BLOCK = "20 trades, 15 offers, 8 cancellations";
 export const ONE_TRADE = "1 trade";

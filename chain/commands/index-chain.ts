@@ -11,12 +11,17 @@ import { readGivenMarkets } from "../given-markets.ts";
 import { EXIT, Halt } from "../halt.ts";
 import type { IndexerOptions } from "../indexer-options.ts";
 import { runIndexer } from "../indexer.ts";
-import { indexProgress } from "../progress.ts";
-import { indexVariables, optionOf, readIndexSettings, type IndexSettings } from "../settings.ts";
-import { IndexerStatus } from "../status.ts";
+import { indexProgress } from "../index-progress.ts";
+import {
+  indexVariables,
+  optionOf,
+  readIndexSettings,
+  type IndexSettings,
+} from "../index-settings.ts";
+import { IndexerStatus } from "../index-status.ts";
 import { statusServer } from "../status-server.ts";
 import { readTokenList } from "../token-list.ts";
-import { verifyRange } from "../verify.ts";
+import { verifyRange } from "../verify-index.ts";
 
 const USAGE = `Usage: npm run index -- --rpc URL[,URL…] --exchange 0x… --from-block N [options]
 

@@ -1,5 +1,5 @@
 // The kinds of exchange that the indexer reads: one entry each.
-import type { Decoder } from "../facts.ts";
+import type { Decoder } from "../exchange-facts.ts";
 import { matchingMarket } from "./matching-market.ts";
 import { rubiconV2 } from "./rubicon-v2.ts";
 import { uniswapV2 } from "./uniswap-v2.ts";

@@ -8,7 +8,7 @@ import {
   type Hex,
 } from "viem";
 import { pairHash } from "../../db/load/checksum.ts";
-import { LATEST_TIME } from "../answers.ts";
+import { LATEST_TIME } from "../node-answers.ts";
 import { Halt } from "../halt.ts";
 import { readEvent } from "./read-event.ts";
 import {
@@ -17,7 +17,7 @@ import {
   type Decoder,
   type Place,
   type ReadFact,
-} from "../facts.ts";
+} from "../exchange-facts.ts";
 
 const OFFER_EVENT =
   "bytes32 indexed id, bytes32 indexed pair, address indexed maker, address pay_gem, address buy_gem, uint128 pay_amt, uint128 buy_amt, uint64 timestamp";

@@ -1,6 +1,6 @@
 // Decodes a log as one of the events of a kind of exchange.
 import { decodeEventLog, type Abi, type Hex } from "viem";
-import type { ChainLog } from "../facts.ts";
+import type { ChainLog } from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
 
 /** Halts where the log has the topic of an event, and not its form. `exchange` is how the message names the kind. */

@@ -1,6 +1,6 @@
 // Reads the events of the market of Rubicon v2: logs in, facts out.
 import { parseAbi, toEventSelector } from "viem";
-import { IncompleteLogs, type ChainLog, type Decoder, type ReadFact } from "../facts.ts";
+import { IncompleteLogs, type ChainLog, type Decoder, type ReadFact } from "../exchange-facts.ts";
 import { readEvent } from "./read-event.ts";
 import { checkPair, matchingMarket, offerId } from "./matching-market.ts";
 

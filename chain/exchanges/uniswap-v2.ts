@@ -8,7 +8,7 @@ import {
   type Decoder,
   type ReadFact,
   type ReservesFact,
-} from "../facts.ts";
+} from "../exchange-facts.ts";
 import { readEvent } from "./read-event.ts";
 
 const EVENTS = [

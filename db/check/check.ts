@@ -2,17 +2,22 @@
 import { committedMigrations } from "../committed.ts";
 import { connect, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
-import { recordedMigrations, type RecordedMigration } from "../recorded.ts";
+import { recordedMigrations, type RecordedMigration } from "../applied-migrations.ts";
 import { readCatalog, type CatalogObject } from "./catalog.ts";
 import { findUndescribed } from "./comments.ts";
 import { findDrift, type Drift } from "./drift.ts";
 import type { Finding } from "./finding.ts";
 import { findExcessiveRights, readLogins } from "./grants.ts";
-import { countReached, findChangedFiles, findForeignRecords, findPending } from "./history.ts";
+import {
+  countReached,
+  findChangedFiles,
+  findForeignRecords,
+  findPending,
+} from "./migration-history.ts";
 import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
-import { readSettings } from "./settings.ts";
-import { applyOnly, makeShadow, type Shadow } from "./shadow.ts";
+import { readSettings } from "./database-settings.ts";
+import { applyOnly, makeShadow, type Shadow } from "./check-shadow.ts";
 
 /** The schemas of our migrations; these are compared. */
 export const OUR_SCHEMAS = ["public", "dex_private", "ingest"];

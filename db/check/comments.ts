@@ -1,6 +1,6 @@
 // Finds published objects without a comment.
 import type { CatalogObject } from "./catalog.ts";
-import { isGrantedToReader, isHidden, isSilent, textOf } from "./facts.ts";
+import { isGrantedToReader, isHidden, isSilent, textOf } from "./object-facts.ts";
 import type { Finding } from "./finding.ts";
 
 const RELATIONS = ["table", "view", "materialized view", "foreign table"];

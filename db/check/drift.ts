@@ -1,7 +1,7 @@
 // Compares the schema of a database with the schema that its migrations make, object by object.
 import type { CommittedMigration } from "../committed.ts";
 import type { CatalogObject } from "./catalog.ts";
-import { isEqual } from "./facts.ts";
+import { isEqual } from "./object-facts.ts";
 import type { Finding } from "./finding.ts";
 
 export interface Drift {

@@ -1,6 +1,6 @@
 // `npm run db:backfill -- FILE`: fills a column by the update in the file, batch by batch.
 import { readFile } from "node:fs/promises";
-import { backfill } from "../backfill.ts";
+import { backfill } from "../batched-update.ts";
 import { readCommandLine, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { ownerUrl } from "../locate.ts";

@@ -5,10 +5,10 @@ import { cleanOnSignals, readCommandLine } from "../command-line.ts";
 import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
 import { startTemporary } from "../embedded/temporary.ts";
 import { errorText } from "../error-text.ts";
-import { lintMigration, type LintResult, type MigrationText } from "../lint/lint.ts";
+import { lintMigration, type LintResult, type MigrationText } from "../lint/lint-migrations.ts";
 import { readReaders } from "../lint/readers.ts";
-import { reportLines } from "../lint/report.ts";
-import { LintShadow } from "../lint/shadow.ts";
+import { reportLines } from "../lint/lint-report.ts";
+import { LintShadow } from "../lint/lint-shadow.ts";
 import { shadowUrls } from "../locate.ts";
 
 /** The last of the migrations that were there before the linter's last rule, and are history. */

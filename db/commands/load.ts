@@ -4,9 +4,9 @@ import { connect } from "../connect.ts";
 import { errorText, missingSchema } from "../error-text.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
-import { loadProgressLine } from "../load/progress.ts";
-import { TABLES } from "../load/rows.ts";
-import { loadRows, type LoadSummary } from "../load/write.ts";
+import { loadProgressLine } from "../load/load-progress.ts";
+import { TABLES } from "../load/checked-rows.ts";
+import { loadRows, type LoadSummary } from "../load/write-rows.ts";
 import { grouped } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 

@@ -1,7 +1,7 @@
 // npm run db:roles: makes the three roles and their rights on the database.
 import { readCommandLine } from "../command-line.ts";
 import { ownerUrl } from "../locate.ts";
-import { makeRoles } from "../roles.ts";
+import { makeRoles } from "../create-roles.ts";
 import { shownUrl } from "../shown-url.ts";
 
 readCommandLine({

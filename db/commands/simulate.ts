@@ -2,9 +2,9 @@
 import { readCommandLine, refuse } from "../command-line.ts";
 import { progressBar, progressLine } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
-import { writeHistoryCsv } from "../simulate/csv.ts";
-import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/history.ts";
-import { startLive } from "../simulate/live.ts";
+import { writeHistoryCsv } from "../simulate/write-csv.ts";
+import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/simulated-history.ts";
+import { startLive } from "../simulate/live-trading.ts";
 import {
   OptionError,
   OPTIONS,

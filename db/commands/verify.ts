@@ -6,7 +6,7 @@ import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { shownUrl } from "../shown-url.ts";
 import type { Difference } from "../verify/difference.ts";
-import { verify } from "../verify/verify.ts";
+import { verify } from "../verify/verify-database.ts";
 
 const USAGE = `Usage: npm run db:verify [-- --json]
 

@@ -1,7 +1,7 @@
 // npm run db:watch: applies the current migration to the database at every save.
 import { readCommandLine } from "../command-line.ts";
 import { ownerUrl } from "../locate.ts";
-import { watchCurrent } from "../watch/watch.ts";
+import { watchCurrent } from "../watch/watch-migration.ts";
 
 const USAGE = `Usage: npm run db:watch [-- --once]
 

@@ -7,7 +7,7 @@ import { serverAccount, type Account } from "./account.ts";
 import { findBinaries, type Binaries } from "./binaries.ts";
 import { writePrivate } from "./private-file.ts";
 import { hasNumber, isAlive } from "./process.ts";
-import { run } from "./run.ts";
+import { run } from "./run-program.ts";
 
 /** The superuser of an embedded cluster. */
 export const SUPERUSER = "postgres";

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../connect.ts";
 import { applyMigrations, pendingMigrations } from "../migrations.ts";
-import { makeRoles } from "../roles.ts";
+import { makeRoles } from "../create-roles.ts";
 import { canReach, serverAccount } from "./account.ts";
 import { makeSystemDir, SYSTEM_DIR } from "./binaries.ts";
 import {
@@ -24,7 +24,7 @@ import {
   readConnection,
   writeConnection,
   type EmbeddedConnection,
-} from "./connection.ts";
+} from "./connection-file.ts";
 import { makeDataDir } from "./data-dir.ts";
 import { takeLock } from "./lock.ts";
 

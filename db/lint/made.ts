@@ -1,7 +1,7 @@
 // Finds what a migration makes or grants that does not belong there.
 import type { CatalogObject } from "../check/catalog.ts";
-import { isEqual, isGrantedToReader, isSilent, listOf, textOf } from "../check/facts.ts";
-import type { Changes } from "./changes.ts";
+import { isEqual, isGrantedToReader, isSilent, listOf, textOf } from "../check/object-facts.ts";
+import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, keptBy } from "./readers.ts";
 import type { Placed } from "./taken-away.ts";
 

@@ -4,8 +4,8 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSchema, isObjectType } from "graphql";
 import type { CatalogObject } from "../check/catalog.ts";
-import { isHidden, textOf } from "../check/facts.ts";
-import type { Catalog } from "./shadow.ts";
+import { isHidden, textOf } from "../check/object-facts.ts";
+import type { Catalog } from "./lint-shadow.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,7 +1,7 @@
 // Finds what a migration takes away from those who read the database, and from the data.
 import type { CatalogObject } from "../check/catalog.ts";
-import { descriptionOf, isEqual, isSilent, listOf, textOf } from "../check/facts.ts";
-import type { Changes } from "./changes.ts";
+import { descriptionOf, isEqual, isSilent, listOf, textOf } from "../check/object-facts.ts";
+import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, readersOf, type Readers } from "./readers.ts";
 import type { Rule } from "./rules.ts";
 

@@ -1,10 +1,10 @@
 // Opens the CSV files of a folder for loading.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { formats } from "./formats.ts";
+import { formats } from "./csv-columns.ts";
 import { LoadError } from "./load-error.ts";
 import { readRows } from "./read-rows.ts";
-import { TABLES, type LoadSource } from "./rows.ts";
+import { TABLES, type LoadSource } from "./checked-rows.ts";
 
 /**
  * Lazy readers of the folder's tokens.csv, pairs.csv, offers.csv and trades.csv; each file is

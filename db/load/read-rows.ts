@@ -1,6 +1,6 @@
 // Turns a CSV file into checked rows.
-import { readCsv, type CsvRow } from "./csv.ts";
-import type { Format } from "./formats.ts";
+import { readCsv, type CsvRow } from "./read-csv.ts";
+import type { Format } from "./csv-columns.ts";
 import { LoadError } from "./load-error.ts";
 import { NotAccepted } from "./values.ts";
 

@@ -5,7 +5,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../connect.ts";
 import { pairHash } from "./checksum.ts";
 import { LoadError } from "./load-error.ts";
-import type { OfferRow, Rows, TradeRow } from "./rows.ts";
+import type { OfferRow, Rows, TradeRow } from "./checked-rows.ts";
 
 /** The place of a row in error messages: the file and line. */
 type Place = (line: number) => string;

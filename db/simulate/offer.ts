@@ -1,7 +1,7 @@
 // A simulated offer: its tokens, its price, and its row.
-import type { OfferRow } from "../load/rows.ts";
+import type { OfferRow } from "../load/checked-rows.ts";
 import { powerOfTen, toDecimal } from "./amount.ts";
-import type { Market } from "./catalog.ts";
+import type { Market } from "./simulated-tokens.ts";
 
 /** An offer with something left; amounts in the smallest units of its tokens. */
 export interface OpenOffer {

@@ -1,8 +1,8 @@
 // Reads from a database where the simulated exchange in it stands.
 import type { Database } from "../connect.ts";
 import { fromDecimal } from "./amount.ts";
-import { MARKETS, type Market } from "./catalog.ts";
-import type { ExchangeState } from "./exchange.ts";
+import { MARKETS, type Market } from "./simulated-tokens.ts";
+import type { ExchangeState } from "./simulated-exchange.ts";
 import type { OpenOffer } from "./offer.ts";
 import { isoTime } from "./schedule.ts";
 

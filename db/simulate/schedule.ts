@@ -1,6 +1,6 @@
 // When what happens in a history: its blocks, and how many trades each has.
-import { MARKETS, type Market } from "./catalog.ts";
-import type { BlockPlan } from "./exchange.ts";
+import { MARKETS, type Market } from "./simulated-tokens.ts";
+import type { BlockPlan } from "./simulated-exchange.ts";
 import { makeRandom } from "./random.ts";
 
 /** A stretch of history; times in whole seconds since 1970. */

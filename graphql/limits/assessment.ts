@@ -37,7 +37,7 @@ import {
   SKIPPED_PER_COST,
   STEPS,
   VALUE,
-} from "./prices.ts";
+} from "./cost-of-parts.ts";
 import type { IndexedFields } from "./served-conditions.ts";
 import {
   amountOf,

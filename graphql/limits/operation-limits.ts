@@ -16,7 +16,7 @@ import { variablesProblem } from "./input-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
 import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";
-import { WHOLE_TABLES } from "./prices.ts";
+import { WHOLE_TABLES } from "./cost-of-parts.ts";
 import { isServed } from "./served-conditions.ts";
 import { valuesOf, type VariableValues } from "./variable-values.ts";
 

@@ -2,7 +2,7 @@
 import type { FieldNode, GraphQLError } from "graphql";
 import { refusal } from "./limit-error.ts";
 import type { GraphqlLimits } from "./limits.ts";
-import { CHARACTERS_PER_COST, STEPS, WHOLE_TABLES } from "./prices.ts";
+import { CHARACTERS_PER_COST, STEPS, WHOLE_TABLES } from "./cost-of-parts.ts";
 
 export const tooComplex = (complexity: number, limits: GraphqlLimits): GraphQLError =>
   refusal(

@@ -20,7 +20,7 @@ import type { PageAttempt } from "#append-only-totals";
 import { SELECT_HEAD } from "../../http/min-block.ts";
 import { stateIn } from "../../http/request.ts";
 // Declares `asOf` in the context.
-import type {} from "../as-of/cursors.ts";
+import type {} from "../as-of/past-cursors.ts";
 import { fragmentsOf, type Fragments } from "../fragments.ts";
 
 const TOTAL = "totalCount";

@@ -1,7 +1,7 @@
 // The parameters of the event stream.
 import { AS_OF } from "../params.ts";
 import { FROM_ACCEPTED } from "../stream/since.ts";
-import { acceptedTopics } from "../stream/topics.ts";
+import { acceptedTopics } from "../stream/topic-names.ts";
 
 export const STREAM_PARAMETERS: readonly object[] = [
   {

@@ -5,7 +5,7 @@ import type { Feed } from "../../market/live/feed.ts";
 import { topicOf, type Topic } from "../../market/live/topic.ts";
 import { findPair } from "../../market/queries/pairs.ts";
 import type { Frame } from "./frame.ts";
-import { BadTopics, shown } from "./topics.ts";
+import { BadTopics, shown } from "./topic-names.ts";
 
 /** Throws BadTopics for a market that is not registered. */
 export async function registeredTopics(

@@ -27,7 +27,7 @@ import {
 import { frameOf } from "./frame.ts";
 import { registeredTopics } from "./registered-topics.ts";
 import { NO_PLACE, placeBehind, readSince } from "./since.ts";
-import { readTopics } from "./topics.ts";
+import { readTopics } from "./topic-names.ts";
 
 export interface StreamLimits extends StreamBounds, QuotaLimits {
   /** Milliseconds between two looks at the data. */

@@ -1,7 +1,7 @@
 // The benchmark of the indexer, with few events; and its page.
-import { measureBackfill, type Backfill } from "../../bench/chain/backfill.ts";
-import { measureHead } from "../../bench/chain/head.ts";
-import { chainPage } from "../../bench/chain/report.ts";
+import { measureBackfill, type Backfill } from "../../bench/chain/index-speed.ts";
+import { measureHead } from "../../bench/chain/head-delay.ts";
+import { chainPage } from "../../bench/chain/chain-report.ts";
 import { clusterUrl } from "../database.ts";
 
 beforeEach(() => jest.spyOn(console, "log").mockImplementation());

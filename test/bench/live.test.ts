@@ -1,8 +1,8 @@
 // What followers of the benchmark get by WebSocket, and the page of them.
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { subscriptionTo } from "../../bench/live/measure.ts";
-import { livePage } from "../../bench/live/report.ts";
+import { subscriptionTo } from "../../bench/live/measure-live.ts";
+import { livePage } from "../../bench/live/live-report.ts";
 import { listenNotifyPreset } from "../../bench/servers/listen-notify.ts";
 import { NOTIFY, channelOf } from "../../bench/servers/notify.ts";
 import { makePlainPostgraphile } from "../../bench/servers/plain-postgraphile.ts";

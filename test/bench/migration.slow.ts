@@ -1,7 +1,7 @@
 // The worked example of db/examples/day on a few thousand trades, while the service is read and written to.
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { migrateUnderLoad } from "../../bench/migration/measure.ts";
+import { migrateUnderLoad } from "../../bench/migration/measure-migration.ts";
 import { doStep, readStep, STEPS } from "../../bench/migration/steps.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";

@@ -1,5 +1,5 @@
 // The load generator's wire: requests out, whole answers back in.
-import { AnswerMeter, wireBytes } from "../../bench/load/request.ts";
+import { AnswerMeter, wireBytes } from "../../bench/load/wire-request.ts";
 import { fieldsOf } from "../../bench/servers/recorded-page.ts";
 
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "x"\r\n\r\nhello');

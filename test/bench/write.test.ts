@@ -1,6 +1,6 @@
 // The exchange that writing is measured with, and the arithmetic of the report.
-import { Exchange, FULL, SINGLE } from "../../bench/data/exchange.ts";
-import { goalsOf } from "../../bench/write/report.ts";
+import { Exchange, FULL, SINGLE } from "../../bench/data/constant-exchange.ts";
+import { goalsOf } from "../../bench/write/write-report.ts";
 import type { Server } from "../../bench/write/results.ts";
 import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE } from "../../bench/write/turns.ts";
 

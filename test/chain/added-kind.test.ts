@@ -10,9 +10,9 @@ import {
 } from "viem";
 import { Contracts } from "../../chain/contracts.ts";
 import { EXCHANGE_KINDS } from "../../chain/exchanges/kinds.ts";
-import type { ChainLog, Decoder, ReadFact } from "../../chain/facts.ts";
+import type { ChainLog, Decoder, ReadFact } from "../../chain/exchange-facts.ts";
 import { Knowledge, KnownContracts } from "../../chain/known-contracts.ts";
-import { readIndexSettings, type IndexSettings } from "../../chain/settings.ts";
+import { readIndexSettings, type IndexSettings } from "../../chain/index-settings.ts";
 import { makeTestApp } from "../app.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";

@@ -1,13 +1,13 @@
 // The small parts of the indexer, without a chain: answers, amounts, texts of tokens, blooms, ranges, settings.
 import { encodeAbiParameters, numberToHex, padHex, type Hex } from "viem";
 import { bloomOf } from "./recorded/bloom.ts";
-import { LATEST_TIME, readHeader, readLogs } from "../../chain/answers.ts";
+import { LATEST_TIME, readHeader, readLogs } from "../../chain/node-answers.ts";
 import { decimal } from "../../chain/block-rows.ts";
 import { Bloom } from "../../chain/bloom.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { RangeSize } from "../../chain/ranges.ts";
-import { readIndexSettings } from "../../chain/settings.ts";
-import { shownText } from "../../chain/tokens.ts";
+import { readIndexSettings } from "../../chain/index-settings.ts";
+import { shownText } from "../../chain/ask-tokens.ts";
 
 const MAKER = "0x000000000000000000000000000000000000dEaD";
 const WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2";

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import type { Address, Hex } from "viem";
 import { connect } from "../../db/connect.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { allRestDataAt, readWritten, restCases, type Written } from "../faults/right-answers.ts";

@@ -1,5 +1,5 @@
 // Runs an indexer for a test, and waits for the blocks that it writes.
-import type { Decoder } from "../../chain/facts.ts";
+import type { Decoder } from "../../chain/exchange-facts.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import type { IndexerEvent } from "../../chain/indexer-event.ts";
 import type { IndexerOptions } from "../../chain/indexer-options.ts";

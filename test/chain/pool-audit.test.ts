@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { concatHex, numberToHex, toEventSelector, toFunctionSelector, type Hex } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
 import {

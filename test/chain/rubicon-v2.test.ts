@@ -12,9 +12,9 @@ import {
 } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { rubiconV2 } from "../../chain/exchanges/rubicon-v2.ts";
-import { IncompleteLogs, type ChainLog } from "../../chain/facts.ts";
-import { readIndexSettings, type IndexSettings } from "../../chain/settings.ts";
-import { verifyRange } from "../../chain/verify.ts";
+import { IncompleteLogs, type ChainLog } from "../../chain/exchange-facts.ts";
+import { readIndexSettings, type IndexSettings } from "../../chain/index-settings.ts";
+import { verifyRange } from "../../chain/verify-index.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
 import {

@@ -1,10 +1,10 @@
 // Two contracts with offers in one database: their ids are the same, and their rows are not mixed up.
 import fc from "fast-check";
 import { getAddress, type Hex } from "viem";
-import { verify } from "../../db/verify/verify.ts";
-import type { IndexSettings } from "../../chain/settings.ts";
-import { readIndexSettings } from "../../chain/settings.ts";
-import { verifyRange } from "../../chain/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
+import type { IndexSettings } from "../../chain/index-settings.ts";
+import { readIndexSettings } from "../../chain/index-settings.ts";
+import { verifyRange } from "../../chain/verify-index.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";

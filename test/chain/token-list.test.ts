@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getAddress } from "viem";
-import { ListedMarkets } from "../../chain/listed-markets.ts";
+import { ListedMarkets } from "../../chain/token-list-markets.ts";
 import { readTokenList } from "../../chain/token-list.ts";
 import { anAddress } from "../factories.ts";
 import { makeDatabase } from "../database.ts";

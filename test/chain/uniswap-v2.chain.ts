@@ -12,7 +12,7 @@ import {
   type Hex,
 } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import { startIndexing } from "./indexing.ts";

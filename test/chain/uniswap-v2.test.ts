@@ -1,8 +1,8 @@
 // The logs of a Uniswap v2 pair as trades, and what shows that one is missing.
 import { getAddress, numberToHex, padHex, toFunctionSelector, type Hex } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
-import { IncompleteLogs, type ChainLog, type Decoder } from "../../chain/facts.ts";
-import { readIndexSettings, type IndexSettings } from "../../chain/settings.ts";
+import { IncompleteLogs, type ChainLog, type Decoder } from "../../chain/exchange-facts.ts";
+import { readIndexSettings, type IndexSettings } from "../../chain/index-settings.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   act,

@@ -2,7 +2,7 @@
 // Whenever its connection is lost, it connects again and goes on from the head of the server that it reaches.
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
-import { Exchange } from "../../db/simulate/exchange.ts";
+import { Exchange } from "../../db/simulate/simulated-exchange.ts";
 import { offerRow } from "../../db/simulate/offer.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
 import { findActiveMarkets, restore } from "../../db/simulate/restore.ts";

@@ -8,7 +8,7 @@ import {
   SUPERUSER,
   type Cluster,
 } from "../../db/embedded/cluster.ts";
-import { run } from "../../db/embedded/run.ts";
+import { run } from "../../db/embedded/run-program.ts";
 import { initialiseOther, openOther } from "../other-postgres.ts";
 import { freePort } from "../free-port.ts";
 import { asking, DATABASE, type Ask } from "./asking.ts";

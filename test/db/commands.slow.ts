@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { urlForDatabase, type Client } from "../../db/connect.ts";
 import { openEmbedded } from "../../db/embedded/open.ts";
 import { applyMigrations } from "../../db/migrations.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { DataDirs, runFile, type Ended } from "../service.ts";

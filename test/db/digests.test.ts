@@ -5,8 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import type { Client } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
-import { loadInTransaction } from "../../db/load/write.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { loadInTransaction } from "../../db/load/write-rows.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import type { Row } from "../brute-force.ts";
 import { compareDigests, digestsOf } from "../digests.ts";
 import {

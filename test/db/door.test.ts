@@ -1,6 +1,6 @@
 // The write functions of the schema ingest: valid blocks, rejected blocks with the element named and nothing
 // written, and the invariants of ids and blocks after removals.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { contentsOf } from "../database-contents.ts";
 import {
   aHash,

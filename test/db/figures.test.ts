@@ -1,6 +1,6 @@
 // The market figures at every edge. The market is WETH/DAI by default.
 import { checksumAddress, pairHash } from "../../db/load/checksum.ts";
-import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write.ts";
+import { loadRows, type OfferRow, type TradeRow } from "../../db/load/write-rows.ts";
 import { bruteForce, decimal, quotient, type Row } from "../brute-force.ts";
 import { openClient } from "../database.ts";
 import {

@@ -1,6 +1,6 @@
 // Compares every figure of a recorded week, at every block, with brute-force.ts.
 import { readFolder } from "../../db/load/folder.ts";
-import { loadRows, type LoadSource } from "../../db/load/write.ts";
+import { loadRows, type LoadSource } from "../../db/load/write-rows.ts";
 import { bruteForce, type Figures, type Moment, type Recording } from "../brute-force.ts";
 import { describeKovan, KOVAN, kovanBlocks, kovanFiles, kovanRecording } from "../kovan.ts";
 import { useClient, useDatabase } from "../served.ts";

@@ -1,6 +1,6 @@
 // The best prices and the book of markets with pools, as of every block, by integers of the tokens' smallest units.
 import type { Client } from "../../db/connect.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { decimal, quotient, units } from "../brute-force.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import {

@@ -1,5 +1,5 @@
 // What ingest writes, refuses and takes back of pools.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { compareDigests } from "../digests.ts";
 import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";

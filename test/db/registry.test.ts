@@ -1,5 +1,5 @@
 // The registry of tokens and pairs: derived columns, rejected input, and the relabelling of rows.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import {
   anAddress,
   anOffer,

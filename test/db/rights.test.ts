@@ -1,5 +1,5 @@
 // Privileges: the writer may execute the write functions, the reader may read, and PUBLIC may do nothing.
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { contentsOf } from "../database-contents.ts";
 import { openClient } from "../database.ts";
 import { anOffer, aTrade, blockAt, registerMarkets, setHead, write } from "../factories.ts";

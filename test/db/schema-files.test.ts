@@ -1,5 +1,5 @@
 // The files of db/schema and the migrations create the same schema.
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { readSchema } from "../../db/schema.ts";
 import { schemaOf } from "../database-contents.ts";
 import { makeDatabase, openClient } from "../database.ts";

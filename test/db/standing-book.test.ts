@@ -1,5 +1,5 @@
 // The table of open offers, and the best of them on each side of each market.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import {
   anOffer,
   aTrade,

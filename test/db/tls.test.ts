@@ -14,7 +14,7 @@ import {
 } from "../../db/embedded/cluster.ts";
 import { writePrivate } from "../../db/embedded/private-file.ts";
 import { applyMigrations } from "../../db/migrations.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { makeTestApp } from "../app.ts";
 import { openClient, openPool } from "../database.ts";
 import { ask } from "../graphql.ts";

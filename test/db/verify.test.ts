@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { openClient } from "../database.ts";
 import { aHash, anAddress, anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { useOwned } from "../served.ts";

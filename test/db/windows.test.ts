@@ -1,5 +1,5 @@
 // Windows and last prices as the head moves forward and back. Each step verifies all derived tables.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { openClient } from "../database.ts";
 import {
   anOffer,

@@ -1,7 +1,7 @@
 // Concurrent writers write one after the other, and no writer writes on a state that it has not seen.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../db/connect.ts";
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { contentsOf } from "../database-contents.ts";
 import { openClient } from "../database.ts";
 import {

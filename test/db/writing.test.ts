@@ -1,5 +1,5 @@
 // The rows after writes: amounts, offers filled by trades, removed blocks.
-import { verify } from "../../db/verify/verify.ts";
+import { verify } from "../../db/verify/verify-database.ts";
 import { openClient } from "../database.ts";
 import {
   anAddress,

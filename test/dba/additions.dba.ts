@@ -3,7 +3,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "../../db/connect.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { makeTestApp } from "../app.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, WETH, write } from "../factories.ts";

@@ -3,12 +3,12 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lintMigration, type LintFinding, type LintResult } from "../../db/lint/lint.ts";
+import { lintMigration, type LintFinding, type LintResult } from "../../db/lint/lint-migrations.ts";
 import { readReaders, type Readers } from "../../db/lint/readers.ts";
-import { LintShadow } from "../../db/lint/shadow.ts";
+import { LintShadow } from "../../db/lint/lint-shadow.ts";
 import { findNotAllowed } from "../../db/lint/allowed.ts";
 import { KnownFunctions } from "../../db/lint/functions.ts";
-import { reportLines } from "../../db/lint/report.ts";
+import { reportLines } from "../../db/lint/lint-report.ts";
 import { readStatements } from "../../db/lint/statements.ts";
 import { answeredPage } from "../answered-page.ts";
 import { clusterUrl } from "../database.ts";

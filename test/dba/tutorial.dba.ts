@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { shadowUrls } from "../../db/locate.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { answeredPage } from "../answered-page.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";

@@ -1,7 +1,7 @@
 // What `npm run db:watch` says of a change that PostgreSQL refuses.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { copyRepository, type RepositoryCopy } from "../repository-copy.ts";
 import { useDatabase } from "../served.ts";
 import { runFile, type Ended } from "../service.ts";

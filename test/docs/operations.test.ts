@@ -2,7 +2,7 @@
 import { streamsOf } from "../streams.ts";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { IndexerStatus } from "../../chain/status.ts";
+import { IndexerStatus } from "../../chain/index-status.ts";
 import { makePool } from "../../db/connect.ts";
 import { settings } from "../../server/settings.ts";
 import {

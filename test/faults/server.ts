@@ -11,10 +11,10 @@ import {
   startServer,
   SUPERUSER,
 } from "../../db/embedded/cluster.ts";
-import { run } from "../../db/embedded/run.ts";
+import { run } from "../../db/embedded/run-program.ts";
 import { applyMigrations } from "../../db/migrations.ts";
-import { makeRoles } from "../../db/roles.ts";
-import { simulateHistory } from "../../db/simulate/history.ts";
+import { makeRoles } from "../../db/create-roles.ts";
+import { simulateHistory } from "../../db/simulate/simulated-history.ts";
 import { openClient } from "../database.ts";
 
 /** So few connections that a test can take them all. */

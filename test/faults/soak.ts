@@ -5,7 +5,7 @@ import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { makeRandom } from "../../db/simulate/random.ts";
-import { startLive } from "../../db/simulate/live.ts";
+import { startLive } from "../../db/simulate/live-trading.ts";
 import { exchange, graphql, type Asked } from "../exchange-http.ts";
 import { startService } from "../service.ts";
 import { writeSection } from "./reliability-page.ts";

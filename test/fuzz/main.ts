@@ -1,6 +1,6 @@
 // `npm run fuzz`: gives the service 100,000 random inputs, or as many as it is told.
 import { readCommandLine, refuse } from "../../db/command-line.ts";
-import { simulateHistory } from "../../db/simulate/history.ts";
+import { simulateHistory } from "../../db/simulate/simulated-history.ts";
 import setUpCluster from "../cluster-setup.ts";
 import tearDownCluster from "../cluster-teardown.ts";
 import { makeDatabase } from "../database.ts";

@@ -11,7 +11,7 @@ import fc from "fast-check";
 import { WebSocket } from "ws";
 import { readFolder } from "../../db/load/folder.ts";
 import { LoadError } from "../../db/load/load-error.ts";
-import { loadRows } from "../../db/load/write.ts";
+import { loadRows } from "../../db/load/write-rows.ts";
 import { HTTP_BOUNDS } from "../../http/http-server.ts";
 import { STREAM_LIMITS } from "../../rest/stream/stream-endpoint.ts";
 import { makeTestApp, type TestApp } from "../app.ts";

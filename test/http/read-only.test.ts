@@ -19,7 +19,7 @@ import {
   type IntrospectionQuery,
 } from "graphql";
 import { makePool, type Pool } from "../../db/connect.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";

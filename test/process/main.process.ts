@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, write } from "../factories.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../../db/connect.ts";
 import { serverAccount } from "../../db/embedded/account.ts";
-import { makeRoles } from "../../db/roles.ts";
+import { makeRoles } from "../../db/create-roles.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { aTrade, blockAt, registerMarkets, write } from "../factories.ts";
 import { freePort } from "../free-port.ts";

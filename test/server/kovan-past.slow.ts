@@ -1,7 +1,7 @@
 // A recorded week, loaded whole, answers as of each of its blocks as it did when only that much was loaded.
 import type { Client } from "../../db/connect.ts";
 import { readFolder } from "../../db/load/folder.ts";
-import { loadRows } from "../../db/load/write.ts";
+import { loadRows } from "../../db/load/write-rows.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { ask } from "../graphql.ts";

@@ -2,7 +2,7 @@
 import { generateChain } from "./generate.ts";
 import { readRawLogs } from "./raw-logs.ts";
 import { serve, ServedChain } from "./recorded-node.ts";
-import { listenAndTell } from "../../../bench/servers/listen.ts";
+import { listenAndTell } from "../../../bench/servers/listen-free.ts";
 
 const { RAW_LOGS, EVENTS = "100000", BLOCKS = "20000", SEED = "1", HEAD } = process.env;
 const { FIRST_TIMESTAMP = "1600000000", SECONDS_APART = "12" } = process.env;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checksumAddress, pairHash } from "../../../db/load/checksum.ts";
 import { readFolder } from "../../../db/load/folder.ts";
-import type { Rows } from "../../../db/load/rows.ts";
+import type { Rows } from "../../../db/load/checked-rows.ts";
 import { aHash, anAddress, DAI, WETH } from "../../factories.ts";
 
 let folder: string;

@@ -12,7 +12,7 @@ import {
   SUPERUSER,
 } from "../../../db/embedded/cluster.ts";
 import { applyMigrations } from "../../../db/migrations.ts";
-import { makeRoles } from "../../../db/roles.ts";
+import { makeRoles } from "../../../db/create-roles.ts";
 import { KnownVersion } from "../../../market/data-version.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { openClient } from "../../database.ts";

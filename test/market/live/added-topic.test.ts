@@ -1,6 +1,6 @@
 // A topic is added by its declaration and one entry in the list: then both transports carry it.
 import { z } from "zod";
-import { recordTopic } from "../../../market/live/topics/records.ts";
+import { recordTopic } from "../../../market/live/topics/records-topic.ts";
 import { TOPIC_KINDS } from "../../../market/live/topics.ts";
 import { figure, marketQueries } from "../../../market/queries/snapshot.ts";
 import type { TopicKind } from "../../../market/live/topic.ts";

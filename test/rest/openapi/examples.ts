@@ -2,7 +2,7 @@
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Pool } from "../../../db/connect.ts";
-import { answersOf, failureName, type Examples } from "../../../rest/openapi/document.ts";
+import { answersOf, failureName, type Examples } from "../../../rest/openapi/openapi-document.ts";
 import { failures } from "../../../rest/openapi/error-responses.ts";
 import { HTTP_BOUNDS } from "../../../http/http-server.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_LIMITS, type StreamLimits } from "../../../rest/stream/stream-endpoint.ts";
 import type { Database } from "../../../db/connect.ts";
 import { Feed, type Follower } from "../../../market/live/feed.ts";
-import { readTopics } from "../../../rest/stream/topics.ts";
+import { readTopics } from "../../../rest/stream/topic-names.ts";
 import type { LiveEvent } from "../../../market/live/events.ts";
 import { VersionPoll } from "../../../market/version-poll.ts";
 import { readPlace } from "../../../market/place.ts";

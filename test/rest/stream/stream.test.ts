@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
-import { acceptedTopics } from "../../../rest/stream/topics.ts";
+import { acceptedTopics } from "../../../rest/stream/topic-names.ts";
 import { makeTestApp } from "../../app.ts";
 import {
   anOffer,

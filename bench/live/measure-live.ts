@@ -1,0 +1,254 @@
+// Measures event streams and subscriptions: from a commit to each follower's line, beside a bare server of the same
+// bytes and beside the subscriptions of the plain PostGraphile.
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "../../db/connect.ts";
+import { BUSIEST, Exchange, FULL, type Block } from "../data/constant-exchange.ts";
+import { callFor, register } from "../data/fill.ts";
+import { makeDatabase, type BenchServer } from "../data/server.ts";
+import { log } from "../harness.ts";
+import { channelOf, NOTIFY } from "../servers/notify.ts";
+import { PROGRAMS, startServer, type RunningServer } from "../servers/start.ts";
+import { startFollowers, type Followers } from "./followers.ts";
+import type { Followed } from "./followers-process.ts";
+
+export interface Measured {
+  /** Milliseconds from the commit, or from the post, to each follower's line. */
+  latencies: number[];
+  /** Lines a second in each block, from the first follower's line to the last's. */
+  rates: number[];
+  /** Bytes of memory of the server for each follower. */
+  memoryOfFollower: number;
+  /** Microseconds of the server's processor for each line. */
+  processorOfLine: number;
+}
+
+/** What is compared: by event streams, then by WebSocket. */
+export const CONTENDERS = ["service", "bare", "serviceWebSocket", "plainPostgraphile"] as const;
+export type Contender = (typeof CONTENDERS)[number];
+
+export interface LiveSize {
+  followers: number;
+  /** Followers of those that are followed by WebSocket. */
+  webSocketFollowers: number;
+  blocks: number;
+  /** How often the contenders alternate. */
+  rounds: number;
+}
+
+const MARKET = `${BUSIEST.base}/${BUSIEST.quote}`;
+const STREAM = { path: `/v2/stream?topics=trades:${MARKET}` };
+/** With the fields of the event stream's records. The block is first: its number is looked for. */
+export const subscriptionTo = (market: string): string =>
+  `subscription { dexTrades(market: "${market}") { nodes { block id offerId market act pair maker taker ` +
+  "lotGem lotTkn lotAmt bidGem bidTkn bidAmt price time tx idx } } }";
+const SUBSCRIPTION = { query: subscriptionTo(MARKET) };
+const PAUSE_MS = 300;
+
+const now = (): number => performance.timeOrigin + performance.now();
+
+/** Tells the server of the next block, and returns when that was. */
+type Tell = () => { expect: string; at: () => Promise<number> };
+
+export async function measureLive(
+  server: BenchServer,
+  { followers, webSocketFollowers, blocks, rounds }: LiveSize,
+): Promise<Record<Contender, Measured>> {
+  const url = await makeDatabase(server, "dex_live");
+  const writer = await connect(url, { role: "dex_writer" });
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => writer.end());
+  await register(writer);
+  const exchange = new Exchange(1);
+  /** Writes blocks up to the next one that has a trade of the followed market. */
+  const writing =
+    (isNotified: boolean): (() => Promise<void>) =>
+    async () => {
+      let block: Block;
+      do {
+        block = exchange.next(FULL);
+        const values = [channelOf(MARKET), block.number, BUSIEST.market];
+        if (isNotified) await writer.query("begin");
+        await writer.query(callFor(block));
+        if (isNotified) await writer.query({ ...NOTIFY, values });
+        if (isNotified) await writer.query("commit");
+      } while (!isFollowed(block));
+    };
+  const write = writing(false);
+  /** With NOTIFY in the transaction of each block. */
+  const writeAndNotify = writing(true);
+  const tellOf =
+    (writeNext: () => Promise<void>): Tell =>
+    () => ({
+      expect: `"block":${nextNumber(exchange)},`,
+      at: async () => {
+        await writeNext();
+        return now();
+      },
+    });
+  await write();
+
+  const startService = (): Promise<RunningServer> =>
+    startServer(PROGRAMS.service, {
+      MAX_REQUESTS_PER_CLIENT: "0",
+      ...{ DATABASE_URL: url, RATE_LIMIT: "0", MAX_CONNECTIONS: "100000" },
+      ...{ MAX_STREAMS: "100000", MAX_STREAMS_PER_CLIENT: "100000" },
+    });
+  let sample = "";
+  const turns: Record<Contender, () => Promise<Measured>> = {
+    async service() {
+      const service = await startService();
+      sample = await firstUpdate(service.url, write);
+      return measure(service, { followers, blocks, followed: STREAM, write, tell: tellOf(write) });
+    },
+    async bare() {
+      const bare = await startServer(PROGRAMS.bareStream, {});
+      const tell = tellBare(bare.url, sample);
+      return measure(bare, { followers, blocks, followed: STREAM, write, tell });
+    },
+    async serviceWebSocket() {
+      return measure(await startService(), {
+        ...{ followers: webSocketFollowers, blocks, followed: SUBSCRIPTION, write },
+        tell: tellOf(write),
+      });
+    },
+    async plainPostgraphile() {
+      const plain = await startServer(PROGRAMS.plainPostgraphile, {
+        ...{ DATABASE_URL: url, SUBSCRIPTIONS: "on" },
+      });
+      return measure(plain, {
+        ...{ followers: webSocketFollowers, blocks, followed: SUBSCRIPTION, write: writeAndNotify },
+        tell: tellOf(writeAndNotify),
+      });
+    },
+  };
+
+  const results: Record<Contender, Measured[]> = {
+    ...{ service: [], bare: [], serviceWebSocket: [], plainPostgraphile: [] },
+  };
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const name of CONTENDERS) {
+      results[name].push(await turns[name]());
+      log(`  ${name}, round ${round}: ${shown(results[name])}`);
+    }
+  }
+  return {
+    ...{ service: together(results.service), bare: together(results.bare) },
+    serviceWebSocket: together(results.serviceWebSocket),
+    plainPostgraphile: together(results.plainPostgraphile),
+  };
+}
+
+/** The bare server gets the event's bytes, with another number of the block each time. */
+function tellBare(url: string, sample: string): Tell {
+  let number = 1_000_000;
+  return () => {
+    number += 1;
+    const expect = `"block":${number},`;
+    const body = sample.replace(/"block":\d+,/, expect);
+    return {
+      expect,
+      at: async () => {
+        const at = now();
+        await fetch(url, { method: "POST", body });
+        return at;
+      },
+    };
+  };
+}
+
+interface Turn {
+  followers: number;
+  blocks: number;
+  followed: Followed;
+  write: () => Promise<void>;
+  tell: Tell;
+}
+
+const shown = (measured: Measured[]): string =>
+  `${Math.round(Math.min(...(measured.at(-1)?.rates ?? [])))} lines a second at least`;
+
+async function measure(
+  server: RunningServer,
+  { followers, blocks, followed, write, tell }: Turn,
+): Promise<Measured> {
+  const memoryBefore = (await server.memory())?.now ?? 0;
+  let streams: Followers | undefined;
+  try {
+    streams = await startFollowers(followers, server.url, followed, write);
+    // The first block is not counted: a slow server may still be sending what was written until all had begun.
+    await send(streams, tell);
+    const memory = ((await server.memory())?.now ?? 0) - memoryBefore;
+    const processorBefore = (await server.processorTime()) ?? 0;
+    const latencies: number[] = [];
+    const rates: number[] = [];
+    for (let n = 0; n < blocks; n += 1) {
+      const { from, times } = await send(streams, tell);
+      for (const time of times) latencies.push(Math.max(0, time - from));
+      times.sort((one, other) => one - other);
+      rates.push((followers * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0)));
+    }
+    const processor = ((await server.processorTime()) ?? 0) - processorBefore;
+    return {
+      ...{ latencies, rates, memoryOfFollower: (memory * 1024) / followers },
+      processorOfLine: processor / (followers * blocks),
+    };
+  } finally {
+    await streams?.stop();
+    await server.stop();
+  }
+}
+
+/** Sends a block; returns when that was, and when each follower got it. */
+async function send(streams: Followers, tell: Tell): Promise<{ from: number; times: number[] }> {
+  const { expect, at } = tell();
+  const received = streams.expect(expect);
+  const from = await at();
+  const times = await received;
+  await sleep(PAUSE_MS);
+  return { from, times };
+}
+
+/** The rounds as one: all latencies and rates, the means of the rest. */
+function together(rounds: Measured[]): Measured {
+  const mean = (of: "memoryOfFollower" | "processorOfLine"): number =>
+    rounds.reduce((sum, round) => sum + round[of], 0) / rounds.length;
+  return {
+    latencies: rounds.flatMap(({ latencies }) => latencies),
+    rates: rounds.flatMap(({ rates }) => rates),
+    ...{ memoryOfFollower: mean("memoryOfFollower"), processorOfLine: mean("processorOfLine") },
+  };
+}
+
+const isFollowed = ({ trades }: Block): boolean =>
+  trades.some(({ market }) => market.base === BUSIEST.base);
+
+/** The number of the next block that has a trade of the followed market. */
+function nextNumber(exchange: Exchange): number {
+  const restore = exchange.save();
+  let block = exchange.next(FULL);
+  while (!isFollowed(block)) block = exchange.next(FULL);
+  restore();
+  return block.number;
+}
+
+/** An event as the service sends it. */
+async function firstUpdate(url: string, write: () => Promise<void>): Promise<string> {
+  const response = await fetch(url + STREAM.path, { headers: { "Accept-Encoding": "identity" } });
+  if (response.body === null) throw new Error("the stream has no body");
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let hasWritten = false;
+  for (;;) {
+    const update = /event: update\nid: .*\ndata: .*"trades:.*\n\n/.exec(text)?.[0];
+    if (update !== undefined) {
+      await reader.cancel();
+      return update;
+    }
+    // The stream has begun when it has told its first head.
+    if (!hasWritten && text.includes("event: update")) {
+      hasWritten = true;
+      await write();
+    }
+    text += (await reader.read()).value ?? "";
+  }
+}

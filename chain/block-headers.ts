@@ -1,0 +1,65 @@
+// The headers of a chain's blocks, as its nodes return them.
+import { readHeader, type Header } from "./node-answers.ts";
+import { Refused, type Requests } from "./requests.ts";
+import { NoBlock } from "./until-sure.ts";
+
+export class Headers {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** The last block that the node knows. */
+  async latest(): Promise<Header> {
+    return existing(await this.#header("latest"), "latest");
+  }
+
+  /** The last block that the chain takes for final; undefined where it names none. */
+  async finalized(): Promise<Header | undefined> {
+    try {
+      return await this.#header("finalized");
+    } catch (error) {
+      if (error instanceof Refused) return undefined;
+      throw error;
+    }
+  }
+
+  /** A block of the node's chain by its number; undefined where the node does not have it. */
+  headerAt(number: number): Promise<Header | undefined> {
+    return this.#header(hex(number));
+  }
+
+  #header(block: string): Promise<Header | undefined> {
+    return this.#requests.ask("eth_getBlockByNumber", [block, false], (result) => {
+      const header = block === "finalized" ? readFinalized(result) : readHeader(result);
+      // Every node has one, so that another is asked.
+      if (header === undefined && block === "latest") {
+        throw new Error("it does not have block latest");
+      }
+      if (header !== undefined && block.startsWith("0x") && header.number !== Number(block)) {
+        throw new Error(`block ${Number(block)} was asked for, and block ${header.number} came`);
+      }
+      return header;
+    });
+  }
+}
+
+/** Whoever reads the log cannot mend the node. */
+function readFinalized(result: unknown): Header | undefined {
+  try {
+    return readHeader(result);
+  } catch (error) {
+    throw new Error(
+      `the block "finalized" cannot be read (${(error as Error).message}); --finality (FINALITY) does without it`,
+      { cause: error },
+    );
+  }
+}
+
+export const hex = (number: number): string => `0x${number.toString(16)}`;
+
+export function existing(header: Header | undefined, block: number | string): Header {
+  if (header === undefined) throw new NoBlock(`the node does not have block ${block}`);
+  return header;
+}

@@ -1,0 +1,226 @@
+// The tokens and markets that the indexer registers, and the tokens whose rows it leaves out.
+import type { Client } from "../db/connect.ts";
+import { marketsOf, type Fact, type MarketFact } from "./exchange-facts.ts";
+import type { GivenMarket } from "./given-markets.ts";
+import { EXIT, Halt } from "./halt.ts";
+import type { ListedMarkets } from "./token-list-markets.ts";
+import type { Requests } from "./requests.ts";
+import { readTokens, type TokenFacts } from "./ask-tokens.ts";
+
+/** The fractional digits that the schema keeps exactly. */
+const MAX_DECIMALS = 18;
+
+export interface RegistryOptions {
+  requests: Requests;
+  /** Receives what is left out, and why: once for each token and market. */
+  onLeftOut: (line: string) => void;
+}
+
+/** Tokens by address. What is asked of a node once is kept. */
+export class Registry {
+  readonly #options: RegistryOptions;
+  readonly #tokens = new Map<string, TokenFacts>();
+  readonly #said = new Set<string>();
+  /** Addresses of the tokens that the database has. */
+  readonly #registered = new Set<string>();
+  /** The tokens that make markets; without a list, those that the exchange lists. */
+  #listed: ListedMarkets | undefined;
+  /** Both tokens of each market that the database has, in the order of their text. */
+  readonly #markets = new Set<string>();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over the tokens of the database. They are not asked again. */
+  async load(client: Client): Promise<void> {
+    const { rows } = await client.query<{ address: string } & TokenFacts>(
+      "select address, symbol, name, decimals from dex_token",
+    );
+    this.#registered.clear();
+    for (const { address, ...token } of rows) {
+      this.#registered.add(address);
+      this.#tokens.set(address, token);
+      this.#judge(address, token);
+    }
+    const { rows: pairs } = await client.query<{ base_gem: string; quote_gem: string }>(
+      "select base_gem, quote_gem from dex_pair",
+    );
+    this.#markets.clear();
+    for (const { base_gem, quote_gem } of pairs) this.#markets.add(keyOf(base_gem, quote_gem));
+  }
+
+  /** From now on only these tokens make markets. */
+  useList(listed: ListedMarkets): void {
+    this.#listed = listed;
+  }
+
+  /** The markets that these facts list, or see for the first time. */
+  marketsOf(facts: readonly Fact[]): MarketFact[] {
+    const markets = this.#listed?.of(facts) ?? marketsOf(facts);
+    return markets.filter(
+      ({ base, quote, isSeen }) => isSeen !== true || !this.#markets.has(keyOf(base, quote)),
+    );
+  }
+
+  /** Asks for the tokens of these facts that are not known, as of a block whose state the node has. */
+  async learn(facts: readonly Fact[], block: number): Promise<void> {
+    await this.learnTokens(facts.flatMap(gemsOf), block);
+  }
+
+  async learnTokens(tokens: readonly string[], block: number): Promise<void> {
+    const unknown = [...new Set(tokens)].filter((address) => !this.#tokens.has(address));
+    if (unknown.length === 0) return;
+    for (const [address, token] of await readTokens(this.#options.requests, unknown, block)) {
+      this.#tokens.set(address, this.#named(address, token));
+      this.#judge(address, token);
+    }
+  }
+
+  /** A listed token has the symbol and name of the list: what it says itself, others may say too. */
+  #named(address: string, token: TokenFacts): TokenFacts {
+    const listed = this.#listed?.tokens.get(address);
+    if (listed === undefined) return token;
+    if (token.decimals !== listed.decimals) {
+      this.#say(
+        `${address} decimals`,
+        `Token ${address} (${listed.symbol}) has ${token.decimals ?? "no"} decimals, and ${listed.decimals} in TOKEN_LIST: amounts are by what it says itself.`,
+      );
+    }
+    return { ...token, symbol: listed.symbol, name: listed.name ?? token.name };
+  }
+
+  /** Corrects what another list or other quotes have left: symbols of tokens, and directions of markets. */
+  async correct(client: Client, given: readonly GivenMarket[]): Promise<void> {
+    const listed = this.#listed;
+    if (listed === undefined) return;
+    for (const address of this.#registered) {
+      const before = this.#tokens.get(address);
+      if (before === undefined) continue;
+      const token = this.#named(address, before);
+      if (token.symbol === before.symbol && token.name === before.name) continue;
+      this.#tokens.set(address, token);
+      await this.#tryTo(client, `symbol of the token ${address} in TOKEN_LIST`, () =>
+        this.#register(client, address),
+      );
+    }
+    const kept = new Set(given.map(({ baseGem, quoteGem }) => keyOf(baseGem, quoteGem)));
+    const { rows } = await client.query<{ base_gem: string; quote_gem: string; active: boolean }>(
+      "select base_gem, quote_gem, active from dex_pair",
+    );
+    for (const { base_gem, quote_gem, active } of rows) {
+      const { base, quote } = listed.turned(base_gem, quote_gem);
+      const isOwn = listed.has(base) && listed.has(quote) && !kept.has(keyOf(base, quote));
+      if (!isOwn || base === base_gem) continue;
+      await this.#tryTo(client, `market of ${base} and ${quote}`, () =>
+        client.query("select ingest.register_pair($1, $2, $3)", [base, quote, active]),
+      );
+    }
+  }
+
+  async #register(client: Client, address: string): Promise<void> {
+    const { symbol, decimals, name } = this.#tokens.get(address) ?? {};
+    const values = [address, symbol, decimals, name];
+    await client.query("select ingest.register_token($1, $2, $3, $4)", values);
+  }
+
+  /** In a transaction: what the database refuses is left as it was, and said once. */
+  async #tryTo(client: Client, what: string, change: () => Promise<unknown>): Promise<boolean> {
+    await client.query("savepoint registration");
+    try {
+      await change();
+      return true;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await client.query("rollback to savepoint registration");
+      this.#say(what, `The ${what} is left out: ${(error as Error).message}.`);
+      return false;
+    }
+  }
+
+  /** Throws a `Halt` where a token does not have the symbol that a file of markets gives it. */
+  checkSymbols({ base, quote, baseGem, quoteGem }: GivenMarket): void {
+    for (const [symbol, address] of [
+      [base, baseGem],
+      [quote, quoteGem],
+    ] as const) {
+      const actual = this.#tokens.get(address)?.symbol;
+      if (actual?.toUpperCase() === symbol.toUpperCase()) continue;
+      throw new Halt(
+        `The market ${base}/${quote}: the token ${address} has the symbol ${actual ?? "null"}, and not ${symbol}.`,
+        EXIT.usage,
+      );
+    }
+  }
+
+  #judge(address: string, { symbol, decimals }: TokenFacts): void {
+    if (decimals !== undefined && decimals <= MAX_DECIMALS) return;
+    const reason =
+      decimals === undefined
+        ? "does not say how many decimals it has"
+        : `has ${decimals} decimals, and amounts are exact up to ${MAX_DECIMALS}`;
+    this.#say(
+      address,
+      `Token ${address} (${symbol ?? "without a symbol"}) ${reason}: its offers and trades are left out.`,
+    );
+  }
+
+  #say(key: string, line: string): void {
+    if (this.#said.has(key)) return;
+    this.#said.add(key);
+    this.#options.onLeftOut(line);
+  }
+
+  /** The decimals of a token whose amounts are exact; undefined for one whose rows are left out. */
+  decimalsOf(address: string): number | undefined {
+    const decimals = this.#tokens.get(address)?.decimals;
+    return decimals !== undefined && decimals <= MAX_DECIMALS ? decimals : undefined;
+  }
+
+  /** Registers the tokens of these facts that the database lacks. */
+  async registerTokens(client: Client, facts: readonly Fact[]): Promise<void> {
+    for (const address of new Set(facts.flatMap(gemsOf))) {
+      if (this.#registered.has(address) || this.decimalsOf(address) === undefined) continue;
+      await this.#register(client, address);
+      this.#registered.add(address);
+    }
+  }
+
+  /**
+   * Registers the markets that these facts leave, or changes whether they are active. A pair that is registered
+   * keeps its direction. One that the database refuses, as two with one name, is left out.
+   */
+  async registerMarkets(client: Client, facts: readonly MarketFact[]): Promise<void> {
+    const markets = new Map<string, MarketFact>();
+    for (const fact of facts) {
+      const key = keyOf(fact.base, fact.quote);
+      const first = markets.get(key) ?? fact;
+      if (first !== fact && fact.isSeen === true) continue;
+      markets.set(key, { ...fact, base: first.base, quote: first.quote });
+    }
+    for (const [key, { base, quote, active, isSeen }] of markets) {
+      const { rows } = await client.query<{ base_gem: string; quote_gem: string }>(
+        `select base_gem, quote_gem
+        from dex_pair
+        where (base_gem, quote_gem) in (($1, $2), ($2, $1))`,
+        [base, quote],
+      );
+      const { base_gem, quote_gem } = rows[0] ?? { base_gem: base, quote_gem: quote };
+      if (isSeen === true && rows.length > 0) continue;
+      const isDone = await this.#tryTo(client, `market of ${base} and ${quote}`, () =>
+        client.query("select ingest.register_pair($1, $2, $3)", [base_gem, quote_gem, active]),
+      );
+      // One that is refused would be refused with each block.
+      if (isDone || isSeen === true) this.#markets.add(key);
+    }
+  }
+}
+
+/** SQLSTATEs of what `ingest` refuses. */
+export const isRefusal = (error: unknown): boolean =>
+  ["22023", "23505"].includes(String((error as { code?: unknown }).code));
+
+const keyOf = (one: string, other: string): string => [one, other].sort().join();
+
+const gemsOf = (fact: Fact): string[] =>
+  fact.kind === "market" ? [fact.base, fact.quote] : [fact.lotGem, fact.bidGem];

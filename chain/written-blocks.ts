@@ -1,0 +1,140 @@
+// What the database has of the chain: blocks, and the offers that are open.
+import type { Client } from "../db/connect.ts";
+import { smallestUnits } from "./block-rows.ts";
+import type { OfferFact } from "./exchange-facts.ts";
+import type { OpenOffer } from "./offers-left.ts";
+
+/** A block that the database has. */
+export interface Recorded {
+  number: number;
+  /** Null where the source of the block had none. */
+  hash: string | null;
+  /** Seconds since 1970. */
+  time: number;
+}
+
+const LARGEST_BLOCK = 2 ** 31 - 1;
+
+/** The last block, up to this number; undefined without one. */
+export async function lastBlock(
+  client: Client,
+  upTo = LARGEST_BLOCK,
+): Promise<Recorded | undefined> {
+  const { rows } = await client.query<Recorded>(
+    `select number, hash, extract(epoch from time)::float8 as time
+    from dex_block
+    where number <= $1
+    order by number desc
+    limit 1`,
+    [upTo],
+  );
+  return rows[0];
+}
+
+/** The newest offer or trade, by its transaction; undefined without one. */
+export async function newestRow(
+  client: Client,
+): Promise<{ block: number; tx: string; hash: string | null } | undefined> {
+  const { rows } = await client.query<{ block: number; tx: string; hash: string | null }>(
+    `select newest.block, newest.tx, block.hash
+    from (
+      (select block, tx from dex_trade order by id desc limit 1)
+      union all
+      (select block, tx from dex_offer order by block desc, id desc limit 1)
+    ) as newest
+    join dex_block as block on block.number = newest.block
+    order by newest.block desc
+    limit 1`,
+  );
+  return rows[0];
+}
+
+/** A contract with offers: the first one keeps its ids. */
+export interface Book {
+  exchange: string;
+  keepsIds: boolean;
+}
+
+/** The offers that have something left, by the contract's own ids. `decimalsOf` gives the decimals of a token. */
+export async function openOffers(
+  client: Client,
+  { exchange, keepsIds }: Book,
+  decimalsOf: (token: string) => number | undefined,
+): Promise<OpenOffer[]> {
+  const { rows } = await client.query<{
+    id: number;
+    block: number;
+    lot_gem: string;
+    lot_amt: string;
+    bid_gem: string;
+    bid_amt: string;
+  }>(
+    `select
+      coalesce(offer.ref::float8, offer.id) as id,
+      offer.block,
+      offer.lot_gem,
+      trim_scale(kept.lot_amt)::text as lot_amt,
+      offer.bid_gem,
+      trim_scale(offer.bid_amt - coalesce(taken.bid_amt, 0))::text as bid_amt
+    from dex_offer as offer
+    join dex_private.offer_left as kept on kept.offer_id = offer.id
+    left join lateral (
+      select sum(trade.bid_amt) as bid_amt
+      from dex_trade as trade
+      where trade.offer_id = offer.id
+    ) as taken on true
+    where offer.killed = 0
+      and not offer.filled
+      and ($1::text is null and offer.ref is null or offer.ref is not null and offer.venue = $1)`,
+    [keepsIds ? null : exchange],
+  );
+  return rows.map(({ id, block, lot_gem, lot_amt, bid_gem, bid_amt }) => ({
+    id,
+    block,
+    lotAmt: smallestUnits(lot_amt, decimalsOf(lot_gem) ?? 0),
+    bidAmt: smallestUnits(bid_amt, decimalsOf(bid_gem) ?? 0),
+  }));
+}
+
+/** The block of each of these offers that the database has, by the contract's own ids. */
+export async function blocksOf(
+  client: Client,
+  { exchange, keepsIds }: Book,
+  offers: readonly number[],
+): Promise<Map<number, number>> {
+  const { rows } = await client.query<{ id: number; block: number }>(
+    keepsIds
+      ? "select id, block from dex_offer where id = any($1)"
+      : "select ref::float8 as id, block from dex_offer where ref = any($1::text[]) and venue = $2",
+    keepsIds ? [offers] : [offers.map(String), exchange],
+  );
+  return new Map(rows.map(({ id, block }) => [id, block]));
+}
+
+/** The first row of each two tokens, unless it is labelled as of their market, in the blocks from this one on. */
+export async function pairsSince(client: Client, block: number): Promise<OfferFact[]> {
+  const { rows } = await client.query<{ lotGem: string; bidGem: string; block: number }>(
+    `select lot_gem as "lotGem", bid_gem as "bidGem", min(block) as block
+    from (
+      select lot_gem, bid_gem, block
+      from dex_trade
+      where id >= dex_private.first_trade_of($1)
+        and market_id is null
+      union all
+      select lot_gem, bid_gem, block
+      from dex_offer
+      where block >= $1
+        and market_id is null
+      union all
+      select gem0, gem1, block
+      from dex_pool
+      where block >= $1
+    ) as given
+    group by lot_gem, bid_gem`,
+    [block],
+  );
+  return rows.map((row) => ({
+    ...{ kind: "offer", id: 0, maker: "", venue: "", hash: "", tx: "", idx: 0, time: 0 },
+    ...{ lotAmt: 0n, bidAmt: 0n, ...row },
+  }));
+}

@@ -1,0 +1,246 @@
+// A temporary database with the committed migrations, on which a migration is tried statement by statement.
+import { readCatalog, type CatalogObject } from "../check/catalog.ts";
+import { applyOnly, makeShadow, type Shadow } from "../check/check-shadow.ts";
+import { connect, type Client } from "../connect.ts";
+import type { ShadowUrls } from "../locate.ts";
+import { KnownFunctions } from "./functions.ts";
+import { PLACEHOLDER, readStatements } from "./statements.ts";
+
+/** Limit of each statement. */
+const STATEMENT_TIMEOUT_MS = 5000;
+
+/** PostgreSQL's SQLSTATE where other objects depend on a dropped one. */
+const DEPENDENTS = "2BP01";
+
+/** Modes of locks for which readers or writers of a table wait. */
+export const BLOCKING = ["ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"];
+
+/** Of the warning that dex_owner may not grant a right, which then has no effect. */
+const NOT_GRANTED = "01007";
+
+export type Catalog = Map<string, CatalogObject>;
+
+/** What one statement did to the tables and views that stood before the migration. */
+export interface Effects {
+  catalog: Catalog;
+  locked: { name: string; mode: string }[];
+  /** Whether it ran while the migration blocked readers or writers of such a table. */
+  holds: boolean;
+  /** The lock_timeout of the statement in milliseconds; 0 is none. */
+  waitMs: number;
+  /** Tables that were read from end to end. */
+  scanned: string[];
+  /** Tables of which all rows were written again. */
+  rewritten: string[];
+  /** Why PostgreSQL refuses the statement. */
+  error?: string;
+}
+
+/** A statement to try. */
+export interface Tried {
+  sql: string | undefined;
+  changesCatalog: boolean;
+}
+
+interface Measured {
+  waitMs: number;
+  locks: string[];
+  relations: Map<string, { name: string; file: string; scans: number }>;
+}
+
+export class LintShadow {
+  readonly #urls: ShadowUrls;
+  #shadow: Promise<Shadow> | undefined;
+  /** The committed migrations that it has; undefined if it cannot be used again. */
+  #applied: string[] | undefined = [];
+  #before: { catalog: Catalog; functions: KnownFunctions } | undefined;
+
+  constructor(urls: ShadowUrls) {
+    this.#urls = urls;
+  }
+
+  /** Applies these committed migrations, and no other. */
+  async reach(files: string[]): Promise<void> {
+    const applied = this.#applied;
+    if (applied === undefined || applied.some((file, index) => file !== files[index])) {
+      await this.drop();
+      this.#applied = [];
+    } else if (this.#before !== undefined && applied.length === files.length) return;
+    await applyOnly(await this.#url(), files);
+    this.#applied = files;
+    this.#before = undefined;
+  }
+
+  /** The catalog and the functions before the next migration. */
+  async before(): Promise<{ catalog: Catalog; functions: KnownFunctions }> {
+    return (this.#before ??= await this.#connected(async (client) => {
+      const functions = new KnownFunctions();
+      const { rows } = await client.query<{ definition: string }>(
+        `select pg_get_functiondef(function.oid) as definition
+        from pg_proc as function
+        join pg_namespace as schema on schema.oid = function.pronamespace
+        where schema.nspname !~ '^pg_'
+          and schema.nspname <> 'information_schema'
+          and function.prokind = 'f'`,
+      );
+      const definitions = rows.map(({ definition }) => `${definition};`).join("\n");
+      for (const { node } of await readStatements(definitions)) {
+        if ("CreateFunctionStmt" in node) functions.add(node.CreateFunctionStmt);
+      }
+      return { catalog: await catalogOf(client), functions };
+    }));
+  }
+
+  /**
+   * Applies the statements as db:migrate would, up to the first that fails, in a transaction of which nothing
+   * stays unless `keep`. Statements without SQL are left out.
+   */
+  async apply(statements: Tried[], keep: boolean): Promise<Effects[]> {
+    const { catalog } = await this.before();
+    return this.#connected(async (client) => {
+      const effects: Effects[] = [];
+      await client.query("begin");
+      const start = await measure(client);
+      let last = { catalog, measured: start };
+      for (const { sql, changesCatalog } of statements) {
+        const error = sql === undefined ? undefined : await applyOne(client, sql);
+        const measured = await measure(client);
+        const now = sql !== undefined && changesCatalog ? await catalogOf(client) : last.catalog;
+        effects.push(effectsOf(start, last.measured, measured, now, error));
+        last = { catalog: now, measured };
+        if (error !== undefined) break;
+      }
+      await client.query(keep ? "commit" : "rollback");
+      if (keep) [this.#applied, this.#before] = [undefined, undefined];
+      return effects;
+    });
+  }
+
+  async drop(): Promise<void> {
+    const shadow = await this.#shadow?.catch(() => undefined);
+    this.#shadow = undefined;
+    this.#before = undefined;
+    await shadow?.drop();
+  }
+
+  async #url(): Promise<string> {
+    return (await (this.#shadow ??= makeShadow(this.#urls))).url;
+  }
+
+  async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await connect(await this.#url(), {
+      role: "dex_owner",
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    });
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+/** The error, if PostgreSQL refuses it. What only dependents keep from being dropped is dropped with them. */
+async function applyOne(client: Client, given: string): Promise<string | undefined> {
+  const text = given.replace(PLACEHOLDER, (_, name: string) =>
+    name === "DATABASE_OWNER" ? "dex_owner" : `"${client.database}"`,
+  );
+  const attempt = async (sql: string): Promise<{ message: string; code?: string } | undefined> => {
+    await client.query("savepoint statement");
+    try {
+      await client.query(sql);
+      return undefined;
+    } catch (error) {
+      await client.query("rollback to statement");
+      return error as { message: string; code?: string };
+    }
+  };
+  let warning: string | undefined;
+  client.on("notice", ({ code, message }) => {
+    if (code === NOT_GRANTED) warning = message;
+  });
+  const error = await attempt(text);
+  client.removeAllListeners("notice");
+  if (error?.code === DEPENDENTS) await attempt(`${text} cascade`);
+  return error?.message ?? warning;
+}
+
+/** All schemas but PostgreSQL's. */
+const SCHEMAS = `array(
+  select schema.nspname::text
+  from pg_namespace as schema
+  where schema.nspname !~ '^pg_'
+    and schema.nspname <> 'information_schema'
+)`;
+
+/** By kind and name. */
+async function catalogOf(client: Client): Promise<Catalog> {
+  const { rows } = await client.query<{ schemas: string[] }>(`select ${SCHEMAS} as schemas`);
+  // An empty path makes every name include its schema.
+  await client.query("set search_path to ''");
+  const objects = await readCatalog(client, rows[0]?.schemas ?? []);
+  await client.query("reset search_path");
+  return new Map(objects.map((object) => [`${object.kind} ${object.name}`, object]));
+}
+
+async function measure(client: Client): Promise<Measured> {
+  const session = await client.query<{ waitMs: number; locks: string[] }>(
+    `select
+      (select setting::float8 from pg_settings where name = 'lock_timeout') as "waitMs",
+      array(
+        select held.relation || ' ' || held.mode
+        from pg_locks as held
+        where held.pid = pg_backend_pid()
+          and held.locktype = 'relation'
+          and held.granted
+      ) as locks`,
+  );
+  const relations = await client.query<{ oid: string; name: string; file: string; scans: number }>(
+    `select
+      relation.oid::text as oid,
+      format('%I.%I', schema.nspname, relation.relname) as name,
+      pg_relation_filenode(relation.oid)::text as file,
+      coalesce(counted.seq_scan, 0)::integer as scans
+    from pg_class as relation
+    join pg_namespace as schema on schema.oid = relation.relnamespace
+    left join pg_stat_xact_user_tables as counted on counted.relid = relation.oid
+    where schema.nspname = any (${SCHEMAS})
+      and relation.relkind in ('r', 'p', 'v', 'm')`,
+  );
+  const { waitMs = 0, locks = [] } = session.rows[0] ?? {};
+  return { waitMs, locks, relations: new Map(relations.rows.map((row) => [row.oid, row])) };
+}
+
+function effectsOf(
+  start: Measured,
+  last: Measured,
+  now: Measured,
+  catalog: Catalog,
+  error: string | undefined,
+): Effects {
+  const held = new Set(last.locks);
+  const locked = now.locks
+    .filter((lock) => !held.has(lock))
+    .flatMap((lock) => {
+      const [oid = "", mode = ""] = lock.split(" ");
+      const name = start.relations.get(oid)?.name;
+      return name === undefined ? [] : [{ name, mode }];
+    })
+    .sort((one, other) => one.name.localeCompare(other.name));
+  const stood = [...start.relations].flatMap(([oid, { name }]) => {
+    const [was, is] = [last.relations.get(oid), now.relations.get(oid)];
+    return was === undefined || is === undefined ? [] : [{ name, was, is }];
+  });
+  return {
+    catalog,
+    locked,
+    holds: last.locks.some((lock) => {
+      const [oid = "", mode = ""] = lock.split(" ");
+      return start.relations.has(oid) && BLOCKING.includes(mode);
+    }),
+    waitMs: last.waitMs,
+    scanned: stood.filter(({ was, is }) => is.scans > was.scans).map(({ name }) => name),
+    rewritten: stood.filter(({ was, is }) => is.file !== was.file).map(({ name }) => name),
+    ...(error === undefined ? {} : { error }),
+  };
+}
