@@ -1,5 +1,5 @@
 // Bounds the connections of one address, so that none can open all that the service accepts.
-import { STATUS_CODES, type Server } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { Quota } from "./quota.ts";
 import { clientAt } from "./request.ts";
@@ -51,8 +51,40 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
   });
 }
 
-/** Closes a connection with a status and whole lines of headers, before its request is known. */
-export function refuseConnection(socket: Socket, status: number, headers = ""): void {
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}Connection: close\r\n\r\n`);
+/** Closes a connection with a status, whole lines of headers and a text, in place of its request's answer. */
+export function refuseConnection(socket: Socket, status: number, headers = "", text = ""): void {
+  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}Connection: close\r\n\r\n`;
+  socket.write(lines + text);
   socket.destroySoon();
+}
+
+/** The answer in flight on a connection, as Node's own handler of 'clientError' finds it. */
+export const answerOn = (socket: Socket) =>
+  (socket as { _httpMessage?: { headersSent: boolean; req: IncomingMessage } | null })
+    ._httpMessage ?? undefined;
+
+/** The value by which the parser leaves the rest of what was read to another protocol. */
+const LEAVE_THE_REST = 2;
+
+/** The name of Node's callback for a chunk of a body. */
+const ON_BODY = "parserOnBody";
+
+/** Node has its callbacks for a request under numbers. */
+type Parser = Record<string, unknown> & { onIncoming: unknown };
+
+/**
+ * Node parses all that was read before it sees that the socket is destroyed. It keeps each request until then, and copies
+ * each chunk of a body: 64 kB may have 10,000, which take 10 ms.
+ */
+export function stopParsing(socket: Socket & { parser?: Parser | null }): void {
+  const { parser } = socket;
+  if (!parser) return;
+  parser.onIncoming = () => LEAVE_THE_REST;
+  const isOnBody = (value: unknown): boolean =>
+    typeof value === "function" && value.name === ON_BODY;
+  const [name, onBody] = Object.entries(parser).find(([, value]) => isOnBody(value)) ?? [];
+  if (name === undefined) return;
+  parser[name] = undefined;
+  // Node uses the parser again for another connection.
+  socket.once("close", () => (parser[name] = onBody));
 }

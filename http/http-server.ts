@@ -7,7 +7,8 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import { refuseConnection } from "./connections.ts";
+import { answerOn, refuseConnection, stopParsing } from "./connections.ts";
+import { CountedMessage } from "./message-pieces.ts";
 import { noteHead, stateOf, type OnOver, type Step } from "./request.ts";
 
 export interface HttpBounds {
@@ -48,6 +49,7 @@ export function makeServer(
 ): Server {
   const listener = boundPipelined(next);
   const server = createServer({
+    IncomingMessage: CountedMessage,
     headersTimeout: bounds.headersTimeoutMs,
     requestTimeout: bounds.requestTimeoutMs,
     // Node keeps the connection for a second longer than it promises to clients.
@@ -97,10 +99,6 @@ const STATUSES: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** The answer in flight on this connection, as Node's own handler of 'clientError' finds it. */
-export const answerOn = (socket: Socket) =>
-  (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage ?? undefined;
-
 /**
  * Requests that wait on a connection for the answer before theirs, which Node does not bound. A connection with more is
  * closed: one read of 64 kB may bring 2,000.
@@ -109,14 +107,6 @@ export const MAX_PIPELINED = 16;
 
 /** Node gives an answer its connection when the one before it is out. */
 export const isPipelined = (res: ServerResponse): boolean => res.socket === null;
-
-/** The value by which the parser leaves the rest of what was read to another protocol. */
-const LEAVE_THE_REST = 2;
-
-/** Node parses all that was read before it sees that the socket is destroyed, and keeps each request until then. */
-function stopParsing(socket: Socket & { parser?: { onIncoming: unknown } | null }): void {
-  if (socket.parser) socket.parser.onIncoming = () => LEAVE_THE_REST;
-}
 
 function boundPipelined(next: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();

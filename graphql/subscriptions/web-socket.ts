@@ -21,7 +21,7 @@ import type { VersionPoll } from "../../market/version-poll.ts";
 import { OpenStreams } from "../../http/streams/open-streams.ts";
 import { Quota, type QuotaLimits } from "../../http/quota.ts";
 import { BODIES, UNREAD } from "../../http/held-requests.ts";
-import { answerOn } from "../../http/http-server.ts";
+import { answerOn } from "../../http/connections.ts";
 import { stateOf } from "../../http/request.ts";
 import type { RateLimiter } from "../../http/rate-limit.ts";
 import type { Refuse } from "../../http/refusal.ts";

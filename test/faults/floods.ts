@@ -125,6 +125,12 @@ export const FLOODS = {
     then: () => Buffer.from(`10000\r\n${" ".repeat(65_536)}\r\n`),
     times: 1,
   },
+  "bodies in chunks of one byte": {
+    ...{ place: "bodies of GraphQL", connections: 64 },
+    first: () => post(0).replace("Content-Length: 0", "Transfer-Encoding: chunked"),
+    then: () => repeated(Buffer.from("1\r\n \r\n"), 10_000),
+    times: 10,
+  },
   "requests that wait for a block": {
     ...{ place: "requests that wait for X-Min-Block", connections: 5500 },
     first: () => get("/v2/prices", NEVER),

@@ -6,6 +6,7 @@ import { createConnection, type AddressInfo, type Socket } from "node:net";
 import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
 import { BODIES, HeldRequests, UNREAD } from "../../http/held-requests.ts";
 import { MAX_PIPELINED } from "../../http/http-server.ts";
+import { MAX_SMALL_PIECES } from "../../http/message-pieces.ts";
 import { begin, type RequestState } from "../../http/request.ts";
 import { graphql } from "../exchange-http.ts";
 import { registerMarkets } from "../factories.ts";
@@ -55,6 +56,14 @@ async function hold(count: number, bytes: string): Promise<void> {
   for (let n = 0; n < count; n += 1) (await connect()).write(bytes);
   while (come < count) await new Promise(setImmediate);
   app.server.off("request", countOne);
+}
+
+/** All that a connection brings until it is closed. */
+async function textOf(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("data", (bytes: Buffer) => (text += String(bytes)));
+  await once(socket, "close");
+  return text;
 }
 
 /** Resolves when so many requests of this id are over, to those. */
@@ -117,6 +126,40 @@ describe("bodies", () => {
     const chunked = HALF.replace(/Content-Length: \d+/, "Transfer-Encoding: chunked");
     await hold(BODIES.perClient, chunked.replace(/\{$/, "1\r\n{\r\n"));
     await post("127.0.0.1").expect(429);
+  });
+
+  const inChunks = (head: string, text: string): string =>
+    `${head}\r\n${text.replace(/[^]/g, "1\r\n$&\r\n")}0\r\n\r\n`;
+  const CHUNKED = "Host: x\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n";
+
+  it("may come in small chunks", async () => {
+    const socket = await connect();
+    const body = (asked.body ?? "").padEnd(MAX_SMALL_PIECES);
+    socket.write(inChunks(`POST /graphql HTTP/1.1\r\n${CHUNKED}Connection: close\r\n`, body));
+    expect(await textOf(socket)).toContain('{"data":{"__typename":"Query"}}');
+  });
+
+  // Each chunk is an object of some 400 bytes: 64 bodies of 100 kB in chunks of a byte took more than 512 MB.
+  it.each([
+    ["that is read", "POST /graphql", ""],
+    ["of a request that waits", "GET /v2/prices", "X-Min-Block: 2147483647\r\n"],
+    ["of a supervisor's request", "GET /ready", ""],
+  ])("do not come in more of them: one %s", async (_, line, headers) => {
+    const socket = await connect();
+    const head = `${line} HTTP/1.1\r\n${headers}${CHUNKED}`;
+    const last = get("/health", "X-Request-Id: behind\r\n");
+    socket.write(inChunks(head, " ".repeat(MAX_SMALL_PIECES + 1)) + last);
+    const answer = await textOf(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*Connection: close\r\n/);
+    expect(answer).toContain("in more than 128 chunks of less than 256 bytes");
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(app.over.filter(({ id }) => id === "behind")).toEqual([]);
+  });
+
+  it("in more chunks behind another request close the connection", async () => {
+    const socket = await connect();
+    socket.write(WAITING + inChunks(`POST /graphql HTTP/1.1\r\n${CHUNKED}`, " ".repeat(1000)));
+    expect(await textOf(socket)).toBe("");
   });
 
   it("of all clients are refused beyond their bound", async () => {
@@ -195,10 +238,8 @@ describe("requests that wait on one connection", () => {
 
   it("are answered in their order up to it", async () => {
     const socket = await connect();
-    let text = "";
-    socket.on("data", (bytes: Buffer) => (text += String(bytes)));
     socket.write(get("/v2/prices").repeat(MAX_PIPELINED) + get("/health", "Connection: close\r\n"));
-    await once(socket, "close");
+    const text = await textOf(socket);
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(MAX_PIPELINED + 1);
     expect(text.endsWith('{"status":"ok"}')).toBe(true);
   });
