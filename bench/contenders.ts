@@ -26,13 +26,14 @@ export const MATCHES: Partial<Record<Contender, string>> = {
   sameBytes: "knowing the answer",
 };
 
-/** Starts the service on a database, with more settings where they are given. */
+/** Starts the service on a database, with more settings and of another checkout where they are given. */
 export const startService = (
   databaseUrl: string,
   cache: "on" | "off",
   settings: Record<string, string> = {},
+  program = PROGRAMS.service,
 ): Promise<RunningServer> =>
-  startServer(PROGRAMS.service, {
+  startServer(program, {
     DATABASE_URL: databaseUrl,
     DATABASE_OWNER_URL: databaseUrl,
     ...(cache === "off" && { CACHE_BYTES: "0" }),

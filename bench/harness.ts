@@ -13,7 +13,7 @@ export const whole = (value: number): string =>
 type Option = readonly [does: string, usual: number | string, minimum?: number];
 
 /**
- * Reads whole numbers and texts, and `--out`, with its default. Ends the process for help, or where an option is not
+ * Reads whole numbers and texts, and `--out`, with its default, unless that is empty. Ends the process for help, or where an option is not
  * accepted.
  */
 export function readOptions<const Options extends Record<string, Option>>(
@@ -22,7 +22,8 @@ export function readOptions<const Options extends Record<string, Option>>(
   does: string,
   given: Options,
 ) {
-  const options = Object.entries<Option>({ ...given, out: ["where the results go", out] });
+  const results = out === "" ? {} : { out: ["where the results go", out] as const };
+  const options = Object.entries<Option>({ ...given, ...results });
   const lines = options.map(
     ([name, [says, usual]]) => `  --${name.padEnd(20)}  ${says}${usual && `; default ${usual}`}`,
   );

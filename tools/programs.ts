@@ -62,6 +62,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     live: node("streams and subscriptions", "bench/live.ts"),
     migration: node("a schema change beside readers and writers", "bench/migration.ts"),
     past: node("past blocks beside the head", "bench/past.ts"),
+    versions: node("this code beside another checkout", "bench/versions.ts"),
   },
   prove: {
     figures: node("the figures of random histories", "test/prove.ts"),
