@@ -9,6 +9,7 @@ import {
   withoutNames,
   type PoolBounds,
 } from "./bounded-pool.ts";
+import { describedOnce } from "./described-query.ts";
 import type { Fence } from "./fence.ts";
 import { withPlainTls } from "./tls.ts";
 
@@ -21,6 +22,7 @@ export type Pool = pg.Pool;
 export type PooledClient = pg.PoolClient;
 export type Client = pg.Client;
 export type FieldDef = pg.FieldDef;
+export type QueryClass = Pick<typeof pg, "Query" | "Result">;
 
 export interface ConnectionOptions {
   /** The role to set after login; if missing, the login keeps its own role. */
@@ -114,6 +116,8 @@ export function urlForRole(url: string, role: Role, applicationName?: string): s
   return named.href.replace(/\+/g, "%20");
 }
 
+const describeOnce = describedOnce(pg);
+
 /** Makes a connection pool. The next query replaces a connection that was lost while idle. */
 export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(url, options), max: options.poolSize ?? 10 });
@@ -125,8 +129,10 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
       // The running or next query reports a lost connection. Without a listener the process would end.
     });
   });
-  if (options.prepare === false) pool.on("connect", withoutNames);
+  pool.on("connect", describeOnce);
   pool.on("connect", promiseByCallback);
+  // Behind a pooler the other one of two runs may be in another session, where the name is unknown.
+  if (options.prepare === false) pool.on("connect", withoutNames);
   followConnections(pool);
   forgetStaleConnections(pool);
   if (options.bounds !== undefined) boundPool(pool, options.bounds);
