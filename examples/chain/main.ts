@@ -1,58 +1,22 @@
 // A chain on this machine with an exchange on it, to try the indexer with: prints how to index it, and trades.
-import { createInterface } from "node:readline";
-import { readCommandLine } from "../../db/command-line.ts";
-import { startChain } from "../../test/chain/chain.ts";
+import { readCommandLine, refuse } from "../../db/command-line.ts";
+import { playBook } from "./play-book.ts";
+import { playPools } from "./play-pools.ts";
 
-const ETHER = 10n ** 18n;
-const DEPLOYER = 0;
-const MAKER = 1;
-const TAKER = 2;
-/** Blocks have fixed times, so that each run gives the same figures. */
-const START = new Date("2026-01-31T12:00:00Z");
-const SECONDS_APART = 15;
-
-const { values } = readCommandLine({
-  usage: `Usage: npm run example:chain [-- --port N]
-
-Starts a chain on this machine, by default on port 8545, with an exchange on it, and prints how to index it.`,
-  options: { port: { type: "string", default: "8545" } },
-});
-const chain = await startChain({ start: START, port: Number(values.port) });
-await chain.setAutomine(false);
-
-/** Puts these transactions into one block. */
-const block = async (...transactions: (() => Promise<unknown>)[]): Promise<void> => {
-  for (const send of transactions) await send();
-  await chain.mine(1, { secondsApart: SECONDS_APART });
+const EXCHANGES: Readonly<Record<string, (port: number) => Promise<void>>> = {
+  "matching-market": playBook,
+  "uniswap-v2": playPools,
 };
+const NAMES = Object.keys(EXCHANGES).join(", ");
 
-const exchange = await chain.deployExchange();
-const weth = await chain.deployToken("string", { symbol: "WETH", name: "Wrapped Ether" });
-const dai = await chain.deployToken("string", { symbol: "DAI", name: "Dai Stablecoin" });
-await block(() => exchange.whitelist(DEPLOYER, weth, dai));
+const { values, positionals } = readCommandLine({
+  usage: `Usage: npm run example:chain [-- [EXCHANGE] [--port N]]
 
-/** Offers of WETH at 2,500, 2,510 and 2,520 DAI, and one of DAI for WETH at 2,490. */
-await block(
-  ...[2500n, 2510n, 2520n].map(
-    (price) => () =>
-      exchange.make(MAKER, { pay: weth, payAmount: ETHER, buy: dai, buyAmount: price * ETHER }),
-  ),
-  () =>
-    exchange.make(MAKER, { pay: dai, payAmount: 4980n * ETHER, buy: weth, buyAmount: 2n * ETHER }),
-);
-await block(() => exchange.take(TAKER, 1n, ETHER));
-await block(() => exchange.take(TAKER, 2n, ETHER / 4n));
-await block(() => exchange.kill(MAKER, 3n));
-
-console.log(`A chain with an exchange on it listens at ${chain.url}. To index it, run in another terminal:
-
-RPC_URL=${chain.url} EXCHANGE=${exchange.address} FROM_BLOCK=0 DATA_DIR=.data-chain npm start
-
-Enter sells another tenth of a WETH at 2,490 DAI; Ctrl-C ends the chain.`);
-
-for await (const _line of createInterface({ input: process.stdin })) {
-  await block(() => exchange.take(TAKER, 4n, 249n * ETHER));
-  console.log(`Sold in block ${await chain.client.getBlockNumber()}.`);
-}
-// Without a terminal it stays until it is killed.
-await new Promise((resolve) => setInterval(resolve, 2 ** 30));
+Starts a chain on this machine, by default on port 8545, with an exchange on it, and prints how to index it.
+EXCHANGE is one of ${NAMES}; by default the first one.`,
+  options: { port: { type: "string", default: "8545" } },
+  max: 1,
+});
+const [name = "matching-market"] = positionals;
+if (!Object.hasOwn(EXCHANGES, name)) refuse(`'${name}' is not one of the exchanges: ${NAMES}`);
+await EXCHANGES[name]?.(Number(values.port));

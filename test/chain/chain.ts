@@ -12,7 +12,7 @@ import {
   type Hex,
 } from "viem";
 import { hardhat } from "viem/chains";
-import { compile, startNode } from "./child.ts";
+import { compile, startNode, type Compiled } from "./child.ts";
 import { Exchange, type Sending } from "./exchange.ts";
 import { deploymentOf, type TokenKind, type TokenOptions } from "./tokens.ts";
 
@@ -48,6 +48,8 @@ export interface TestChain {
   /** `broken`: its LogTrade is missing or has other amounts than its LogTake. */
   deployExchange(broken?: "no trade" | "other trade"): Promise<Exchange>;
   deployToken<Kind extends TokenKind>(kind: Kind, options?: TokenOptions[Kind]): Promise<Address>;
+  /** For contracts beside these: deploys them, and sends transactions to them. */
+  sending: Sending;
 }
 
 function clientOf(url: string) {
@@ -85,10 +87,13 @@ export async function startChain({ start, port }: ChainOptions = {}): Promise<Te
   };
 
   /** The address is known before the transaction is mined, so that it can share a block. */
-  const deploy = async (name: string, args: readonly unknown[]): Promise<Address> => {
-    const contract = contracts[name];
+  const deploy = async (
+    given: string | Compiled,
+    args: readonly unknown[] = [],
+  ): Promise<Address> => {
+    const contract = typeof given === "string" ? contracts[given] : given;
     const from = accounts[0]!;
-    if (contract === undefined) throw new Error(`no contract is named ${name}`);
+    if (contract === undefined) throw new Error(`no contract is named ${given as string}`);
     const nonce = await client.getTransactionCount({ address: from, blockTag: "pending" });
     const data = encodeDeployData({ ...contract, args });
     await client.sendTransaction({ account: from, data, nonce, gas: DEPLOY_GAS });
@@ -128,5 +133,6 @@ export async function startChain({ start, port }: ChainOptions = {}): Promise<Te
       const { contract, args } = deploymentOf(kind, options);
       return deploy(contract, args);
     },
+    sending,
   };
 }

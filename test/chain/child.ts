@@ -5,7 +5,12 @@ import type { Abi, Hex } from "viem";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`hardhat/${file}`, import.meta.url));
 
-export type Contracts = Record<string, { abi: Abi; bytecode: Hex }>;
+export interface Compiled {
+  abi: Abi;
+  bytecode: Hex;
+}
+
+export type Contracts = Record<string, Compiled>;
 
 let compiled: Promise<Contracts> | undefined;
 

@@ -1,78 +1,127 @@
 // The loop of a user: a chain with an exchange, the service that indexes it, and the README that shows it.
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
-import { DataDirs, startService, type Service } from "../service.ts";
+import { createPublicClient, http, parseAbi, parseUnits, type Address } from "viem";
+import { runFile } from "../service.ts";
+import { startExample, type ExampleService } from "./example-service.ts";
 
-const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+let example: ExampleService;
 
-const dataDirs = new DataDirs();
-let example: ChildProcessWithoutNullStreams;
-let output = "";
-let service: Service;
+const readme = (): Promise<string> => readFile(new URL("../../README.md", import.meta.url), "utf8");
 
-/** Resolves once the example has printed this. */
-async function printed(text: RegExp): Promise<RegExpExecArray> {
-  for (;;) {
-    const found = text.exec(output);
-    if (found !== null) return found;
-    if (example.exitCode !== null) throw new Error(output);
-    await sleep(50);
-  }
-}
+describe("a book", () => {
+  beforeAll(async () => {
+    example = await startExample();
+  });
+  afterAll(() => example.stop());
 
-beforeAll(async () => {
-  example = spawn(process.execPath, [pathOf("examples/chain/main.ts"), "--port", "0"]);
-  for (const stream of [example.stdout, example.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
-  }
-  const [, RPC_URL = "", EXCHANGE = "", FROM_BLOCK = ""] = await printed(
-    /RPC_URL=(\S+) EXCHANGE=(\S+) FROM_BLOCK=(\S+) DATA_DIR=\S+ npm start/,
-  );
-  service = startService({ RPC_URL, EXCHANGE, FROM_BLOCK, DATA_DIR: await dataDirs.make() });
+  it("serves what the README shows", async () => {
+    // The time of the chain's last block, which is no trade's.
+    const markets = await example.until("/v1/markets/", '"time":1769860875');
+
+    const page = await readme();
+    expect(page).toContain(` EXCHANGE=${example.settings["EXCHANGE"]} `);
+    const [, shown = ""] = /^## Index a chain$[^]*?```json\n([^]*?)```/m.exec(page) ?? [];
+    expect(JSON.parse(shown)).toEqual(JSON.parse(markets));
+  });
+
+  it("is ready, with the indexer's metrics, and follows the next trade", async () => {
+    await example.until("/ready", '"ready"');
+    example.enter();
+    // A tenth of a WETH at 2,490 DAI.
+    await example.until("/v2/prices/weth/dai", '"last":"2490"');
+
+    // The service may show a block a moment before its indexer has seen that it is committed.
+    const metrics = await example.until("/metrics", "\ndex_chain_indexed_block 6\n");
+    expect(metrics).toMatch(/^dex_chain_lag_blocks 0$/m);
+    expect(metrics).toMatch(/^dex_chain_events_total 8$/m);
+    // A newcomer could not read a warning.
+    expect(example.logged()).not.toMatch(/"level":[4-6]0/);
+  });
 });
 
-afterAll(async () => {
-  service.signal("SIGTERM");
-  await service.ended;
-  example.kill();
-  await new Promise((resolve) => example.once("close", resolve));
-  await dataDirs.remove();
+describe("pools", () => {
+  const ABI = parseAbi([
+    "function getPair(address, address) view returns (address)",
+    "function token0() view returns (address)",
+    "function getReserves() view returns (uint112, uint112, uint32)",
+  ]);
+
+  beforeAll(async () => {
+    example = await startExample("uniswap-v2");
+  });
+  afterAll(() => example.stop());
+
+  it("shows the markets, candles and best prices of pools that go on trading", async () => {
+    const page = await readme();
+    const { EXCHANGE = "", RPC_URL, TOKEN_LIST = "", QUOTES } = example.settings;
+    expect(page).toContain(
+      ` EXCHANGE=${EXCHANGE} FROM_BLOCK=0 TOKEN_LIST=${TOKEN_LIST} QUOTES=${QUOTES} `,
+    );
+    const client = createPublicClient({ transport: http(RPC_URL) });
+    const played = Number(await client.getBlockNumber());
+    // All answers are as of one block.
+    let block = -1;
+    while (block < played) {
+      await sleep(50);
+      block = Number((await example.get("/v1/markets/")).headers.get("x-head-block"));
+    }
+    const at = async <T>(path: string): Promise<T> => {
+      const { data } = (await (await example.get(`${path}block=${block}`)).json()) as { data: T };
+      return data;
+    };
+    const markets =
+      await at<Record<string, { ask: string; bid: string; vol: string }>>("/v1/markets/?");
+    expect(Object.keys(markets)).toEqual(["DAI/USDC", "WETH/DAI", "WETH/USDC"]);
+    const candles = await at<{ trades: number }[]>("/v2/candles/weth/usdc?interval=15m&");
+    expect(candles.length).toBeGreaterThan(6);
+
+    // The prices that what the pair has gives: the quote for the base, less 3 of 1,000, and with it.
+    const { tokens } = JSON.parse(
+      await readFile(new URL(`../../${TOKEN_LIST}`, import.meta.url), "utf8"),
+    ) as { tokens: { symbol: string; address: Address }[] };
+    const [weth, , usdc] = tokens.map(({ address }) => address) as [Address, Address, Address];
+    const call = { abi: ABI, blockNumber: BigInt(block) };
+    const pair = await client.readContract({
+      ...{ ...call, address: EXCHANGE.slice("uniswap-v2:".length) as Address },
+      ...{ functionName: "getPair", args: [weth, usdc] },
+    });
+    const [first, second] = await client.readContract({
+      ...{ ...call, address: pair, functionName: "getReserves" },
+    });
+    const token0 = await client.readContract({ ...call, address: pair, functionName: "token0" });
+    const [base, quote] = token0 === weth ? [first, second] : [second, first];
+    // A WETH has 12 decimals more than a USDC; 18 digits, rounded half up.
+    const price = (above: bigint, below: bigint): bigint =>
+      (2n * above * 10n ** 30n + below) / (2n * below);
+    const market = markets["WETH/USDC"]!;
+    expect(parseUnits(market.bid, 18)).toBe(price(quote * 997n, base * 1000n));
+    expect(parseUnits(market.ask, 18)).toBe(price(quote * 1000n, base * 997n));
+
+    interface Level {
+      price: string;
+      offers: number;
+    }
+    const { bids, asks } = await at<{ bids: Level[]; asks: Level[] }>("/v2/book/weth/usdc?");
+    for (const side of [bids, asks])
+      expect(side.map(({ offers }) => offers)).toEqual(Array(10).fill(0));
+
+    // Users trade on, and the head has other prices.
+    let { bid } = market;
+    while (bid === market.bid) {
+      await sleep(50);
+      const answer = await example.get("/v1/markets/weth/usdc");
+      ({ bid } = ((await answer.json()) as { data: typeof market }).data);
+    }
+    expect(example.logged()).not.toMatch(/"level":[4-6]0/);
+  });
 });
 
-const get = async (path: string): Promise<string> =>
-  (await fetch(`${await service.url}${path}`)).text();
-
-/** Resolves to the first answer that holds this text. */
-async function until(path: string, text: string): Promise<string> {
-  for (;;) {
-    const answer = await get(path);
-    if (answer.includes(text)) return answer;
-    await sleep(50);
-  }
-}
-
-it("serves what the README shows", async () => {
-  const readme = await readFile(pathOf("README.md"), "utf8");
-  // The time of the chain's last block, which is no trade's.
-  const markets = await until("/v1/markets/", '"time":1769860875');
-
-  expect(readme).toContain(/EXCHANGE=\S+/.exec(output)![0]);
-  const [, shown = ""] = /^## Index a chain$[^]*?```json\n([^]*?)```/m.exec(readme) ?? [];
-  expect(JSON.parse(shown)).toEqual(JSON.parse(markets));
-});
-
-it("is ready, with the indexer's metrics, and follows the next trade", async () => {
-  await until("/ready", '"ready"');
-  example.stdin.write("\n");
-  // A tenth of a WETH at 2,490 DAI.
-  await until("/v2/prices/weth/dai", '"last":"2490"');
-
-  // The service may show a block a moment before its indexer has seen that it is committed.
-  const metrics = await until("/metrics", "\ndex_chain_indexed_block 6\n");
-  expect(metrics).toMatch(/^dex_chain_lag_blocks 0$/m);
-  expect(metrics).toMatch(/^dex_chain_events_total 8$/m);
-  // A newcomer could not read a warning.
-  expect(service.output()).not.toMatch(/"level":[4-6]0/);
+it("names the exchanges that it has", async () => {
+  const { ended } = runFile("examples/chain/main.ts", {}, ["uniswap-v9"]);
+  const { code, stderr } = await ended;
+  expect([code, stderr]).toEqual([
+    2,
+    "'uniswap-v9' is not one of the exchanges: matching-market, uniswap-v2. `--help` shows what is accepted.\n",
+  ]);
 });

@@ -2,6 +2,7 @@
 import { encodeFunctionData, parseEventLogs, type Address, type Hash, type Hex } from "viem";
 import { EXCHANGE_ABI, EXCHANGE_EVENTS, TAKER_ABI } from "./exchange-abi.ts";
 import type { ChainClient } from "./chain.ts";
+import type { Compiled } from "./child.ts";
 
 /** A block has room for 100 transactions. */
 const GAS = 2_000_000n;
@@ -27,7 +28,8 @@ export interface StandingOffer extends OfferTerms {
 export interface Sending {
   client: ChainClient;
   send: (account: number, transaction: { to: Address; data: Hex; gas: bigint }) => Promise<Hash>;
-  deploy: (contract: string, args: readonly unknown[]) => Promise<Address>;
+  /** A contract by its name, or one that ships compiled. */
+  deploy: (contract: string | Compiled, args?: readonly unknown[]) => Promise<Address>;
 }
 
 /**
