@@ -20,7 +20,7 @@ import type { Envelope } from "../http/envelope.ts";
 import type { DatabaseGate, LastHead } from "../http/known-database.ts";
 import { failInFront, type Refuse } from "../http/refusal.ts";
 import type { Parameters } from "./params.ts";
-import { readAsOf, readQuery } from "./question.ts";
+import { readAsOf, readQuery, type ParametersInPath } from "./question.ts";
 import { makeFindAsOf, type FindAsOf, type PastSnapshot } from "../market/queries/as-of.ts";
 import { findPair } from "../market/queries/pairs.ts";
 import {
@@ -42,7 +42,7 @@ interface Declared<Path extends string, Query, Row, Data> {
   path: Path;
   summary: string;
   description: string;
-  /** The parameters of the query string. */
+  /** The parameters: one that `path` names is read there, others in the query string. */
   query?: Parameters<Query>;
   find: (db: Database, pair: PairOf<Path>, query: Query) => Promise<Snapshot<Row>>;
   /** What /ready reads in its place, where `find` reads every market. Default: `find` by the examples, of no pair. */
@@ -73,7 +73,7 @@ export interface Version {
 const VARY = "Accept-Encoding, X-Min-Block";
 
 /** A request whose path matches that of an endpoint. */
-type Asked = IncomingMessage & { url: string; params: NamedInPath };
+type Asked = IncomingMessage & { url: string; params: NamedInPath & ParametersInPath };
 
 type Handle = (req: Asked, res: ServerResponse) => Promise<void>;
 

@@ -1,7 +1,7 @@
 // The kinds of parameters of query strings, and what each accepts.
 import { z } from "zod";
 
-/** A parameter of the query string. */
+/** A parameter of the query string, or of the path. */
 export interface Parameter<Value> {
   description: string;
   /** The end of the message that refuses other values: "must be …". */
@@ -19,6 +19,8 @@ export type Parameters<Query> = { [Name in keyof Query]: Parameter<Query[Name]> 
 
 // No trade has a greater id: JSON carries no greater integer safely.
 const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+const MAX_BLOCK = 2_147_483_647;
 
 /** In digits only: Number() alone would take `0x10`, `1e3` and a space. */
 export const integerIn = (min: number, max: number) =>
@@ -53,6 +55,13 @@ export const tradeId = (description: string): Parameter<number | undefined> => (
   example: "40",
 });
 
+export const blockNumber = (description: string): Parameter<number> => ({
+  description,
+  accepted: integerAccepted(0, MAX_BLOCK),
+  schema: integerIn(0, MAX_BLOCK),
+  example: "20511",
+});
+
 export const oneOf = <Word extends string>(
   words: readonly [Word, ...Word[]],
   description: string,
@@ -78,8 +87,6 @@ export const momentInUtc = (description: string): Parameter<string | undefined> 
     .optional(),
   example: "2026-01-31T12:00:00Z",
 });
-
-const MAX_BLOCK = 2_147_483_647;
 
 interface AsOfAsked {
   block: number | undefined;

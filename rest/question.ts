@@ -8,16 +8,25 @@ import { AS_OF, type Parameters } from "./params.ts";
 export const queryOf = ({ url }: { url: string }): URLSearchParams =>
   new URLSearchParams(`&${/\?(.*)$/s.exec(url)?.[1] ?? ""}`);
 
+/** By the name that follows a colon in Express's pattern; those that match segments are texts. */
+export type ParametersInPath = Readonly<Record<string, unknown>>;
+
+/** Whether Express's pattern names the parameter. */
+export const isInPath = (path: string, name: string): boolean =>
+  path.split("/").includes(`:${name}`);
+
 /** Ignores other parameters. Returns a BadParameter, since an unknown pair is answered before it. */
 export function readQuery<Query>(
-  req: { url: string },
+  req: { url: string; params?: ParametersInPath },
   parameters: Parameters<Query>,
 ): Query | BadParameter {
   const given = req.url.includes("?") ? [...queryOf(req)] : [];
   const values: Partial<Query> = {};
   for (const name in parameters) {
     const { schema, accepted } = parameters[name];
-    const texts = given.filter(([key]) => isMeantAs(name, key));
+    const inPath = req.params?.[name];
+    const texts: [key: string, text: string][] =
+      typeof inPath !== "string" ? given.filter(([key]) => isMeantAs(name, key)) : [[name, inPath]];
     const misspelt = misspeltIn(texts, name);
     if (misspelt !== undefined) return misspelt;
     const [[key, text] = [name, undefined], second] = texts;
@@ -79,7 +88,10 @@ export function restQuestions(
   const declared = versions.flatMap(({ name, endpoints }) =>
     endpoints.map(({ path, query = {} }) => ({
       pattern: new RegExp(`^/${name}${path.replaceAll(/:\w+/g, "[^/]+")}/?$`),
-      names: [...Object.keys(query), ...Object.keys(AS_OF)],
+      names: [
+        ...Object.keys(query).filter((parameter) => !isInPath(path, parameter)),
+        ...Object.keys(AS_OF),
+      ],
     })),
   );
   return ({ url = "" }) => {

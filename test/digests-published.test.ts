@@ -59,6 +59,49 @@ it("REST has that of the head and of past blocks, with what decides them", async
   expect(await head(`?time=${hours(2)}`)).toEqual(past);
 });
 
+it("REST has a block by its number as GraphQL has, also as of a past block", async () => {
+  const digests = await recorded();
+  const block = async (path: string): Promise<unknown> =>
+    ((await app.request.get(`/v2/block/${path}`).expect(200)).body as { data: Block }).data;
+  const second = await head(`?block=${blockAt(2)}`);
+  expect(second.digest).toBe(digests.get(blockAt(2)));
+  // No block is at the second number: the last one below it.
+  expect(await block(String(blockAt(2)))).toEqual(second);
+  expect(await block(`${blockAt(2) + 5}/`)).toEqual(second);
+  expect(await block(`${blockAt(2)}?block=${blockAt(2)}`)).toEqual(second);
+  expect(await block(String(blockAt(3)))).toEqual(await head());
+
+  const { data } = await ask<{ dexBlock: Block }>(
+    app,
+    "query ($n: Int!) { dexBlock(number: $n) { block: number hash parent digest } }",
+    { n: blockAt(2) + 5 },
+  );
+  expect(second).toMatchObject(data!.dexBlock);
+});
+
+it.each([
+  ["before the first block", "5", 3],
+  ["after the head", String(blockAt(3) + 1), 3],
+  ["after the past block that is asked for", `${blockAt(2) + 1}?block=${blockAt(2)}`, 2],
+])("REST has no block %s, and says which there are", async (_which, path, last) => {
+  const { body } = await app.request.get(`/v2/block/${path}`).expect(400);
+  const at = (hour: number): string =>
+    `${blockAt(hour)}, of ${hours(hour).replace(".000Z", "+00:00")}`;
+  expect((body as Error).message).toBe(
+    `No such block: there are the blocks from ${at(1)}, to ${at(last)}`,
+  );
+});
+
+it.each(["abc", "1.5", "01", "-1", "2147483648"])(
+  "REST refuses %s as the number of a block",
+  async (number) => {
+    const { body } = await app.request.get(`/v2/block/${number}?number=${blockAt(1)}`).expect(400);
+    expect((body as Error).message).toBe(
+      "number must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero",
+    );
+  },
+);
+
 it("REST answers with the same ETag while the head is the same", async () => {
   const { headers } = await app.request.get("/v2/head").expect(200);
   await app.request.get("/v2/head").set("if-none-match", String(headers["etag"])).expect(304);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Database } from "../../db/connect.ts";
 import { NoBlockYet } from "../absent.ts";
 import { digest, isoMoment, type KeyedRow } from "../records.ts";
+import { withNoSuchBlock } from "./as-of.ts";
 import { isoTime, readSnapshot, SELECT_MOMENT, type Moment, type Snapshot } from "./snapshot.ts";
 
 /** No rows: the moment says it all. */
@@ -61,11 +62,7 @@ export const headRecord = z
 
 type HeadRow = KeyedRow & z.infer<typeof headRecord>;
 
-/** The head, or the past block that is asked for, with its digest. */
-export const findBlock = (db: Database): Promise<Snapshot<HeadRow>> =>
-  readSnapshot(db, {
-    name: "rest_block",
-    text: `
+const SELECT_BLOCK = `
       ${SELECT_MOMENT},
         recorded.number::text as key,
         recorded.number as block,
@@ -85,9 +82,28 @@ export const findBlock = (db: Database): Promise<Snapshot<HeadRow>> =>
           )
           from dex_digest_basis as basis
         ) as basis
-      from dex_private.as_of
+      from dex_private.as_of`;
+
+/** The head, or the past block that is asked for, with its digest. */
+export const findBlock = (db: Database): Promise<Snapshot<HeadRow>> =>
+  readSnapshot(db, {
+    name: "rest_head_block",
+    text: `${SELECT_BLOCK}
       left join dex_block as recorded on recorded.number = as_of.block`,
   });
+
+/** The last recorded block at or below a number. Throws NoSuchBlock where the database does not have it. */
+export const findBlockAt = (
+  db: Database,
+  _pair: undefined,
+  { number }: { number: number },
+): Promise<Snapshot<HeadRow>> =>
+  readSnapshot<HeadRow>(db, {
+    name: "rest_block",
+    text: `${SELECT_BLOCK}
+      left join lateral dex_block_at($1) as recorded on true`,
+    values: [number],
+  }).catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
 
 /** Throws NoBlockYet where none was ever written. */
 export function onlyBlock([row]: HeadRow[]): z.infer<typeof headRecord> {

@@ -264,6 +264,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/block/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A recorded block, with the digest of all facts up to it
+         * @description The last recorded block at or below this number, since blocks without rows are not kept. The answer's `time` is that of the head, or of the block that `block`, `time` or `hash` name, after which there is none.
+         */
+        get: operations["v2Block"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/trades/{base}/{quote}": {
         parameters: {
             query?: never;
@@ -2818,6 +2838,81 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Block: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last recorded block at or below this number. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                block?: components["parameters"]["AsOf-block"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                time?: components["parameters"]["AsOf-time"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the block of this hash. Must be the hash of a block: 0x and 64 hexadecimal digits, given once.
+                 * @example 0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5
+                 */
+                hash?: components["parameters"]["AsOf-hash"];
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path: {
+                /**
+                 * @description From the first block to the head. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A recorded block, with the digest of all facts up to it. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Block"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head or a past block, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];

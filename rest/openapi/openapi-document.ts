@@ -8,6 +8,7 @@ import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
 import { pairInPath } from "../../http/paths.ts";
 import { STREAM_PARAMETERS } from "./stream-parameters.ts";
 import { AS_OF, type Parameter } from "../params.ts";
+import { isInPath } from "../question.ts";
 import { LISTING_SETTINGS, listingFormats } from "../listings/formats.ts";
 import { v1 } from "../v1/v1-endpoints.ts";
 import { v2 } from "../v2/v2-endpoints.ts";
@@ -108,7 +109,7 @@ export function openapiDocument(examples: Examples): object {
         ...Object.fromEntries(
           Object.entries(AS_OF).map(([name, declared]) => [
             asOfName(name),
-            parts.queryParameter(name, declared as Parameter<unknown>),
+            parts.parameter(name, declared as Parameter<unknown>),
           ]),
         ),
         MinBlock: MIN_BLOCK,
@@ -128,8 +129,8 @@ class Parts {
 
   operation({ name, envelope, endpoints }: Version, endpoint: Endpoint): object {
     const { id, path, summary, description, query = {}, data, type } = endpoint;
-    // A pair in the path can be empty. A version without one has its 404 on every path.
-    const isToldOf404 = namesPair(path) || !endpoints.some((other) => namesPair(other.path));
+    // What the path names can be empty. A version without one has its 404 on every path.
+    const isToldOf404 = path.includes("/:") || !endpoints.some((other) => namesPair(other.path));
     return {
       operationId: id,
       tags: [name],
@@ -138,7 +139,7 @@ class Parts {
       parameters: [
         ...(namesPair(path) ? this.#pairParameters() : []),
         ...Object.entries(query).map(([parameter, declared]) =>
-          this.queryParameter(parameter, declared),
+          this.parameter(parameter, declared, isInPath(path, parameter)),
         ),
         ...Object.keys(AS_OF).map((parameter) => ref("parameters", asOfName(parameter))),
         ref("parameters", "MinBlock"),
@@ -225,14 +226,15 @@ class Parts {
     }));
   }
 
-  queryParameter(
+  parameter(
     name: string,
     { description, accepted, schema, example, required }: Parameter<unknown>,
+    isOfPath = false,
   ): object {
     return {
       name,
-      in: "query",
-      ...(required && { required }),
+      in: isOfPath ? "path" : "query",
+      ...((isOfPath || required) && { required: true }),
       description: `${description} Must be ${accepted}.`,
       schema: this.schemas.of(schema),
       example: schema.parse(example),

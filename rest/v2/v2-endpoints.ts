@@ -3,11 +3,11 @@ import { z } from "zod";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../../http/envelope.ts";
 import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
-import { limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
+import { blockNumber, limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
 import { bookOf, bookRecord, findBook } from "../../market/queries/book.ts";
 import { INTERVALS } from "../../market/candle-intervals.ts";
 import { candleRecord, candleRecords, EMPTY, findCandles } from "../../market/queries/candles.ts";
-import { findBlock, headRecord, onlyBlock } from "../../market/queries/head.ts";
+import { findBlock, findBlockAt, headRecord, onlyBlock } from "../../market/queries/head.ts";
 import { findSummaries, findSummary, summaryRecord } from "../../market/queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../../market/queries/trades.ts";
 
@@ -27,6 +27,18 @@ export const v2: Version = {
         "The last block written; with `block`, `time` or `hash` that block. Two services with the same `basis` and " +
         "the same `digest` at a block have the same facts up to it.",
       find: findBlock,
+      shape: onlyBlock,
+      data: headRecord,
+    }),
+    endpoint({
+      id: "v2Block",
+      path: "/block/:number",
+      summary: "A recorded block, with the digest of all facts up to it",
+      description:
+        "The last recorded block at or below this number, since blocks without rows are not kept. The answer's " +
+        "`time` is that of the head, or of the block that `block`, `time` or `hash` name, after which there is none.",
+      query: { number: blockNumber("From the first block to the head.") },
+      find: findBlockAt,
       shape: onlyBlock,
       data: headRecord,
     }),

@@ -1,6 +1,7 @@
 // The paths of all endpoints, with the examples of their parameters.
-import { namesPair, type Version } from "../../rest/endpoint.ts";
+import type { Version } from "../../rest/endpoint.ts";
 import { listingFormats } from "../../rest/listings/formats.ts";
+import { isInPath } from "../../rest/question.ts";
 import { v1 } from "../../rest/v1/v1-endpoints.ts";
 import { v2 } from "../../rest/v2/v2-endpoints.ts";
 
@@ -22,12 +23,13 @@ export const examplePaths = ({ market, block, addresses = {} }: Examples): strin
     endpoints.map(({ path, query = {} }) => {
       const asked = new URLSearchParams();
       for (const [key, { example }] of Object.entries(query)) {
+        if (isInPath(path, key)) continue;
         // These examples are of no block of a test's history.
         if (key === "fromId" || (path.includes("candles") && /^(from|to)$/.test(key))) continue;
         const inData = example.replace(/0x[0-9a-f]{40}/g, (known) => addresses[known] ?? known);
         asked.set(key, key.endsWith("Block") ? String(block) : inData);
       }
-      const named = namesPair(path) ? path.replace(":base/:quote", market) : path;
+      const named = path.replace(":base/:quote", market).replace(":number", String(block));
       return `/${name}${named}?${asked.toString()}`;
     }),
   );
