@@ -13,6 +13,9 @@ export const explorerData = ({ tx, address }: Explorer): Html =>
   html`${tx === undefined ? "" : html`data-explorer-tx="${tx}"`}
   ${address === undefined ? "" : html`data-explorer-address="${address}"`}`;
 
+/** What leads to each other. */
+const PAGES = [{ path: "/", name: "Markets" }];
+
 interface Document {
   title: string;
   description: string;
@@ -36,11 +39,17 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
         <link rel="icon" href="/page/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/page/colors.css" />
         <link rel="stylesheet" href="/page/page.css" />
+        <link rel="stylesheet" href="/page/chart.css" />
         <link rel="stylesheet" href="/page/tables.css" />
         ${modules.map((name) => html`<link rel="modulepreload" href="/page/${name}.js" />`)}
         ${modules.slice(0, 1).map((name) => html`<script type="module" src="/page/${name}.js"></script>`)}
       </head>
       <body>
+        <nav class="pages" aria-label="Pages">
+          <ul>
+            ${PAGES.map(({ path, name }) => html`<li><a href="${path}">${name}</a></li>`)}
+          </ul>
+        </nav>
         ${main}
         <footer>
           <nav aria-label="Interfaces">
@@ -69,6 +78,7 @@ export const SHARED = [
   "preact",
   "htm",
   "age",
+  "clipboard",
   "decimal",
   "figures",
   "frame",

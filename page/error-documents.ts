@@ -31,6 +31,18 @@ export const absentBlockDocument = (
     </main>`,
   });
 
+/** Where the address of an account's page is none, or its pages are none. */
+export const badAccountDocument = (given: string, message: string): string =>
+  documentOf({
+    title: "No such account",
+    description: "The address of the page names no account.",
+    main: html`<main>
+      <h1>No such account</h1>
+      <p>Asked for: <bdi>${given}</bdi></p>
+      <p>${message}. <a href="/">All markets</a></p>
+    </main>`,
+  });
+
 const RETRY_SECONDS = 5;
 
 export const unavailableDocument = (message: string): string =>

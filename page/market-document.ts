@@ -7,6 +7,7 @@ import type { TradeRecord } from "../market/queries/trades.ts";
 import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
 import { html, type Html } from "./html.ts";
 import { cells, momentOf, nameOf, numberOf, percentOf, priceOf, tableOf } from "./shown-figures.ts";
+import { accountOf, transactionOf } from "./shown-addresses.ts";
 import type { PastMarket, ShownMarket } from "./shown-market.ts";
 
 /** How many levels of each side the tables have. */
@@ -59,7 +60,11 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
 }
 
 /** The side is the taker's: who takes an offer that sells base, buys. */
-const tradeRow = ({ time, price, volume }: TradeRecord, details?: TradeDetails): Html =>
+const tradeRow = (
+  { time, price, volume }: TradeRecord,
+  details: TradeDetails | undefined,
+  explorer: Explorer,
+): Html =>
   html`<tr>
     ${cells([
       momentOf(time),
@@ -70,7 +75,9 @@ const tradeRow = ({ time, price, volume }: TradeRecord, details?: TradeDetails):
         ? []
         : [
             numberOf(details.act === "sell" ? details.bidAmt : details.lotAmt),
-            ...[details.maker, details.taker, details.tx],
+            accountOf(details.maker, explorer),
+            accountOf(details.taker, explorer),
+            transactionOf(details.tx, explorer),
           ]),
     ])}
   </tr>`;
@@ -144,7 +151,7 @@ export function marketDocument(
           ...["Time (UTC)", "Side of the taker", `Price in ${quote}`, `Amount in ${base}`],
           ...[`Total in ${quote}`, "Maker", "Taker", "Transaction"],
         ],
-        trades.map((trade) => tradeRow(trade, detailsById.get(String(trade.id)))),
+        trades.map((trade) => tradeRow(trade, detailsById.get(String(trade.id)), explorer)),
       )}
     </main>`,
   });

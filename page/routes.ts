@@ -27,9 +27,12 @@ import { clientFacing, isFault } from "../http/refusal.ts";
 import { fixedHeadersWith } from "../http/fixed-headers.ts";
 import {
   absentBlockDocument,
+  badAccountDocument,
   unavailableDocument,
   unknownMarketDocument,
 } from "./error-documents.ts";
+import { accountDocument } from "./account-document.ts";
+import { accountPagesIn, findAccount } from "./account-page.ts";
 import type { Explorer } from "./document.ts";
 import { pageFilesRouter } from "./files.ts";
 import { INTERFACES } from "./interfaces.ts";
@@ -69,7 +72,7 @@ const FIXED = fixedHeadersWith(
 );
 
 /** The paths of the documents. */
-const PAGE_PATHS = /^\/(?:$|\?|markets\/)/;
+const PAGE_PATHS = /^\/(?:$|\?|markets\/|accounts\/)/;
 
 /**
  * What decides the answer to a GET of a document: of the query string, the block and what is read as of it. Undefined for
@@ -81,11 +84,21 @@ export const pageQuestions =
     const { url = "" } = req;
     if (!PAGE_PATHS.test(url)) return undefined;
     const path = url.replace(/\?.*$/s, "");
+    if (path.startsWith("/accounts/")) return accountQuestion(path, url);
     const asOf = path === "/" ? undefined : readAsOf({ url });
     if (asOf instanceof BadParameter) return undefined;
     const past = asOf && `\n${intervalIn(url)}\n${JSON.stringify(asOf)}`;
     return `${path}\n${wantsPage(req)}${past ?? ""}`;
   };
+
+/** Undefined where a page of its lists is none. */
+function accountQuestion(path: string, url: string): string | undefined {
+  try {
+    return `${path}\n${JSON.stringify(accountPagesIn(url))}`;
+  } catch {
+    return undefined;
+  }
+}
 
 /** A browser gets a page, a program JSON. */
 const wantsPage = (req: IncomingMessage): boolean =>
@@ -104,6 +117,12 @@ interface Page extends Pick<Answer, "block" | "isPast"> {
   text: string;
   /** Default: of the head. */
   cacheControl?: string;
+}
+
+/** The documents for what the client can mend. */
+interface Refusals {
+  unknown?: () => string;
+  refused?: (message: string) => string;
 }
 
 export function pageRouter({
@@ -125,7 +144,18 @@ export function pageRouter({
   });
 
   readOnlyRoute(router, "/markets/:base/:quote", async (req, res) => {
-    await answerPage(req, res, () => readMarket(req));
+    const { base = "", quote = "" } = req.params as Record<string, string>;
+    await answerPage(req, res, () => readMarket(req), {
+      unknown: () => unknownMarketDocument(base, quote),
+      refused: (message) => absentBlockDocument({ base, quote }, message),
+    });
+  });
+
+  readOnlyRoute(router, "/accounts/:address", async (req, res) => {
+    const { address = "" } = req.params as Record<string, string>;
+    await answerPage(req, res, () => readAccount(address, req.url), {
+      refused: (message) => badAccountDocument(address, message),
+    });
   });
 
   async function readMarkets(): Promise<Page> {
@@ -165,7 +195,17 @@ export function pageRouter({
     };
   }
 
-  async function answerPage(req: Request, res: Response, read: () => Promise<Page>): Promise<void> {
+  async function readAccount(address: string, url: string): Promise<Page> {
+    const found = head.see(await findAccount(pool, address, url));
+    return { text: accountDocument(found, explorer) };
+  }
+
+  async function answerPage(
+    req: Request,
+    res: Response,
+    read: () => Promise<Page>,
+    refusals: Refusals = {},
+  ): Promise<void> {
     try {
       if (gate.obstacle?.kind === "unreachable") throw new DatabaseUnreachable();
       if (gate.obstacle !== undefined) throw new DatabaseNotReady();
@@ -179,20 +219,19 @@ export function pageRouter({
       };
       sendAnswer(req, res, (await share(req, make)) ?? (await make()));
     } catch (error) {
-      answerError(req, res, error);
+      answerError(res, error, refusals);
     }
   }
 
   /** A person reads it, so it is a page too. */
-  function answerError(req: Request, res: Response, error: unknown): void {
+  function answerError(res: Response, error: unknown, { unknown, refused }: Refusals): void {
     const shown = clientFacing(error);
     if (isFault(error)) log(error);
-    const { base = "", quote = "" } = req.params as Record<string, string>;
     const [status, text] =
-      error instanceof UnknownPair
-        ? [404, unknownMarketDocument(base, quote)]
-        : shown.status === 400
-          ? [400, absentBlockDocument({ base, quote }, shown.message)]
+      error instanceof UnknownPair && unknown
+        ? [404, unknown()]
+        : shown.status === 400 && refused
+          ? [400, refused(shown.message)]
           : [shown.status, unavailableDocument(shown.message)];
     const own = ["Content-Type", HTML, "Cache-Control", "no-store", "Vary", "Accept"];
     const length = ["Content-Length", String(Buffer.byteLength(text))];

@@ -1,34 +1,13 @@
 // Addresses and transactions: short, with a button that copies the whole, and a link to an explorer of the chain.
 import { Component } from "preact";
+import { COPIED, COPIED_MS, copyText } from "./clipboard.js";
 import { html } from "./html.js";
-
-const COPIED_MS = 1500;
 
 /** The operator's templates, if there are any. */
 const templates = () => document.getElementById("page")?.dataset ?? {};
 
 /** @param {string} whole */
 export const short = (whole) => `${whole.slice(0, 6)}…${whole.slice(-4)}`;
-
-/** Returns whether the clipboard has it. @param {string} text */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    // A page by plain http has no clipboard: the browser's own command is given the text.
-    /** @param {ClipboardEvent} event */
-    const give = (event) => {
-      event.clipboardData?.setData("text/plain", text);
-      event.preventDefault();
-      event.stopImmediatePropagation();
-    };
-    addEventListener("copy", give, { capture: true, once: true });
-    const isCopied = document.execCommand("copy");
-    removeEventListener("copy", give, { capture: true });
-    return isCopied;
-  }
-}
 
 /** @extends {Component<{ text: string }>} */
 class Copy extends Component {
@@ -62,7 +41,7 @@ class Copy extends Component {
       }}
     >
       <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d=${this.isCopied ? "M2,9l4,4l8,-10" : "M5,5h8v9h-8zM3,11v-9h7"} />
+        <path d=${this.isCopied ? COPIED : "M5,5h8v9h-8zM3,11v-9h7"} />
       </svg>
     </button>`;
   }
@@ -82,10 +61,11 @@ function explorerLink(kind, whole) {
   >`;
 }
 
-/** @param {string} whole */
+/** With a link to the account's page. @param {string} whole */
 export const address = (whole) =>
   html`<span class="address" title=${whole}
-    >${short(whole)}<${Copy} text=${whole} />${explorerLink("address", whole)}</span
+    ><a href="/accounts/${whole}">${short(whole)}</a
+    ><${Copy} text=${whole} />${explorerLink("address", whole)}</span
   >`;
 
 /** @param {string} whole */

@@ -105,29 +105,3 @@ export const segments = ({ base, quote }) =>
  */
 export const hasAddress = ({ base, quote }) =>
   [base, quote].every((symbol) => symbol !== "." && symbol !== "..");
-
-/** Puts whole numbers in the clipboard, also those of a selection. */
-export function copyWholeNumbers() {
-  document.addEventListener("copy", (event) => {
-    const selection = getSelection();
-    if (selection === null || selection.isCollapsed || event.clipboardData === null) return;
-    const range = selection.getRangeAt(0);
-    const { commonAncestorContainer: around } = range;
-    const inside = (around instanceof Element ? around : around.parentElement)?.closest("data");
-    const copied = inside?.value ?? wholeText(range.cloneContents());
-    event.clipboardData.setData("text/plain", copied);
-    event.preventDefault();
-  });
-}
-
-const ENDS_LINE = /^(TR|P|H1|H2|DIV|LI|CAPTION|PRE|SUMMARY|DD)$/;
-
-/** @param {Node} node @returns {string} */
-function wholeText(node) {
-  if (node instanceof HTMLDataElement) return node.value;
-  if (node instanceof Text) return node.data;
-  const text = [...node.childNodes].map(wholeText).join("");
-  if (node.nodeName === "TD" || node.nodeName === "TH" || node.nodeName === "DT")
-    return `${text}\t`;
-  return ENDS_LINE.test(node.nodeName) ? `${text.trimEnd()}\n` : text;
-}

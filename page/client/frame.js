@@ -1,7 +1,8 @@
 // What both pages have: the head, its age, the connection, the zone of times, and drawing once a frame.
 import { render } from "preact";
 import { Age } from "./age.js";
-import { beginToMark, copyWholeNumbers, moment } from "./figures.js";
+import { copyWholeNumbers } from "./clipboard.js";
+import { beginToMark, moment } from "./figures.js";
 import { html } from "./html.js";
 import { pastBlock } from "./past.js";
 import { UNREACHABLE } from "./stream.js";
