@@ -5,34 +5,15 @@ import {
   type OfferPage,
   type OfferPlace,
 } from "../market/queries/account-offers.ts";
-import type { AccountTrade } from "../market/queries/account-trades.ts";
-import type { Deal } from "../market/queries/deals.ts";
+import type { DealtTrade } from "../market/queries/deals.ts";
 import { PAGE, type AccountPages, type ShownAccount } from "./account-page.ts";
 import { documentOf, type Explorer } from "./document.ts";
 import { html, type Html } from "./html.ts";
-import { accountOf, tokenOf, transactionOf, wholeAccountOf } from "./shown-addresses.ts";
-import { cells, linkTo, momentOf, numberOf, tableOf } from "./shown-figures.ts";
+import { accountOf, transactionOf, wholeAccountOf } from "./shown-addresses.ts";
+import { bidOf, lotOf, marketOf, priceOf, sideOf } from "./shown-deals.ts";
+import { cells, momentOf, tableOf } from "./shown-figures.ts";
 
-const marketOf = ({ base, quote }: Deal): Html | string =>
-  base === null || quote === null ? "no market" : linkTo({ base, quote });
-
-const lotOf = ({ lotAmt, lotTkn, lotGem }: Deal, amount = lotAmt): Html =>
-  html`${numberOf(amount)} ${tokenOf(lotTkn, lotGem)}`;
-
-const bidOf = ({ bidAmt, bidTkn, bidGem }: Deal): Html =>
-  html`${numberOf(bidAmt)} ${tokenOf(bidTkn, bidGem)}`;
-
-const priceOf = ({ price }: Deal): Html | string => (price === null ? "–" : numberOf(price));
-
-/** What the account did with the base token; `act` is the maker's side. */
-function sideOf(act: Deal["act"], isMaker: boolean): Html | string {
-  if (act === null) return "–";
-  return (act === "buy") === isMaker
-    ? html`<span class="up">Buy</span>`
-    : html`<span class="down">Sell</span>`;
-}
-
-function tradeRow(trade: AccountTrade, { spellings }: ShownAccount, explorer: Explorer): Html {
+function tradeRow(trade: DealtTrade, { spellings }: ShownAccount, explorer: Explorer): Html {
   const isTaker = spellings.includes(trade.taker);
   const isMaker = spellings.includes(trade.maker);
   const [gave, got] = isTaker ? [bidOf(trade), lotOf(trade)] : [lotOf(trade), bidOf(trade)];

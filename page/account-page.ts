@@ -7,7 +7,8 @@ import {
   type OfferPage,
   type OfferPlace,
 } from "../market/queries/account-offers.ts";
-import { findAccountTrades, type AccountTrade } from "../market/queries/account-trades.ts";
+import { findAccountTrades } from "../market/queries/account-trades.ts";
+import type { DealtTrade } from "../market/queries/deals.ts";
 import { inSnapshot, type Moment } from "../market/queries/snapshot.ts";
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
@@ -35,7 +36,7 @@ export interface ShownAccount extends Moment {
   /** In each letter case in which it may be recorded. */
   spellings: readonly string[];
   pages: AccountPages;
-  trades: AccountTrade[];
+  trades: DealtTrade[];
   /** The older trades have smaller ids; undefined where there is none. */
   olderTrades: number | undefined;
   open: OfferPage;

@@ -14,7 +14,10 @@ export const explorerData = ({ tx, address }: Explorer): Html =>
   ${address === undefined ? "" : html`data-explorer-address="${address}"`}`;
 
 /** What leads to each other. */
-const PAGES = [{ path: "/", name: "Markets" }];
+const PAGES = [
+  { path: "/", name: "Markets" },
+  { path: "/trades", name: "All trades" },
+];
 
 interface Document {
   title: string;

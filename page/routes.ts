@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { Pool } from "../db/connect.ts";
 import { UnknownPair } from "../market/absent.ts";
 import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
+import { findNewestTrades } from "../market/queries/newest-trades.ts";
 import { findPair, findPairs } from "../market/queries/pairs.ts";
 import { inSnapshot, pairNamed } from "../market/queries/snapshot.ts";
 import { findSummaries } from "../market/queries/summaries.ts";
@@ -38,6 +39,7 @@ import { pageFilesRouter } from "./files.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { marketDocument } from "./market-document.ts";
 import { marketsDocument } from "./markets-document.ts";
+import { tradesDocument } from "./trades-document.ts";
 import { findMarket, findPastMarket, intervalIn } from "./shown-market.ts";
 
 /** Which past block a request asks for, as in REST; undefined for the head. */
@@ -72,7 +74,7 @@ const FIXED = fixedHeadersWith(
 );
 
 /** The paths of the documents. */
-const PAGE_PATHS = /^\/(?:$|\?|markets\/|accounts\/)/;
+const PAGE_PATHS = /^\/(?:$|\?|markets\/|accounts\/|trades(?:$|\?))/;
 
 /**
  * What decides the answer to a GET of a document: of the query string, the block and what is read as of it. Undefined for
@@ -85,7 +87,7 @@ export const pageQuestions =
     if (!PAGE_PATHS.test(url)) return undefined;
     const path = url.replace(/\?.*$/s, "");
     if (path.startsWith("/accounts/")) return accountQuestion(path, url);
-    const asOf = path === "/" ? undefined : readAsOf({ url });
+    const asOf = path === "/" || path === "/trades" ? undefined : readAsOf({ url });
     if (asOf instanceof BadParameter) return undefined;
     const past = asOf && `\n${intervalIn(url)}\n${JSON.stringify(asOf)}`;
     return `${path}\n${wantsPage(req)}${past ?? ""}`;
@@ -104,6 +106,7 @@ function accountQuestion(path: string, url: string): string | undefined {
 const wantsPage = (req: IncomingMessage): boolean =>
   new Negotiator(req).mediaType(["application/json", "text/html"]) === "text/html";
 
+const NEWEST_TRADES = 50;
 const HTML = "text/html; charset=utf-8";
 const JSON_INDEX: Content = {
   type: "application/json; charset=utf-8",
@@ -151,6 +154,10 @@ export function pageRouter({
     });
   });
 
+  readOnlyRoute(router, "/trades", async (req, res) => {
+    await answerPage(req, res, readTrades);
+  });
+
   readOnlyRoute(router, "/accounts/:address", async (req, res) => {
     const { address = "" } = req.params as Record<string, string>;
     await answerPage(req, res, () => readAccount(address, req.url), {
@@ -193,6 +200,11 @@ export function pageRouter({
       ...{ block: found.head, isPast: true },
       ...(isFinal && { cacheControl: CACHE_CONTROL_OF_FINAL }),
     };
+  }
+
+  async function readTrades(): Promise<Page> {
+    const found = head.see(await findNewestTrades(pool, NEWEST_TRADES));
+    return { text: tradesDocument(found.rows, found, explorer) };
   }
 
   async function readAccount(address: string, url: string): Promise<Page> {

@@ -97,6 +97,8 @@ async function countRead(client: PooledClient): Promise<Record<string, number>> 
 function asText(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
+  // As PostgreSQL writes an array of texts.
+  if (Array.isArray(value)) return `{${value.map((one) => JSON.stringify(one)).join()}}`;
   throw new Error(`cannot quote the value ${JSON.stringify(value)}`);
 }
 

@@ -153,6 +153,17 @@ describe.each(Object.entries(STATES))("%s", (_state, statements) => {
     expectPageOnly(await pageOf(args));
   });
 
+  it("the page of an account reads a page of its trades, and none of its offers twice", async () => {
+    const page = () => app.request.get(`/accounts/${taker}`).accept("text/html").expect(200);
+    expectPageOnly(await explained(page));
+    // The maker's 500 offers, of which each list finds its page.
+    for (const statement of sent.filter(({ text }) => text.includes("dex_offer"))) {
+      const { rowsRead, wholeTable } = await explain(database.reader, statement, "dex_offer");
+      expect(wholeTable).toBe(false);
+      expect(rowsRead).toBeLessThanOrEqual(OFFERS / 100 + PAGE);
+    }
+  });
+
   const SERVED = [
     ...["ID", "BLOCK", "TIME", "OFFER_ID", "MARKET", "MAKER", "TAKER"],
     ...["TIME IDX", "BLOCK IDX", "MARKET BLOCK", "MAKER BLOCK", "TAKER BLOCK", "OFFER_ID BLOCK"],

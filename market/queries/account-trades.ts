@@ -1,13 +1,7 @@
 // The trades of an account, as the maker or as the taker.
 import type { Database } from "../../db/connect.ts";
-import { dealColumns, joinPair, type Deal } from "./deals.ts";
+import { dealColumns, joinPair, type DealtTrade } from "./deals.ts";
 import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
-
-/** The key is the trade's id. */
-export interface AccountTrade extends Deal {
-  maker: string;
-  taker: string;
-}
 
 interface Asked {
   /** The address, in each letter case in which it may be recorded. */
@@ -37,7 +31,7 @@ const newestAs = (column: "maker" | "taker"): string => `
 export const findAccountTrades = (
   db: Database,
   { spellings, before, limit }: Asked,
-): Promise<Snapshot<AccountTrade>> =>
+): Promise<Snapshot<DealtTrade>> =>
   readSnapshot(db, {
     name: "page_account_trades",
     text: `

@@ -21,6 +21,12 @@ export interface Deal extends KeyedRow {
   tx: string;
 }
 
+/** The key is the trade's id. */
+export interface DealtTrade extends Deal {
+  maker: string;
+  taker: string;
+}
+
 /** SQL of the columns of a row of dex_trade or dex_offer, beside the key. */
 export const dealColumns = (row: "trade" | "offer"): string => `
         ${isoTime(`${row}.time`)} as time,

@@ -51,7 +51,7 @@ export function summaryList(summary, { base, quote }) {
  */
 
 /** The side of the taker: who takes an offer that sells base, buys. */
-const SIDES =
+export const SIDES =
   /** @type {Record<string, { word: string, style: string, inQuote: "lotAmt" | "bidAmt" }>} */ ({
     sell: { word: "Buy", style: "up", inQuote: "bidAmt" },
     buy: { word: "Sell", style: "down", inQuote: "lotAmt" },
