@@ -3,6 +3,7 @@ import { Router, type Response } from "express";
 import { z } from "zod";
 import { DatabaseUnreachable } from "./errors.ts";
 import { readOnlyRoute } from "./paths.ts";
+import { release } from "./release.ts";
 
 export interface Readiness {
   /** Why the service cannot serve; empty where it can. */
@@ -25,7 +26,13 @@ export const health: HealthPath[] = [
     summary: "Whether the process lives",
     description: "Whatever the database does.",
     answers: {
-      200: { meaning: "It lives.", schema: z.object({ status: z.literal("ok") }) },
+      200: {
+        meaning: "It lives.",
+        schema: z.object({
+          status: z.literal("ok"),
+          version: z.string().describe("The version of the service."),
+        }),
+      },
     },
   },
   {
@@ -50,8 +57,9 @@ export const health: HealthPath[] = [
 
 export function healthRouter(readiness: Readiness): Router {
   const router = Router({ caseSensitive: true });
+  const alive = { status: "ok", version: release() };
   readOnlyRoute(router, "/health", (_req, res) => {
-    send(res, 200, { status: "ok" });
+    send(res, 200, alive);
   });
   readOnlyRoute(router, "/ready", async (_req, res) => {
     const reasons = await readiness.reasons();

@@ -1,4 +1,4 @@
-// The version of the service.
+// The version of the service, from the one place that has it.
 import { readFileSync } from "node:fs";
 
 export function release(): string {

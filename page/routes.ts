@@ -24,6 +24,7 @@ import type { DatabaseGate } from "../http/known-database.ts";
 import { BadParameter, DatabaseNotReady, DatabaseUnreachable } from "../http/errors.ts";
 import type { LastHead } from "../http/known-database.ts";
 import { readOnlyRoute } from "../http/paths.ts";
+import { release } from "../http/release.ts";
 import { clientFacing, isFault } from "../http/refusal.ts";
 import { fixedHeadersWith } from "../http/fixed-headers.ts";
 import {
@@ -113,7 +114,7 @@ const JSON_INDEX: Content = {
   // It changes with a release only.
   cacheControl: "public, max-age=300",
   vary: "Accept, Accept-Encoding",
-  plain: JSON.stringify({ interfaces: INTERFACES }),
+  plain: JSON.stringify({ version: release(), interfaces: INTERFACES }),
 };
 
 interface Page extends Pick<Answer, "block" | "isPast"> {

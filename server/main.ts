@@ -11,6 +11,7 @@ import { setFlagsFromString } from "node:v8";
 import { readConfig } from "./config.ts";
 import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
 import { openLog } from "../http/observe/log.ts";
+import { release } from "../http/release.ts";
 import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
 import type { SharedCountsOptions } from "../http/shared-counts.ts";
 import { metricsServer } from "../http/observe/serve-metrics.ts";
@@ -64,6 +65,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   // Before the embedded database is filled, which takes long.
   await checkPort(config);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
+  log.info(`dex-market-data ${release()}, Node.js ${process.versions.node}`);
   const names = settings().map(({ name }) => name);
   for (const line of similarityWarnings(process.env, names)) log.warn(line);
 

@@ -149,7 +149,7 @@ export class Metrics {
         this.inc(droppedLines());
       },
     });
-    gauge("dex_service_info", "1, with the version of the service.", undefined, "version").set(
+    gauge("dex_build_info", "1, with the version of the service.", undefined, "version").set(
       { version: release() },
       1,
     );

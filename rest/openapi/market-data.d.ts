@@ -4648,6 +4648,8 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         status: "ok";
+                        /** @description The version of the service. */
+                        version: string;
                     };
                 };
             };

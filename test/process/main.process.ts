@@ -7,6 +7,7 @@ import type { Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/create-roles.ts";
+import { release } from "../../http/release.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
 import { aTrade, write } from "../factories.ts";
@@ -80,6 +81,9 @@ describe("without DATABASE_URL", () => {
     expect(ready.status).toBe(200);
     expect(filled).toBe(500);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(ended.stdout.split("\n")[0]!)).toMatchObject({
+      msg: `dex-market-data ${release()}, Node.js ${process.versions.node}`,
+    });
 
     const second = start({ DATA_DIR: dataDir });
     expect((await get(second, "/v1/markets/")).status).toBe(200);

@@ -91,7 +91,7 @@ describe("/health", () => {
   it("is 200 while the process lives, with or without a database", async () => {
     const answer = await app.request.get("/health");
     expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ status: "ok" });
+    expect(answer.body).toEqual({ status: "ok", version: expect.any(String) });
     expect(answer.headers["cache-control"]).toBe("no-store");
 
     const { request } = await withoutDatabase();

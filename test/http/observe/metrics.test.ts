@@ -259,7 +259,7 @@ it("shows all the rest while the database does not answer", async () => {
       expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
       expect(values.get('dex_pool_connections_max{pool="rest"}')).toBe(database.reader.options.max);
       expect([...values.keys()]).toContainEqual(
-        expect.stringMatching(/^dex_service_info\{version="\d+\.\d+\.\d+"\}$/),
+        expect.stringMatching(/^dex_build_info\{version="\d+\.\d+\.\d+"\}$/),
       );
     },
     { metrics: { isPublic: true, db: gone } },
