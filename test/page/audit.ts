@@ -42,7 +42,10 @@ interface Found {
 /** The pages, one of them of a past block. */
 async function pathsAt(url: string): Promise<string[]> {
   const { headers } = await fetch(`${url}/v2/prices`);
-  return ["/", MARKET, `${MARKET}?block=${Number(headers.get("x-head-block")) - 1}`];
+  const trades = await (await fetch(`${url}/trades`, { headers: { accept: "text/html" } })).text();
+  const [account = ""] = /\/accounts\/0x[0-9a-fA-F]{40}/.exec(trades) ?? [];
+  const past = `${MARKET}?block=${Number(headers.get("x-head-block")) - 1}`;
+  return ["/", MARKET, past, "/trades", account];
 }
 
 /** What axe finds serious or critical, by screen. */

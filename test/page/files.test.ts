@@ -2,18 +2,21 @@
 import { gunzipSync } from "node:zlib";
 import { makeTestApp } from "../app.ts";
 import { exchangeWhole } from "../exchange-http.ts";
+import { anAddress } from "../factories.ts";
 import { DatabaseGate } from "../../http/known-database.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { serveDatabase } from "../served.ts";
 
 const OF_A_BROWSER = { accept: "text/html,*/*;q=0.8" };
 
+const DOCUMENTS = ["/", "/markets/weth/dai", "/trades", `/accounts/${anAddress("taker")}`];
+
 const { app, database } = serveDatabase(fillPageExchange);
 
 const textOf = async (path: string): Promise<string> =>
   (await fetch(app.url + path, { headers: OF_A_BROWSER })).text();
 
-it.each(["/", `/markets/${encodeURIComponent(HOSTILE)}/DAI`])(
+it.each(["/", "/trades", `/markets/${encodeURIComponent(HOSTILE)}/DAI`])(
   "the document %s has symbols as text",
   async (path) => {
     const text = await textOf(path);
@@ -23,7 +26,7 @@ it.each(["/", `/markets/${encodeURIComponent(HOSTILE)}/DAI`])(
 );
 
 it("each file of the documents has a type and an ETag for each encoding", async () => {
-  const texts = [await textOf("/"), await textOf("/markets/weth/dai")].join("");
+  const texts = (await Promise.all(DOCUMENTS.map(textOf))).join("");
   const paths = new Set([...texts.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, p]) => p!));
   expect(paths.size).toBeGreaterThan(15);
   for (const path of paths) {
@@ -51,7 +54,7 @@ it("each file of the documents has a type and an ETag for each encoding", async 
 });
 
 it("has each module that another one imports, and names those of the start in the document", async () => {
-  for (const document of ["/", "/markets/weth/dai"]) {
+  for (const document of DOCUMENTS) {
     const preloads = [...(await textOf(document)).matchAll(/preload" href="([^"]+)"/g)];
     const started = new Set(preloads.map(([, path]) => path!));
     const [first] = started;

@@ -1,0 +1,186 @@
+// The page of the newest trades of all markets.
+import { Component } from "preact";
+import { address, short, transaction } from "./addresses.js";
+import { Age } from "./age.js";
+import { asking } from "./asking.js";
+import { decimalOf, unitsOf } from "./decimal.js";
+import { amount, hasAddress, moment, name, segments, tradeRow, unmarked } from "./figures.js";
+import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
+import { html } from "./html.js";
+import { ask } from "./reading.js";
+import { follow, streamPath } from "./stream.js";
+import { SIDES } from "./tables.js";
+import { inUtc } from "./times.js";
+
+const SHOWN = 50;
+
+/**
+ * @typedef {{
+ *   id: string, time: string, market: string | null, act: string | null, price: string | null,
+ *   lotAmt: string, lotTkn: string | null, lotGem: string,
+ *   bidAmt: string, bidTkn: string | null, bidGem: string,
+ *   maker: string, taker: string, tx: string,
+ * }} Trade
+ */
+
+const QUERY = `{
+  allDexTrades(first: ${SHOWN}, orderBy: ID_DESC) {
+    nodes {
+      id time market act price maker taker tx
+      lotAmt lotTkn lotGem bidAmt bidTkn bidGem
+    }
+  }
+}`;
+
+/** Newest first; undefined before the first answer. @type {Trade[] | undefined} */
+let trades;
+/** @type {{ block: number, time: string } | undefined} */
+let head;
+/** @type {import("./stream.js").Connection} */
+let connection = "connecting";
+/** Grows where what was asked before may be void. */
+let generation = 0;
+let isReading = false;
+let isDue = false;
+
+/** Reads the newest trades, and again where a head has come meanwhile. */
+async function readTrades() {
+  isDue = true;
+  if (isReading) return;
+  isReading = true;
+  while (isDue) {
+    isDue = false;
+    const asked = generation;
+    /** @type {{ allDexTrades: { nodes: Trade[] } } | undefined} */
+    const found = await ask(QUERY, {}, () => generation === asked);
+    if (generation !== asked || found === undefined) continue;
+    // A trade that is shown stays the same object, and its row is not made again.
+    const known = new Map((trades ?? []).map((trade) => [trade.id, trade]));
+    trades = found.allDexTrades.nodes.map((trade) => known.get(trade.id) ?? trade);
+    draw();
+  }
+  isReading = false;
+}
+
+/**
+ * The market's name: base and quote have as many characters as the tokens' symbols.
+ * @param {Trade} trade
+ */
+function marketOf({ market, act, lotTkn, bidTkn }) {
+  if (market === null) return "no market";
+  const letters = [...market];
+  const length = [...((act === "sell" ? lotTkn : bidTkn) ?? "")].length;
+  const pair = { base: letters.slice(0, length).join(""), quote: letters.slice(length).join("") };
+  return hasAddress(pair)
+    ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>`
+    : name(pair);
+}
+
+/** Without the zeros behind it, as REST has amounts. @param {string} decimal */
+const plain = (decimal) => decimalOf(unitsOf(decimal));
+
+/** @param {string} decimal @param {string | null} symbol @param {string} gem */
+const amountOf = (decimal, symbol, gem) => [
+  unmarked(plain(decimal)),
+  " ",
+  symbol === null ? html`<span title=${gem}>${short(gem)}</span>` : html`<bdi>${symbol}</bdi>`,
+];
+
+/** @extends {Component<{ trade: Trade, isUtc: boolean }>} */
+class TradeRow extends Component {
+  /** @param {{ trade: Trade, isUtc: boolean }} next */
+  shouldComponentUpdate(next) {
+    return this.props.trade !== next.trade || this.props.isUtc !== next.isUtc;
+  }
+
+  render() {
+    const { trade } = this.props;
+    const { id, time, act, price, maker, taker, tx } = trade;
+    const side = SIDES[act ?? ""];
+    const lot = amountOf(trade.lotAmt, trade.lotTkn, trade.lotGem);
+    const bid = amountOf(trade.bidAmt, trade.bidTkn, trade.bidGem);
+    return tradeRow(
+      Number(id),
+      html`<td>${moment(time)}</td>
+        <td>${marketOf(trade)}</td>
+        <td class=${side?.style}>${side?.word ?? "–"}</td>
+        <td>${price === null ? "–" : amount(plain(price))}</td>
+        <td>${act === "buy" ? bid : lot}</td>
+        <td>${act === "buy" ? lot : bid}</td>
+        <td>${address(maker)}</td>
+        <td>${address(taker)}</td>
+        <td>${transaction(tx)}</td>
+        <td><${Age} time=${time} /></td>`,
+    );
+  }
+}
+
+const COLUMNS = ["Time", "Market", "Side", "Price", "Amount", "Total", "Maker", "Taker"];
+
+const table = partOf(
+  () => [trades, inUtc()],
+  () => {
+    if (!trades?.length) return html`<p>No trade yet.</p>`;
+    return html`<div
+      class="scroll"
+      role="region"
+      aria-label="All trades, newest first"
+      tabindex="0"
+    >
+      <table>
+        <caption>
+          Newest first. The side is the taker's.
+        </caption>
+        <thead>
+          <tr>
+            ${[...COLUMNS, "Transaction", "Age"].map((title) => html`<th scope="col" key=${title}>${title}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${trades.map((trade) => html`<${TradeRow} key=${trade.id} trade=${trade} isUtc=${inUtc()} />`)}
+        </tbody>
+      </table>
+    </div>`;
+  },
+);
+
+const view = () =>
+  html`<h1>All trades</h1>
+    ${statusLine(head, connection)} ${table()}
+    ${asking([
+      {
+        title: "Newest trades, and the next of each market",
+        path: streamPath(["head", "trades:*"]),
+        query: QUERY,
+        streams: true,
+      },
+    ])}`;
+
+const draw = startPage(placeOnPage("page"), {
+  view,
+  isReady: () => trades !== undefined,
+  connection: () => connection,
+});
+
+follow(["head"], {
+  update({ topics }) {
+    head = /** @type {typeof head} */ (topics["head"] ?? undefined);
+    void readTrades();
+    draw();
+  },
+  retract({ trade }) {
+    generation += 1;
+    trades = trades?.filter(({ id }) => Number(id) <= trade);
+    void readTrades();
+    draw();
+  },
+  reset() {
+    generation += 1;
+    trades &&= [];
+    void readTrades();
+  },
+  connection(now) {
+    connection = now;
+    draw();
+  },
+});
