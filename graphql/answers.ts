@@ -6,7 +6,15 @@ import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import type { BufferResult, Result } from "postgraphile/grafserv";
 // Declares the request in grafserv's context.
 import type {} from "postgraphile/grafserv/node";
-import { COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../http/answer.ts";
+import {
+  CACHE_CONTROL,
+  COMPRESS_FROM_BYTES,
+  encoded,
+  encodingFor,
+  etagOf,
+  type Answer,
+  type Encoding,
+} from "../http/answer.ts";
 import type { AnswerCache } from "../http/cache/answer-cache.ts";
 import { HeadBehind } from "../http/errors.ts";
 import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
@@ -33,7 +41,7 @@ export const makeGraphqlAnswersPlugin = (
         const make = async (): Promise<Answer | undefined> => {
           own = observed(await next(), requestDigest.path, state);
           const isGood = isSuccess(own, state);
-          own = await compressed(own, req, state);
+          own = await compressed(own, req, state, isGood);
           return isGood && isBuffer(own) ? asAnswer(own, state) : undefined;
         };
         const shared = cache === undefined ? await make() : await cache.share(req, make);
@@ -74,19 +82,29 @@ async function compressed(
   result: Result | null,
   req: IncomingMessage,
   { head, asOf }: RequestState,
+  isGood: boolean,
 ): Promise<Result | null> {
   if (!isBuffer(result)) return result;
   const block = asOf ?? head;
   const named = block == null ? {} : { "x-head-block": String(block) };
-  const headers = { ...result.headers, vary: "Accept-Encoding", ...named };
-  const encoding = encodingFor(req, "br", "gzip");
-  if (encoding === "identity" || result.buffer.length < COMPRESS_FROM_BYTES) {
-    return { ...result, headers };
-  }
+  const isByUrl = req.method !== "POST";
+  const wanted = isByUrl ? encodingFor(req, "gzip") : encodingFor(req, "br", "gzip");
+  const encoding = result.buffer.length < COMPRESS_FROM_BYTES ? "identity" : wanted;
+  const negotiated = isByUrl
+    ? { vary: "Accept, Accept-Encoding", ...forCaches(result.buffer, encoding, isGood) }
+    : { vary: "Accept-Encoding" };
+  const headers = { ...result.headers, ...negotiated, ...named };
+  if (encoding === "identity") return { ...result, headers };
   const buffer = await encoded(result.buffer, encoding);
   const own = { "content-encoding": encoding, "content-length": String(buffer.length) };
   return { ...result, headers: { ...headers, ...own }, buffer };
 }
+
+/** Caches in front keep the answer to a GET, as one of REST, but none with an error. */
+const forCaches = (plain: Buffer, encoding: Encoding, isGood: boolean) =>
+  isGood
+    ? { "cache-control": CACHE_CONTROL, etag: etagOf(plain, encoding) }
+    : { "cache-control": "no-store" };
 
 /** The snapshot is older than the request's block: a reorganisation has taken that block back. */
 const behind = ({ head = null, minBlock = 0 }: RequestState): Result => ({
@@ -104,7 +122,8 @@ const asAnswer = (
   isPast: asOf !== undefined,
   headers: [...FIXED_HEADERS, ...Object.entries(headers).flat()],
   body: buffer,
-  etag: undefined,
+  // Of a GET.
+  etag: headers["etag"],
 });
 
 /** They are sent with the fixed headers. */

@@ -54,7 +54,8 @@ export function answerPlainPosts({ process, bodyBytes, refuse, log }: PlainPostO
   };
 }
 
-const digestOf = (req: IncomingMessage, res: ServerResponse): RequestDigest => ({
+/** As a POST: the body is that of the state, which a GET has too. */
+export const digestOf = (req: IncomingMessage, res: ServerResponse): RequestDigest => ({
   httpVersionMajor: req.httpVersionMajor,
   httpVersionMinor: req.httpVersionMinor,
   isSecure: false,

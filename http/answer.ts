@@ -70,16 +70,20 @@ export interface Content {
 export const headBlock = (block: AnswerBlock): string[] =>
   block == null ? [] : ["X-Head-Block", String(block)];
 
-/** A strong ETag promises equal bytes, so each encoding has its own. */
+/** Strong: it promises equal bytes, so each encoding has another one. */
+export function etagOf(plain: Buffer, encoding: Encoding): string {
+  const tag = hash("sha1", plain, "base64url");
+  return encoding === "identity" ? `"${tag}"` : `"${tag}-${encoding}"`;
+}
+
 export async function etagAnswer(
   { type, cacheControl, plain, fixed = FIXED_HEADERS, vary = "Accept-Encoding", block }: Content,
   wanted: Encoding,
 ): Promise<Answer> {
   const bytes = typeof plain === "string" ? Buffer.from(plain) : plain;
   const encoding = bytes.length > COMPRESS_FROM_BYTES ? wanted : "identity";
-  const tag = hash("sha1", bytes, "base64url");
   const body = await encoded(bytes, encoding);
-  const etag = encoding === "identity" ? `"${tag}"` : `"${tag}-${encoding}"`;
+  const etag = etagOf(bytes, encoding);
   const headers = [
     ...fixed,
     ...["Vary", vary, "Cache-Control", cacheControl, "ETag", etag],
@@ -91,7 +95,7 @@ export async function etagAnswer(
   return { headers, body, etag, block };
 }
 
-const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/;
+const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/i;
 
 /** Sends an answer, or 304 to a client that has it. Node leaves out the body for HEAD. */
 export function sendAnswer(

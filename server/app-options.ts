@@ -1,6 +1,7 @@
 // What the service is made of: the pools, the settings, and who gets its reports.
 import type { IndexerStatus } from "../chain/index-status.ts";
 import type { Database, Pool } from "../db/connect.ts";
+import type { PersistedDocuments } from "../graphql/persisted/documents.ts";
 import type { WatchOptions } from "../graphql/serve.ts";
 import type { CacheOptions } from "../http/cache/answer-cache.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
@@ -69,6 +70,8 @@ export interface AppOptions {
   cache?: CacheOptions | undefined;
   /** Counts requests for the rate limit of all processes. Its maker closes it. Default: this process alone. */
   sharedCounts?: SharedCounts | undefined;
+  /** Those that a client may name by an identifier. Default: none, and any text is run. */
+  documents?: PersistedDocuments | undefined;
   /** Makes GraphQL follow migrations; without it, its schema is that of the start. */
   watch?: WatchOptions | undefined;
 }

@@ -27,6 +27,7 @@ import {
   shedLoad,
 } from "../graphql/limits/operations-in-flight.ts";
 import { isForWebSocket, makeLive } from "../graphql/subscriptions/web-socket.ts";
+import { persistedGets, persistedQuestions } from "../graphql/persisted/gets.ts";
 import { answerPlainPosts } from "../graphql/plain-posts.ts";
 import { makeGraphql } from "../graphql/serve.ts";
 import { healthRouter } from "../http/health.ts";
@@ -74,7 +75,7 @@ type Mounted = [
 
 /** Makes the service over a database. It does not listen, and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs } = options;
+  const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs, documents } = options;
   const { rest: pool, graphql: graphqlPool = pool } = options.pools;
   const { live: livePool = pool, catalogs = pool, readiness: readinessPool = pool } = options.pools;
   const { settings = {}, reports = {} } = options;
@@ -101,7 +102,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const cache =
     options.cache &&
     new AnswerCache({
-      questions: [restQuestions(versions), pageQuestions(readAsOf)],
+      questions: [
+        restQuestions(versions),
+        pageQuestions(readAsOf),
+        ...(documents ? [persistedQuestions(documents)] : []),
+      ],
       ...{ versionFrom: pool, bodyBytes, log },
       ...options.cache,
     });
@@ -148,6 +153,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     limits: streamLimits,
     messageBytes: bodyBytes,
     operations,
+    documents,
     gate,
     limiter,
     clientOf,
@@ -221,8 +227,9 @@ export async function makeApp(options: AppOptions): Promise<App> {
     watch,
     live,
     onNewSchema: () => cache?.clear(),
-    plugins: [makeGraphqlAnswersPlugin(cache), makeInFlightPlugin(operations)],
+    plugins: [makeGraphqlAnswersPlugin(cache), makeInFlightPlugin(operations, documents)],
   });
+  const first = [gate.refuseUntilOpen, graphql.waitForSchema];
   const served = (version: Version): Mounted => [
     `/${version.name}`,
     gate.refuseUntilOpen,
@@ -249,8 +256,13 @@ export async function makeApp(options: AppOptions): Promise<App> {
     ],
     ["/", referenceRouter(settings.publicUrl)],
     [GRAPHQL_PATH, queryFromAnyOrigin],
-    [new RegExp(`^${GRAPHQL_PATH}$`), noteRoute(""), onlyJsonPosts, readBodyUpTo(bodyBytes)],
-    [[GRAPHQL_PATH, "/graphiql"], gate.refuseUntilOpen, graphql.waitForSchema],
+    [
+      new RegExp(`^${GRAPHQL_PATH}$`),
+      noteRoute(""),
+      ...(documents ? [persistedGets({ process: () => graphql.process, first })] : []),
+      ...[onlyJsonPosts, readBodyUpTo(bodyBytes)],
+    ],
+    [[GRAPHQL_PATH, "/graphiql"], ...first],
     ["/", graphql.router],
     ["/", refuseUnknownPath],
     ["/", answerFailures(refuse, log)],

@@ -105,6 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     rateLimitRedisUrl: data.RATE_LIMIT_REDIS_URL,
     trustedProxies: data.TRUST_PROXY,
     publicUrl: data.PUBLIC_URL,
+    persisted: { dir: data.PERSISTED_DIR, only: data.PERSISTED_ONLY === "1" },
     inFlight: {
       perClient: data.MAX_CONCURRENT,
       waiting: data.POOL_QUEUE,

@@ -8,7 +8,8 @@ import { startLive } from "../db/simulate/live-trading.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
 import { setFlagsFromString } from "node:v8";
-import { readConfig } from "./config.ts";
+import { readConfig, type Config } from "./config.ts";
+import { readDocuments, type PersistedDocuments } from "../graphql/persisted/documents.ts";
 import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
 import { openLog } from "../http/observe/log.ts";
 import { release } from "../http/release.ts";
@@ -69,6 +70,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const names = settings().map(({ name }) => name);
   for (const line of similarityWarnings(process.env, names)) log.warn(line);
 
+  const documents = await openDocuments(config);
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);
@@ -130,6 +132,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     },
     cache,
     sharedCounts,
+    documents,
     watch: values.watch ? { info: log.info } : undefined,
   });
   const finishAnswers = finishAnswersOf(app.server);
@@ -167,6 +170,16 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   log.info("Stopping …");
   log.flush();
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
+}
+
+async function openDocuments({
+  persisted,
+  limits,
+}: Config): Promise<PersistedDocuments | undefined> {
+  const { dir, only } = persisted;
+  return dir === undefined
+    ? undefined
+    : await readDocuments(dir, { only, maxBytes: limits.bodyBytes });
 }
 
 /** Only those that share their counts load the client of Redis. */

@@ -23,6 +23,11 @@ export function contradictions(given: Record<string, string>, data: Values | und
       "RATE_LIMIT_REDIS_URL is given with RATE_LIMIT=0: give a limit to count for, or neither.",
     );
   }
+  if (given["PERSISTED_ONLY"] === "1" && given["PERSISTED_DIR"] === undefined) {
+    lines.push(
+      "PERSISTED_ONLY=1 is given without PERSISTED_DIR: give the folder of the documents to run, or neither.",
+    );
+  }
   if (given["METRICS"] === "off" && given["METRICS_PORT"] !== undefined) {
     lines.push(
       "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",

@@ -118,6 +118,8 @@ const graphqlRequest = {
   MAX_PAGE: atMost(GRAPHQL_LIMITS.page),
   MAX_ROWS: atMost(GRAPHQL_LIMITS.rows),
   MAX_COST: atMost(GRAPHQL_LIMITS.cost, 1, 1_000_000_000),
+  PERSISTED_DIR: z.string().optional().describe("the path of a folder with files of GraphQL"),
+  PERSISTED_ONLY: z.enum(ONE_ZERO).default("0").describe(named(ONE_ZERO)),
 };
 
 /** They protect readers from old data. */

@@ -71,7 +71,15 @@ export async function makeTestApp(
   const wanted = Promise.withResolvers<true>();
   // The schema is built at once where the start waits for it.
   if (options.watch !== undefined || options.exposedSchemas !== undefined) wanted.resolve(true);
-  const { gate, indexer, metrics: metricsOptions, sharedCounts, watch, ...others } = options;
+  const {
+    gate,
+    indexer,
+    metrics: metricsOptions,
+    sharedCounts,
+    watch,
+    documents,
+    ...others
+  } = options;
   // A slow machine is neither a database that does not answer nor an operation that is too complex.
   const {
     readyWithinMs = 60_000,
@@ -106,6 +114,7 @@ export async function makeTestApp(
     metrics: metricsOptions,
     cache: cache === "off" ? undefined : cache,
     sharedCounts,
+    documents,
     watch,
   });
   const lookAt = ({ url }: IncomingMessage): void => {

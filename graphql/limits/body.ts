@@ -10,6 +10,7 @@ import {
 } from "../../http/errors.ts";
 import { stateOf } from "../../http/request.ts";
 import { parseJson } from "../exact-json.ts";
+import { NO_DOCUMENTS, type PersistedDocuments } from "../persisted/documents.ts";
 import { NUL_MESSAGE } from "../schema/validation-rules.ts";
 
 /** The types of body-parser's errors. */
@@ -53,21 +54,29 @@ const BODY = z.object({
   onError: z.enum(["PROPAGATE", "NULL", "HALT"]).nullish(),
 });
 
+/** By the identifier of its document. */
+const BODY_BY_ID = BODY.omit({ query: true }).extend({ documentId: z.string() });
+
 /** grafserv checks a body too, but its errors have no code. */
-export function parseBody(bytes: Buffer): object {
+export function parseBody(bytes: Buffer, documents: PersistedDocuments = NO_DOCUMENTS): object {
   let body: unknown;
   try {
     body = parseJson(bytes.toString());
   } catch {
     throw new BadBody("The body must be JSON");
   }
-  const { success, data, error } = BODY.safeParse(body);
+  const { success, data, error } = (isById(body) ? BODY_BY_ID : BODY).safeParse(body);
   if (!success) {
     const [issue] = error.issues;
     throw new BadBody(`${["body", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
   }
   if (holdsNul(data.variables)) throw new BadBody(NUL_MESSAGE, "BAD_USER_INPUT");
-  return data;
+  return { ...data, query: documents.textOf(data) };
+}
+
+function isById(body: unknown): boolean {
+  const { query, documentId } = (body ?? {}) as Record<string, unknown>;
+  return query === undefined && documentId != null;
 }
 
 /** Not recursive, because a body may nest deeper than the stack. */

@@ -5,6 +5,8 @@
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type OnOver, type Step } from "../../http/request.ts";
+import type { PersistedDocuments } from "../persisted/documents.ts";
+import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
 
 export interface InFlightLimits {
@@ -211,7 +213,10 @@ function add(counts: Map<string, number>, client: string, more: number): void {
 const begun = async <Result>(act: () => Result): Promise<Awaited<Result>> => await act();
 
 /** The plugin wraps the whole request, parsing included. */
-export const makeInFlightPlugin = (operations: OperationsInFlight): GraphileConfig.Plugin => ({
+export const makeInFlightPlugin = (
+  operations: OperationsInFlight,
+  documents?: PersistedDocuments,
+): GraphileConfig.Plugin => ({
   name: "InFlightPlugin",
   version: "1.0.0",
   description: "Bounds how many operations are in flight.",
@@ -225,7 +230,7 @@ export const makeInFlightPlugin = (operations: OperationsInFlight): GraphileConf
         try {
           return await operations.run(state.client, () => {
             // Not earlier, because a parsed body takes more memory while it waits.
-            Object.assign(req, { body: parseBody(state.body ?? Buffer.alloc(0)) });
+            Object.assign(req, { body: parseBody(state.body ?? Buffer.alloc(0), documents) });
             return next();
           });
         } catch (error) {
@@ -260,7 +265,8 @@ export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
   };
   return (next) => (req, res) => {
     const state = stateOf(req);
-    const refusal = req.method === "POST" ? operations.refusal(state.client) : undefined;
+    const isOperation = req.method === "POST" || asksByUrl(req);
+    const refusal = isOperation ? operations.refusal(state.client) : undefined;
     if (refusal === undefined) {
       next(req, res);
       return;

@@ -13,9 +13,10 @@ import type { IncomingMessage } from "node:http";
 import { isAsyncIterable } from "postgraphile/grafast";
 import { makeGraphQLWSConfig, type GrafservBase } from "postgraphile/grafserv";
 import type { WebSocket } from "ws";
-import { TooManyStreams } from "../../http/errors.ts";
+import { ClientFacingError, TooManyStreams } from "../../http/errors.ts";
 import { exactNumber } from "../exact-json.ts";
 import { holdsNul } from "../limits/body.ts";
+import { NO_DOCUMENTS, type PersistedDocuments } from "../persisted/documents.ts";
 import { NUL_MESSAGE } from "../schema/validation-rules.ts";
 import type { Connection } from "./connection.ts";
 import type { LoopShare } from "../../http/streams/loop-share.ts";
@@ -36,12 +37,13 @@ interface ProtocolOptions {
   share: LoopShare;
   /** Milliseconds until the client's connection_init. */
   initMs: number;
+  documents?: PersistedDocuments | undefined;
 }
 
 /** grafserv's settings, with subscriptions only; they begin one after the other on each connection. */
 export function protocolSettings(
   instance: GrafservBase,
-  { connectionOf, share, initMs }: ProtocolOptions,
+  { connectionOf, share, initMs, documents }: ProtocolOptions,
 ): ServerOptions {
   const config = makeGraphQLWSConfig(instance) as unknown as ServerOptions<
     Record<string, unknown>,
@@ -57,6 +59,8 @@ export function protocolSettings(
     if (holdsNul((payload as SubscribePayload).variables)) {
       return [new GraphQLError(NUL_MESSAGE, { extensions: { code: "BAD_USER_INPUT" } })];
     }
+    const refusal = refusalOf(payload, documents);
+    if (refusal !== undefined) return [refusal];
     const args = (await config.onSubscribe?.(ctx, id, payload)) as
       ExecutionArgs | readonly GraphQLError[] | undefined;
     if (args === undefined) return args;
@@ -78,6 +82,17 @@ export function protocolSettings(
     onSubscribe: (ctx: ClientContext, id: string, payload: never) =>
       connectionOf(ctx.extra.socket).begin(() => share.run(() => begin(ctx, id, payload))),
   } as unknown as ServerOptions;
+}
+
+/** A message has the text of its document: the protocol knows no identifier. */
+function refusalOf(payload: SubscribePayload, documents = NO_DOCUMENTS): GraphQLError | undefined {
+  try {
+    documents.textOf({ query: payload.query });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ClientFacingError)) throw error;
+    return new GraphQLError(error.message, { extensions: error.extensions });
+  }
 }
 
 /** What graphql-ws keeps for as long as the subscription: no more than it reads. */

@@ -26,6 +26,7 @@ import { stateOf } from "../../http/request.ts";
 import type { RateLimiter } from "../../http/rate-limit.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { upgradeProblem } from "../../http/well-formed.ts";
+import type { PersistedDocuments } from "../persisted/documents.ts";
 import type { OperationsInFlight } from "../limits/operations-in-flight.ts";
 import { Connection, type CloseReason, type ConnectionBounds } from "./connection.ts";
 import { liveMetrics } from "./live-metrics.ts";
@@ -49,6 +50,8 @@ export interface LiveOptions {
   /** The most bytes of a message. */
   messageBytes: number;
   operations: OperationsInFlight;
+  /** Default: any document is run. */
+  documents?: PersistedDocuments | undefined;
   gate: DatabaseGate;
   limiter: RateLimiter;
   clientOf: (req: IncomingMessage) => string;
@@ -241,7 +244,12 @@ export function makeLive(options: LiveOptions): Live {
       });
       sockets.on(
         "connection",
-        connect(protocolSettings(instance, { connectionOf, share, initMs: limits.heartbeatMs })),
+        connect(
+          protocolSettings(instance, {
+            ...{ connectionOf, share, documents: options.documents },
+            initMs: limits.heartbeatMs,
+          }),
+        ),
       );
       server.on("upgrade", upgrade);
     },

@@ -45,6 +45,7 @@ it("has a default for everything", () => {
     rateLimitRedisUrl: undefined,
     trustedProxies: 0,
     publicUrl: undefined,
+    persisted: { dir: undefined, only: false },
     inFlight: { perClient: 8, waiting: 200, waitMs: 5000 },
     requestsPerClient: 200,
     streams: STREAM_LIMITS,
@@ -75,6 +76,8 @@ it("takes what is given", () => {
       POOL_SIZE: "3",
       GRAPHQL_POOL_SIZE: "2",
       PUBLIC_URL: "HTTPS://Api.Example:8443/dex/",
+      PERSISTED_DIR: "documents",
+      PERSISTED_ONLY: "1",
       MAX_CONCURRENT: "0",
       MAX_REQUESTS_PER_CLIENT: "0",
       MAX_STREAMS: "0",
@@ -134,6 +137,7 @@ it("takes what is given", () => {
     rateLimitRedisUrl: "rediss://counter:secret@redis.example:6380/2",
     trustedProxies: 0,
     publicUrl: "https://api.example:8443/dex",
+    persisted: { dir: "documents", only: true },
     inFlight: { perClient: 0, waiting: 0, waitMs: 100 },
     requestsPerClient: 0,
     streams: { ...STREAM_LIMITS, all: 0, perClient: 1, bufferBytes: 10_000 },
@@ -307,6 +311,12 @@ it.each([
 it("refuses a port for metrics that are off", () => {
   expect(complaints({ METRICS: "off", METRICS_PORT: "9464" })).toEqual([
     "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",
+  ]);
+});
+
+it("refuses to run only documents of a folder that is not given", () => {
+  expect(complaints({ PERSISTED_ONLY: "1" })).toEqual([
+    "PERSISTED_ONLY=1 is given without PERSISTED_DIR: give the folder of the documents to run, or neither.",
   ]);
 });
 

@@ -1,0 +1,95 @@
+// Persisted documents: a folder that is read at the start. Clients name one by its identifier, and register none.
+//
+// @grafserv/persisted would answer POST alone, take any file name for an identifier without looking at the text, and
+// print each request that it refuses, variables included.
+import { parse } from "graphql";
+import { hash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BadBody } from "../../http/errors.ts";
+
+const DOCUMENT_FILE = /\.(?:graphql|gql)$/;
+
+/** By the appendix of GraphQL over HTTP: of the UTF-8 text, byte by byte. */
+export const identifierOf = (text: string): string => `sha256:${hash("sha256", text, "hex")}`;
+
+/** What a request says about its document. */
+interface Asked {
+  query?: string | undefined;
+  documentId?: string | null | undefined;
+}
+
+export class PersistedDocuments {
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #isOnly: boolean;
+
+  /** With `only`, no other document is run. */
+  constructor(texts: Iterable<string>, only = false) {
+    this.#texts = new Map(Array.from(texts, (text) => [identifierOf(text), text]));
+    this.#isOnly = only;
+  }
+
+  get size(): number {
+    return this.#texts.size;
+  }
+
+  has(identifier: string): boolean {
+    return this.#texts.has(identifier);
+  }
+
+  /** The text of the document that is asked for. A text that is given counts, whatever identifier is beside it. */
+  textOf({ query, documentId }: Asked): string {
+    if (query !== undefined) {
+      if (this.#isOnly && !this.#texts.has(identifierOf(query))) throw notPersisted();
+      return query;
+    }
+    const text = this.#texts.get(documentId ?? "");
+    if (text === undefined) throw new BadBody(UNKNOWN, "UNKNOWN_DOCUMENT");
+    return text;
+  }
+}
+
+/** Of a service that has none: it takes any text. */
+export const NO_DOCUMENTS = new PersistedDocuments([]);
+
+const UNKNOWN =
+  "documentId must be sha256: and the SHA-256 of the text of a document that this service has, in lower-case hex digits";
+
+const notPersisted = (): BadBody =>
+  new BadBody(
+    "This service runs only its persisted documents: give the documentId of one, or its very text as query",
+    "ONLY_PERSISTED",
+  );
+
+/** Throws an error that names the file and what is wrong with it. */
+export async function readDocuments(
+  folder: string,
+  { only, maxBytes }: { only: boolean; maxBytes: number },
+): Promise<PersistedDocuments> {
+  const refuse = (problem: string): never => {
+    throw new Error(`PERSISTED_DIR: ${problem}`);
+  };
+  const names = await readdir(folder).catch((error: unknown) =>
+    refuse(`${folder} cannot be read: ${(error as Error).message}`),
+  );
+  const files = names.filter((name) => DOCUMENT_FILE.test(name)).sort();
+  if (files.length === 0) refuse(`${folder} has no file that ends in .graphql or .gql`);
+  const texts: string[] = [];
+  for (const name of files) {
+    const file = join(folder, name);
+    const bytes = await readFile(file).catch((error: unknown) =>
+      refuse(`${file} cannot be read: ${(error as Error).message}`),
+    );
+    if (bytes.length > maxBytes) refuse(`${file} is longer than MAX_BODY_BYTES, ${maxBytes}`);
+    const text = bytes.toString();
+    // The identifier of another text would be that of no file.
+    if (!Buffer.from(text).equals(bytes)) refuse(`${file} is not UTF-8`);
+    try {
+      parse(text);
+    } catch (error) {
+      refuse(`${file} is no GraphQL document: ${(error as Error).message}`);
+    }
+    texts.push(text);
+  }
+  return new PersistedDocuments(texts, only);
+}
