@@ -1,41 +1,13 @@
 // The pairs of Uniswap's own v2 factory, indexed while they are made and trade, and compared with the receipts and with getReserves.
-import { readFile } from "node:fs/promises";
-import {
-  encodeDeployData,
-  encodeFunctionData,
-  getAddress,
-  getContractAddress,
-  parseAbi,
-  parseEventLogs,
-  type Abi,
-  type Address,
-  type Hex,
-} from "viem";
+import { getAddress, parseEventLogs, type Address } from "viem";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import { startIndexing } from "./indexing.ts";
-
-const GAS = 6_000_000n;
-const ABI = parseAbi([
-  "function createPair(address, address) returns (address)",
-  "function getPair(address, address) view returns (address)",
-  "function token0() view returns (address)",
-  "function token1() view returns (address)",
-  "function getReserves() view returns (uint112, uint112, uint32)",
-  "function transfer(address, uint256) returns (bool)",
-  "function balanceOf(address) view returns (uint256)",
-  "function mint(address) returns (uint256)",
-  "function burn(address) returns (uint256, uint256)",
-  "function swap(uint256, uint256, address, bytes)",
-  "function sync()",
-  "event Sync(uint112 reserve0, uint112 reserve1)",
-  "event Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, uint256 amount1Out, address indexed to)",
-]);
-
-/** The same, for names of functions that are chosen as it runs. */
-const FUNCTIONS: Abi = ABI;
+import { seededRandom } from "./seeded-random.ts";
+import { shipped } from "./shipped.ts";
+import { V2Pools, V2_ABI } from "./v2-pools.ts";
 
 let chain: TestChain;
 
@@ -44,87 +16,57 @@ beforeAll(async () => {
 });
 afterAll(() => chain.stop());
 
-/** A contract of the package, as it ships compiled. */
-async function deploy(name: string, args: readonly unknown[]): Promise<Address> {
-  const file = new URL(`hardhat/node_modules/@uniswap/v2-core/build/${name}.json`, import.meta.url);
-  const { abi, bytecode } = JSON.parse(await readFile(file, "utf8")) as {
-    abi: Abi;
-    bytecode: string;
-  };
-  const from = chain.accounts[0]!;
-  const nonce = await chain.client.getTransactionCount({ address: from });
-  const data = encodeDeployData({ abi, bytecode: `0x${bytecode}`, args });
-  await chain.client.sendTransaction({ account: from, data, gas: GAS });
-  return getContractAddress({ from, nonce: BigInt(nonce) });
-}
-
-function send(
-  to: Address,
-  call: { functionName: string; args?: readonly unknown[] },
-): Promise<Hex> {
-  const data = encodeFunctionData({ abi: FUNCTIONS, ...call });
-  return chain.client.sendTransaction({ account: chain.accounts[0]!, to, data, gas: GAS });
-}
-const read = (address: Address, functionName: string, args: readonly unknown[] = []) =>
-  chain.client.readContract({ address, abi: FUNCTIONS, functionName, args });
-
 it("has the swaps of all pairs of a factory as the receipts have them, also after reorganisations", async () => {
   const [account] = chain.accounts as [Address];
-  const factory = await deploy("UniswapV2Factory", [account]);
+  const pools = await V2Pools.deploy(chain);
+  const { factory } = pools;
   const fromBlock = Number(await chain.client.getBlockNumber());
   const tokens: Address[] = [];
-  for (let n = 0; n < 4; n += 1) tokens.push(await deploy("ERC20", [10n ** 30n]));
-  const choices = tokens.flatMap((one, n) => tokens.slice(n + 1).map((other) => [one, other]));
+  const token = await shipped("v2-core/build/ERC20");
+  for (let n = 0; n < 4; n += 1) tokens.push(await chain.sending.deploy(token, [10n ** 30n]));
+  const choices = tokens.flatMap((one, n) =>
+    tokens.slice(n + 1).map((other) => [one, other] as const),
+  );
   const pairs: Address[] = [];
   /** Makes the pair of the first two tokens that have none, which a reorganisation may undo. */
   const makePair = async (): Promise<void> => {
     const args = choices[pairs.length]!;
-    await send(factory, { functionName: "createPair", args });
-    pairs.push((await read(factory, "getPair", args)) as Address);
+    await pools.send(0, factory, "createPair", args);
+    pairs.push(await pools.pairOf(args));
   };
   await makePair();
-  const tokensOf = async (pair: Address): Promise<[Address, Address]> => [
-    (await read(pair, "token0")) as Address,
-    (await read(pair, "token1")) as Address,
-  ];
 
-  let seed = 7;
-  const random = (below: number): number => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-    return Math.floor((seed / 2 ** 31) * below);
-  };
+  const random = seededRandom(7);
   const step = async (pair: Address): Promise<void> => {
-    const both = await tokensOf(pair);
-    const reserves = (await read(pair, "getReserves")) as [bigint, bigint, number];
+    const both = await pools.tokensOf(pair);
+    const reserves = await pools.reservesOf(pair);
     const gives = random(2);
     const amount = BigInt(1 + random(1_000_000)) * 10n ** 12n;
-    const pay = (n: number, paid: bigint) =>
-      send(both[n]!, { functionName: "transfer", args: [pair, paid] });
+    const pay = (n: number, paid: bigint) => pools.send(0, both[n]!, "transfer", [pair, paid]);
     switch (reserves[0] === 0n ? 0 : random(8)) {
       case 0:
         await pay(0, 10n ** 20n);
         await pay(1, 10n ** 20n + amount);
-        await send(pair, { functionName: "mint", args: [account] });
+        await pools.send(0, pair, "mint", [account]);
         return;
       case 1: {
-        const shares = (await read(pair, "balanceOf", [account])) as bigint;
-        await send(pair, { functionName: "transfer", args: [pair, shares / 10n] });
-        await send(pair, { functionName: "burn", args: [account] });
+        const shares = await pools.read<bigint>(pair, "balanceOf", [account]);
+        await pools.removeLiquidity(0, pair, shares / 10n);
         return;
       }
       case 2:
         await pay(gives, amount);
-        await send(pair, { functionName: "sync" });
+        await pools.send(0, pair, "sync");
         return;
       default: {
         // What comes in counts by 997 of 1,000; a gift of the other token is netted.
         const counted = amount * 997n;
-        const [into, out] = [reserves[1 - gives] as bigint, reserves[gives] as bigint];
+        const [into, out] = [reserves[1 - gives]!, reserves[gives]!];
         const given = (counted * out) / (into * 1000n + counted);
         await pay(1 - gives, amount);
         if (random(3) === 0) await pay(gives, 5n);
         const outs = gives === 0 ? [given, 0n] : [0n, given];
-        await send(pair, { functionName: "swap", args: [...outs, account, "0x"] });
+        await pools.send(0, pair, "swap", [...outs, account, "0x"]);
       }
     }
   };
@@ -161,10 +103,10 @@ it("has the swaps of all pairs of a factory as the receipts have them, also afte
   await indexing.stop();
 
   const logs = await chain.client.getLogs({ address: pairs, fromBlock: BigInt(fromBlock) });
-  const swaps = parseEventLogs({ abi: ABI, logs, eventName: "Swap" });
+  const swaps = parseEventLogs({ abi: V2_ABI, logs, eventName: "Swap" });
   const expected: object[] = [];
   for (const { address, args, blockNumber, logIndex, transactionHash: tx } of swaps) {
-    const both = await tokensOf(getAddress(address));
+    const both = await pools.tokensOf(getAddress(address));
     const moved = [args.amount0In - args.amount0Out, args.amount1In - args.amount1Out] as const;
     const lot = moved[0] < 0n ? 0 : 1;
     const venue = getAddress(address);
@@ -209,9 +151,9 @@ it("has the swaps of all pairs of a factory as the receipts have them, also afte
   // The last Sync is what the contract itself says.
   for (const pair of pairs) {
     const own = logs.filter((log) => getAddress(log.address) === pair);
-    const { args } = parseEventLogs({ abi: ABI, logs: own, eventName: "Sync" }).at(-1)!;
-    const reserves = (await read(pair, "getReserves")) as bigint[];
-    expect([args.reserve0, args.reserve1]).toEqual(reserves.slice(0, 2));
+    const { args } = parseEventLogs({ abi: V2_ABI, logs: own, eventName: "Sync" }).at(-1)!;
+    const reserves = await pools.reservesOf(pair);
+    expect([args.reserve0, args.reserve1]).toEqual(reserves);
     // And so is what the database keeps.
     const { rows } = await database.owner.query(
       `select trim_scale(reserve0 * 1e18)::text as first, trim_scale(reserve1 * 1e18)::text as second

@@ -20,11 +20,12 @@ export const V2_ABI = parseAbi([
   "function burn(address) returns (uint256, uint256)",
   "function swap(uint256, uint256, address, bytes)",
   "function sync()",
+  "function borrow(address, uint256, uint256, uint256, uint256)",
   "function addLiquidity(address, address, uint256, uint256, uint256, uint256, address, uint256) returns (uint256, uint256, uint256)",
-  "function swapExactTokensForTokens(uint256, uint256, address[], address, uint256) returns (uint256[])",
   "function swapExactTokensForTokensSupportingFeeOnTransferTokens(uint256, uint256, address[], address, uint256)",
   "function getAmountsOut(uint256, address[]) view returns (uint256[])",
   "function getAmountsIn(uint256, address[]) view returns (uint256[])",
+  "event Transfer(address indexed from, address indexed to, uint256 value)",
   "event Sync(uint112 reserve0, uint112 reserve1)",
   "event Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, uint256 amount1Out, address indexed to)",
 ]);
@@ -96,9 +97,24 @@ export class V2Pools {
     return this.send(account, pair, "burn", [this.account(account)]);
   }
 
-  /** Sells this amount of the first token for the next one, and so on to the last. */
+  /** Sells this amount of the first token for the next one, and so on to the last, by the function that any token is sold by. */
   swap(account: number, amount: bigint, path: readonly Address[]): Promise<Hash> {
     const args = [amount, 0n, path, this.account(account), maxUint256];
-    return this.send(account, this.router, "swapExactTokensForTokens", args);
+    return this.send(
+      account,
+      this.router,
+      "swapExactTokensForTokensSupportingFeeOnTransferTokens",
+      args,
+    );
+  }
+
+  /** What the router gives for this amount of the first token. */
+  async amountOut(amount: bigint, path: readonly Address[]): Promise<bigint> {
+    return (await this.read<bigint[]>(this.router, "getAmountsOut", [amount, path])).at(-1)!;
+  }
+
+  /** What the router takes of the first token for this amount of the last. */
+  async amountIn(amount: bigint, path: readonly Address[]): Promise<bigint> {
+    return (await this.read<bigint[]>(this.router, "getAmountsIn", [amount, path]))[0]!;
   }
 }
