@@ -19,7 +19,7 @@ type Push = (this: IncomingMessage, piece: Buffer | null, encoding?: BufferEncod
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with this below
 const pushOfNode = IncomingMessage.prototype.push as Push;
 
-/** Counts each piece when it arrives, also of a request that waits or whose body nobody reads. */
+/** Counts each piece when it arrives, also of a request that waits, or whose body is not read. */
 export class CountedMessage extends IncomingMessage {
   small = 0;
 

@@ -40,6 +40,8 @@ export function brokenLines(before: readonly string[], after: readonly string[])
       }),
     ...after
       .filter((line) => !then.has(keyOf(line)) && line.endsWith(MUST_BE_GIVEN))
+      // What is asked of a path that is new.
+      .filter((line) => then.has(/^GET \S+/.exec(line)?.[0] ?? "") || !line.startsWith("GET "))
       .map((line) => ({ description: `\`${line}\` is new`, names: namesIn(line) })),
   ];
 }
