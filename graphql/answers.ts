@@ -137,7 +137,31 @@ function asResult({ headers, body }: Answer): BufferResult {
 function observed(result: Result | null, path: string, state: RequestState): Result | null {
   if (result === null) return result;
   state.route = routeOf(path);
-  state.errors = errorsOf(result, state.errors !== undefined);
+  const errors = errorsOf(result, state.errors !== undefined);
+  state.errors = errors?.map(({ code }) => (typeof code === "string" ? code : ""));
+  return isBuffer(result) && result.statusCode === NOT_EXECUTED
+    ? withStatus(result, errors ?? [])
+    : result;
+}
+
+/** grafserv's status for an answer without data, in the newer media type. */
+const NOT_EXECUTED = 400;
+
+/** Of errors that are not the client's own: a balancer and a client may ask again. */
+const STATUSES: Record<string, number> = {
+  UNAVAILABLE: 503,
+  LOCKED: 503,
+  INTERNAL_SERVER_ERROR: 500,
+};
+
+/** The status of the error that REST answers with another one than 400, and when to ask again. */
+function withStatus(result: BufferResult, errors: readonly Extensions[]): BufferResult {
+  for (const { code, retryAfter } of errors) {
+    const statusCode = STATUSES[String(code)];
+    if (statusCode === undefined) continue;
+    const again = typeof retryAfter === "number" && { "retry-after": String(retryAfter) };
+    return { ...result, statusCode, headers: { ...result.headers, ...again } };
+  }
   return result;
 }
 
@@ -151,20 +175,21 @@ const ONLY_ERRORS = Buffer.from('{"errors":');
 /** A longer response is not parsed again only to count its errors. */
 const MAX_PARSED_BYTES = 100_000;
 
-/** The codes of a response's errors, "" for an error without a code; undefined without errors. */
-function errorsOf(result: Result, hasFailed: boolean): readonly string[] | undefined {
-  if (result.type === "error") return [""];
+interface Extensions {
+  code?: unknown;
+  retryAfter?: unknown;
+}
+
+/** The extensions of a response's errors; undefined without errors. */
+function errorsOf(result: Result, hasFailed: boolean): readonly Extensions[] | undefined {
+  if (result.type === "error") return [{}];
   if (result.type !== "buffer") return undefined;
   const { buffer } = result;
   const hasOnlyErrors = buffer.subarray(0, ONLY_ERRORS.length).equals(ONLY_ERRORS);
   if (!hasOnlyErrors && !hasFailed) return undefined;
-  if (buffer.length > MAX_PARSED_BYTES) return [""];
-  const { errors } = JSON.parse(buffer.toString()) as {
-    errors: { extensions?: { code?: unknown } }[];
-  };
-  return errors.map(({ extensions }) =>
-    typeof extensions?.code === "string" ? extensions.code : "",
-  );
+  if (buffer.length > MAX_PARSED_BYTES) return [{}];
+  const { errors } = JSON.parse(buffer.toString()) as { errors: { extensions?: Extensions }[] };
+  return errors.map(({ extensions }) => extensions ?? {});
 }
 
 /** Measures the time in which at least one statement runs. */

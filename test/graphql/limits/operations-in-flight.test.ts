@@ -337,6 +337,29 @@ describe("the service", () => {
     },
   );
 
+  it.each([
+    ["application/graphql-response+json", 503, "1"],
+    ["application/json", 200, undefined],
+  ])("answers in %s that an operation was not planned in time by %i", async (accept, ...given) => {
+    // All four begin, and are planned one after the other.
+    await start({ inFlight: { perClient: 0, waiting: 200, waitMs: 1 } });
+    let n = 0;
+    const post = () => {
+      n += 1;
+      return app.request
+        .post("/graphql")
+        .set({ accept })
+        .send({ query: query(n) });
+    };
+    let refused: Awaited<ReturnType<typeof post>> | undefined;
+    while (refused === undefined) {
+      const answers = await Promise.all([post(), post(), post(), post()]);
+      refused = answers.find(({ body }) => body.data === undefined);
+    }
+    expect(refused.body.errors[0].extensions).toEqual({ code: "UNAVAILABLE", retryAfter: 1 });
+    expect([refused.status, refused.headers["retry-after"]]).toEqual(given);
+  });
+
   it("sheds load before it reads the body, and goes on answering REST", async () => {
     await start({ inFlight: { perClient: 0, waiting: 1, waitMs: 60_000 } });
     const inFlight = await whileLocked(async () => {
