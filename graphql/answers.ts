@@ -6,15 +6,7 @@ import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import type { BufferResult, Result } from "postgraphile/grafserv";
 // Declares the request in grafserv's context.
 import type {} from "postgraphile/grafserv/node";
-import {
-  CACHE_CONTROL,
-  COMPRESS_FROM_BYTES,
-  encoded,
-  encodingFor,
-  etagOf,
-  type Answer,
-  type Encoding,
-} from "../http/answer.ts";
+import { bytesOf, COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../http/answer.ts";
 import type { AnswerCache } from "../http/cache/answer-cache.ts";
 import { HeadBehind } from "../http/errors.ts";
 import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
@@ -130,7 +122,8 @@ const asAnswer = (
 function asResult({ headers, body }: Answer): BufferResult {
   const own = headers.slice(FIXED_HEADERS.length).map(String);
   const pairs = own.flatMap((name, n) => (n % 2 === 0 ? [[name, own[n + 1] ?? ""] as const] : []));
-  return { type: "buffer", statusCode: 200, headers: Object.fromEntries(pairs), buffer: body };
+  const buffer = bytesOf(body);
+  return { type: "buffer", statusCode: 200, headers: Object.fromEntries(pairs), buffer };
 }
 
 /** grafserv returns no result for a path that it does not serve. */

@@ -19,7 +19,8 @@ export const CACHE_CONTROL_OF_FINAL = "public, max-age=3600";
 export interface Answer {
   /** Alternating names and values, as `writeHead` takes them. */
   headers: readonly OutgoingHttpHeader[];
-  body: Buffer;
+  /** A short one is ASCII text, which Node writes in one piece with the headers. */
+  body: string | Buffer;
   etag: string | undefined;
   /** The head that the data are of; null without a head. */
   block?: AnswerBlock;
@@ -71,19 +72,24 @@ export const headBlock = (block: AnswerBlock): string[] =>
   block == null ? [] : ["X-Head-Block", String(block)];
 
 /** Strong: it promises equal bytes, so each encoding has another one. */
-export function etagOf(plain: Buffer, encoding: Encoding): string {
+export function etagOf(plain: string | Buffer, encoding: Encoding): string {
   const tag = hash("sha1", plain, "base64url");
   return encoding === "identity" ? `"${tag}"` : `"${tag}-${encoding}"`;
 }
+
+export const bytesOf = (plain: string | Buffer): Buffer =>
+  typeof plain === "string" ? Buffer.from(plain) : plain;
 
 export async function etagAnswer(
   { type, cacheControl, plain, fixed = FIXED_HEADERS, vary = "Accept-Encoding", block }: Content,
   wanted: Encoding,
 ): Promise<Answer> {
-  const bytes = typeof plain === "string" ? Buffer.from(plain) : plain;
-  const encoding = bytes.length > COMPRESS_FROM_BYTES ? wanted : "identity";
-  const body = await encoded(bytes, encoding);
-  const etag = etagOf(bytes, encoding);
+  const length = Buffer.byteLength(plain);
+  const isShort = length <= COMPRESS_FROM_BYTES;
+  const encoding = isShort ? "identity" : wanted;
+  const isShortAscii = isShort && length === plain.length;
+  const body = isShortAscii ? plain : await encoded(bytesOf(plain), encoding);
+  const etag = etagOf(plain, encoding);
   const headers = [
     ...fixed,
     ...["Vary", vary, "Cache-Control", cacheControl, "ETag", etag],
@@ -106,7 +112,7 @@ export function sendAnswer(
   if (etag !== undefined && asked["if-none-match"] !== undefined && fresh(asked, { etag })) {
     const kept = headers.filter((_, n) => !BODY_HEADERS.test(String(headers[n - (n % 2)])));
     res.writeHead(304, kept).end();
-  } else res.writeHead(200, headers as OutgoingHttpHeader[]).end(body);
+  } else res.writeHead(200, headers as OutgoingHttpHeader[]).end(body, "latin1");
 }
 
 /** Gives equal requests one answer, if the cache is on. */
