@@ -6,7 +6,16 @@ import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import type { BufferResult, Result } from "postgraphile/grafserv";
 // Declares the request in grafserv's context.
 import type {} from "postgraphile/grafserv/node";
-import { bytesOf, COMPRESS_FROM_BYTES, encoded, encodingFor, type Answer } from "../http/answer.ts";
+import {
+  bytesOf,
+  CACHE_CONTROL,
+  COMPRESS_FROM_BYTES,
+  encoded,
+  encodingFor,
+  etagOf,
+  type Answer,
+  type Encoding,
+} from "../http/answer.ts";
 import type { AnswerCache } from "../http/cache/answer-cache.ts";
 import { HeadBehind } from "../http/errors.ts";
 import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
