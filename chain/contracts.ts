@@ -153,7 +153,9 @@ export class Contracts {
   ): Promise<Decoder> {
     const before = found.get(address) ?? known.get(address);
     const given = this.#given.get(address);
-    const decoder = given?.decoder ?? this.#kinds.get(before?.kind ?? "")?.decoder;
+    // What a factory makes is as the factory is given.
+    const factory = this.#given.get(before?.factory ?? "");
+    const decoder = (given ?? factory)?.decoder ?? this.#kinds.get(before?.kind ?? "")?.decoder;
     if (decoder === undefined) throw new Error(`the kind ${before?.kind} is not read`);
     if (decoder.setUp === undefined) return decoder;
     const isSetUp = before === undefined ? undefined : this.#decoders.get(before);
@@ -188,9 +190,21 @@ function checkNumber(made: FoundContract, before: FoundContract | undefined, isR
   throw isRead ? new IncompleteLogs(text) : new Contradiction(text, before.block);
 }
 
-/** How the contracts are recorded: one as its address. */
-export const recordedAs = (exchange: string, others: readonly Contract[]): string =>
+/** How the contracts are recorded: one as its address; with a fee that is not the kind's. */
+export const recordedAs = (
+  { exchange, decoder }: Pick<Contract, "exchange" | "decoder">,
+  others: readonly Contract[],
+): string =>
   [
-    exchange,
-    ...others.map((one) => `${one.decoder.kind}:${one.exchange}@${one.firstBlock}`).sort(),
+    exchange + feeOf(decoder),
+    ...others
+      .map((one) => `${one.decoder.kind}:${one.exchange}@${one.firstBlock}${feeOf(one.decoder)}`)
+      .sort(),
   ].join();
+
+/** As it is given: 2,500 millionths are `/0.25%`. */
+function feeOf({ otherFee }: Decoder): string {
+  if (otherFee === undefined) return "";
+  const digits = String(otherFee).padStart(5, "0");
+  return `/${digits.slice(0, -4)}.${digits.slice(-4)}`.replace(/\.?0*$/, "%");
+}

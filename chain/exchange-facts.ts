@@ -123,6 +123,10 @@ export interface Decoder {
   readonly setUp?: (ask: Ask) => Promise<Decoder>;
   /** How the contract returns what is left of its offers; undefined where it does not. */
   readonly state?: ContractState;
+  /** The same for pools that keep another share of what comes in, in millionths; undefined where events or contracts say it. */
+  readonly withFee?: (fee: number) => Decoder;
+  /** That share, where it is another than the kind's. */
+  readonly otherFee?: number;
   /** How a pool returns what it has of its two tokens. */
   readonly reserves?: ContractCall<Both>;
   /**

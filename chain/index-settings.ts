@@ -2,7 +2,7 @@
 import { getAddress, isAddress } from "viem";
 import { z } from "zod";
 import type { Contract } from "./contracts.ts";
-import { EXCHANGE_KINDS, kindNames } from "./exchanges/kinds.ts";
+import { EXCHANGE_KINDS, kindNames, kindsWithFee } from "./exchanges/kinds.ts";
 import type { Decoder } from "./exchange-facts.ts";
 
 const LARGEST_BLOCK = 2 ** 31 - 1;
@@ -24,7 +24,7 @@ export const indexVariables = {
     .refine((contracts) => contracts !== undefined)
     .optional()
     .describe(
-      `the address of the exchange's contract, 0x and 40 hex digits with a right checksum or in lower case, perhaps after its kind and a colon (${kindNames()}), and before @ and its first block; or several, separated by commas`,
+      `the address of the exchange's contract, 0x and 40 hex digits with a right checksum or in lower case, perhaps after its kind and a colon (${kindNames()}), before @ and its first block, and before the fee of its pools as /0.25%, of ${kindsWithFee()}; or several, separated by commas`,
     ),
   FROM_BLOCK: integer(0, LARGEST_BLOCK)
     .optional()
@@ -130,7 +130,7 @@ const takerOf = (decoders: readonly Decoder[]): "event" | "sender" =>
 
 const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 
-/** `[kind:]0x…[@block]` for each contract; undefined for anything else, or where one is there twice. */
+/** `[kind:]0x…[@block][/fee%]` for each contract; undefined for anything else, or where one is there twice. */
 function readContracts(text: string) {
   const contracts = text.split(",").map((one) => readContract(one.trim()));
   const known = contracts.filter((one) => one !== undefined);
@@ -140,11 +140,18 @@ function readContracts(text: string) {
 
 /** Without a kind, it is of the first one. */
 function readContract(text: string) {
-  const [, name = EXCHANGE_KINDS[0]?.kind, address = "", block] =
-    /^(?:([^:@]*):)?([^:@]*)(?:@(\d{1,10}))?$/.exec(text) ?? [];
-  const decoder = EXCHANGE_KINDS.find(({ kind }) => kind === name);
+  const [, name = EXCHANGE_KINDS[0]?.kind, address = "", block, fee] =
+    /^(?:([^:@/]*):)?([^:@/]*)(?:@(\d{1,10}))?(?:\/(\d{1,2}(?:\.\d{1,4})?)%)?$/.exec(text) ?? [];
+  const kind = EXCHANGE_KINDS.find((one) => one.kind === name);
+  const decoder = fee === undefined ? kind : kind?.withFee?.(millionthsOf(fee));
   const firstBlock = block === undefined ? undefined : Number(block);
   if (decoder === undefined || !isAddress(address)) return undefined;
   if (firstBlock !== undefined && firstBlock > LARGEST_BLOCK) return undefined;
   return { decoder, exchange: getAddress(address), firstBlock };
+}
+
+/** Of a percentage with at most four decimals. */
+function millionthsOf(percent: string): number {
+  const [whole = "", decimals = ""] = percent.split(".");
+  return Number(whole + decimals.padEnd(4, "0"));
 }

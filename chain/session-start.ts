@@ -76,7 +76,7 @@ async function recordSource(
   if (!(await recording.learnChecked())) await checkNewestRow(source, exchange, recording);
   const { chainId = 0 } = requests;
   const given = {
-    ...{ chainId, exchange: recordedAs(exchange, others), kind: decoder.kind },
+    ...{ chainId, exchange: recordedAs({ exchange, decoder }, others), kind: decoder.kind },
     ...{ firstBlock: fromBlock, taker },
   };
   if (await recording.begin(given)) {

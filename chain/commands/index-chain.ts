@@ -29,8 +29,8 @@ Fills the database with the offers, trades and cancellations of an exchange, fro
 follows the chain. Started again, it goes on from the last block that it has written.
 
   --rpc URL          RPC_URL         ${indexVariables.RPC_URL.description ?? ""}
-  --exchange 0x…     EXCHANGE        the address of the exchange's contract, or KIND:0x…@BLOCK; several with commas;
-                                     kinds: ${kindNames()}
+  --exchange 0x…     EXCHANGE        the address of the exchange's contract, or KIND:0x…@BLOCK, or KIND:0x…@BLOCK/0.25%
+                                     with the fee of its pools; several with commas; kinds: ${kindNames()}
   --from-block N     FROM_BLOCK      the block to begin with: the one in which the contract was made
   --finality N       FINALITY        blocks that the chain may take back; else what it calls finalized, or 64
   --taker WHO        TAKER           \`event\`, or \`sender\`: the sender of the transaction, by default that of pools

@@ -8,3 +8,9 @@ import { uniswapV2 } from "./uniswap-v2.ts";
 export const EXCHANGE_KINDS: readonly Decoder[] = [matchingMarket, rubiconV2, uniswapV2];
 
 export const kindNames = (): string => EXCHANGE_KINDS.map(({ kind }) => kind).join(", ");
+
+/** Those of which a fee can be given. */
+export const kindsWithFee = (): string =>
+  EXCHANGE_KINDS.filter(({ withFee }) => withFee !== undefined)
+    .map(({ kind }) => kind)
+    .join(", ");

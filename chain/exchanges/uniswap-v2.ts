@@ -25,19 +25,27 @@ const CREATED =
 const createdAbi = parseAbi([CREATED]);
 const createdTopic = toEventSelector(CREATED);
 
-/** Of what comes in, 3 of 1,000 stay with the pool and are not traded for; in millionths. */
+/** Of what comes in, 3 of 1,000 stay with an original pool and are not traded for; in millionths. */
 const FEE = 3000;
 
 /** Addresses of the two tokens. */
 type Tokens = readonly [string, string];
 
-export const uniswapV2: Decoder = {
-  kind: "uniswap-v2",
-  topics: [...EVENTS.map((event) => toEventSelector(event)), createdTopic],
+interface Pool {
+  tokens: Tokens;
+  fee: number;
+}
+
+const topics = [...EVENTS.map((event) => toEventSelector(event)), createdTopic];
+
+const poolsWith = (fee: number): Decoder => ({
+  ...{ kind: "uniswap-v2", topics },
   marketTopics: [],
   idsAreConsecutive: false,
   hasOffers: false,
   takerIs: "sender",
+  withFee: poolsWith,
+  ...(fee !== FEE && { otherFee: fee }),
   reserves: {
     name: "getReserves()",
     data: toFunctionSelector("function getReserves()"),
@@ -56,12 +64,14 @@ export const uniswapV2: Decoder = {
   },
   async setUp(ask) {
     const tokens = [await ask(tokenCall("token0()")), await ask(tokenCall("token1()"))] as const;
-    return { ...uniswapV2, decode: (logs) => factsOf(logs, tokens) };
+    return { ...poolsWith(fee), decode: (logs) => factsOf(logs, { tokens, fee }) };
   },
   decode() {
     throw new Error("the tokens of the pair are not known");
   },
-};
+});
+
+export const uniswapV2 = poolsWith(FEE);
 
 /** A function of the pair that returns an address. */
 const tokenCall = (name: string): ContractCall<string> => ({
@@ -76,7 +86,7 @@ const tokenCall = (name: string): ContractCall<string> => ({
  * transaction. By a Swap and a Mint the reserves change by what they say, so that a missing log is noticed where both
  * reserves are known.
  */
-function factsOf(logs: readonly ChainLog[], tokens: Tokens): ReadFact[] {
+function factsOf(logs: readonly ChainLog[], pool: Pool): ReadFact[] {
   const facts: ReadFact[] = [];
   let before: Both | undefined;
   let reserves: Both | undefined;
@@ -86,7 +96,7 @@ function factsOf(logs: readonly ChainLog[], tokens: Tokens): ReadFact[] {
   let sync: ChainLog | undefined;
   const endBlock = (): void => {
     if (last === undefined || reserves === undefined) return;
-    facts.push({ ...reservesFact(last, tokens, reserves), canFollow });
+    facts.push({ ...reservesFact(last, pool, reserves), canFollow });
     canFollow = undefined;
   };
   for (const log of logs) {
@@ -113,15 +123,19 @@ function factsOf(logs: readonly ChainLog[], tokens: Tokens): ReadFact[] {
     // The first Sync of these logs.
     if (before === undefined) canFollow = (known) => isChange(known, after, gets, gives);
     if (!("to" in args)) continue;
-    const trade = tradeOf(log, tokens, [gets[0] - gives[0], gets[1] - gives[1]]);
+    const trade = tradeOf(log, pool.tokens, [gets[0] - gives[0], gets[1] - gives[1]]);
     if (trade !== undefined) facts.push({ ...trade, taker: args.to });
   }
   endBlock();
   return facts;
 }
 
-const reservesFact = ({ block, hash, time, tx, idx }: ChainLog, tokens: Tokens, has: Both) => ({
-  ...{ kind: "reserves" as const, block, hash, time, tx, idx, fee: FEE },
+const reservesFact = (
+  { block, hash, time, tx, idx }: ChainLog,
+  { tokens, fee }: Pool,
+  has: Both,
+) => ({
+  ...{ kind: "reserves" as const, block, hash, time, tx, idx, fee },
   ...{ lotGem: tokens[0], lotAmt: has[0], bidGem: tokens[1], bidAmt: has[1] },
 });
 
