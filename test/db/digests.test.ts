@@ -1,13 +1,7 @@
 // The digest of a block: the same for the same facts, however they came, and another for every other fact.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
 import type { Client } from "../../db/connect.ts";
-import { readFolder } from "../../db/load/folder.ts";
-import { loadInTransaction } from "../../db/load/write-rows.ts";
 import { verify } from "../../db/verify/verify-database.ts";
-import type { Row } from "../brute-force.ts";
 import { compareDigests, digestsOf } from "../digests.ts";
 import {
   aHash,
@@ -23,17 +17,11 @@ import {
   WETH,
   write,
 } from "../factories.ts";
-import {
-  block,
-  Exchange,
-  stageBlocks,
-  writeBlock,
-  type Block,
-  type BlockStep,
-} from "../histories.ts";
+import { block } from "../histories.ts";
 import { makeDatabase } from "../database.ts";
 import { useOwned } from "../served.ts";
 import { runFile } from "../service.ts";
+import { loadable, written } from "../written.ts";
 
 const BOOK = anAddress("book");
 const ZEROS = "0".repeat(64);
@@ -271,77 +259,6 @@ it("no ref makes a line that other facts have", async () => {
   );
 });
 
-/** A history that the loader's files can say too: without hashes, with cancellations of recorded offers. */
-function loadable(steps: BlockStep[]): { exchange: Exchange; blocks: Block[] } {
-  const exchange = new Exchange();
-  const blocks: Block[] = [];
-  const offered = new Set<number>();
-  for (const step of steps) {
-    for (const { offer } of step.offers) offered.add(offer);
-    const killed = step.killed.filter((id) => offered.has(id));
-    const made = exchange.next({ ...step, killed, hash: false }, blocks.at(-1), blocks);
-    // A block that only cancels has no time in the files but that of the last one with an offer or a trade.
-    if (made.offers.length + made.trades.length === 0) made.time = blocks.at(-1)?.time ?? made.time;
-    blocks.push(made);
-  }
-  exchange.record(blocks);
-  return { exchange, blocks };
-}
-
-const csvOf = (rows: Row[]): string => {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = rows.map((row) => columns.map((column) => row[column] ?? "").join(","));
-  return [columns.join(","), ...lines, ""].join("\n");
-};
-
-async function loadFiles({ recording }: Exchange): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "dex-digests-"));
-  try {
-    for (const [name, rows] of [
-      ["offers", recording.offers],
-      ["trades", recording.trades],
-    ] as const) {
-      if (rows.length > 0) await writeFile(join(folder, `${name}.csv`), csvOf(rows));
-    }
-    await loadInTransaction(owner, await readFolder(folder));
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-async function writeAtOnce(blocks: Block[]): Promise<void> {
-  await stageBlocks(owner, blocks);
-  await owner.query("select ingest.write_blocks()");
-}
-
-const written = {
-  "one by one": async (blocks: Block[]) => {
-    for (const one of blocks) await writeBlock(owner, one);
-  },
-  "at once": (blocks: Block[]) => writeAtOnce(blocks),
-  "in pieces": async (blocks: Block[]) => {
-    await writeAtOnce(blocks.slice(0, 1));
-    for (const one of blocks.slice(1, 3)) await writeBlock(owner, one);
-    if (blocks.length > 3) await writeAtOnce(blocks.slice(3));
-  },
-  "with reorganisations": async (blocks: Block[]) => {
-    for (const [n, one] of blocks.entries()) {
-      const before = blocks[n - 1]?.number ?? -1;
-      await writeBlock(owner, { ...one, killed: [], offers: [], trades: one.trades.slice(1) });
-      await owner.query("select ingest.take_back($1)", [before]);
-      await writeBlock(owner, one);
-    }
-    await owner.query("select ingest.take_back($1)", [blocks[0]!.number]);
-    if (blocks.length > 1) await writeAtOnce(blocks.slice(1));
-  },
-  "from files": (_blocks: Block[], exchange: Exchange) => loadFiles(exchange),
-  "by other means": async (blocks: Block[]) => {
-    await writeAtOnce(blocks);
-    await owner.query("update dex_block set digest = null");
-    await owner.query("select ingest.rebuild()");
-  },
-} satisfies Record<string, (blocks: Block[], exchange: Exchange) => Promise<void>>;
-
 /** By block, of those that have rows: files have no others. */
 async function digestsAfter(client: Client, fill: () => Promise<void>): Promise<unknown> {
   await client.query("savepoint before");
@@ -366,7 +283,7 @@ it("is the same at every block, however the same facts were written", async () =
       fc.pre(hasRows);
       const found: unknown[] = [];
       for (const fill of Object.values(written)) {
-        found.push(await digestsAfter(owner, () => fill(blocks, exchange)));
+        found.push(await digestsAfter(owner, () => fill(owner, blocks, exchange)));
       }
       const [first, ...others] = found;
       for (const other of others) expect(other).toEqual(first);

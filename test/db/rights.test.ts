@@ -204,7 +204,7 @@ describe("the reader", () => {
     "select ingest.rebuild()",
     "select ingest.offer_ids('{}', '{}', '{}')",
     "table ingest.staged_trade",
-    "table dex_private.cancellation",
+    "table ingest.staged_cancellation",
     "table dex_private.market_direction",
     "select dex_private.keep_figures(1)",
     "select dex_private.derive_market_figures('{1}')",

@@ -1,4 +1,4 @@
-// Inputs at random, a few of those that `npm run fuzz` gives: no fault, no hang, no insides.
+// Inputs at random, a few of those that `npm run prove -- inputs` gives: no fault, no hang, no insides.
 import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { useDatabase } from "../served.ts";
 import { fuzz } from "./run.ts";

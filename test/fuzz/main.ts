@@ -1,4 +1,4 @@
-// `npm run fuzz`: gives the service 100,000 random inputs, or as many as it is told.
+// `npm run prove -- inputs`: gives the service 100,000 random inputs, or as many as it is told.
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { simulateHistory } from "../../db/simulate/simulated-history.ts";
 import setUpCluster from "../cluster-setup.ts";
@@ -8,7 +8,7 @@ import { writeSection } from "../faults/reliability-page.ts";
 import { fuzz } from "./run.ts";
 
 const { values } = readCommandLine({
-  usage: `Usage: npm run fuzz -- [options]
+  usage: `Usage: npm run prove -- inputs [options]
 
 Gives the service random inputs of every kind.
 
@@ -47,7 +47,7 @@ try {
     return `| ${kind} | ${given.toLocaleString("en")} | ${told} |`;
   });
   const section = [
-    `\`npm run fuzz -- --inputs ${inputs} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with Node ${process.version}, in ${minutes} minutes. No 500, nothing that hung, no error with its insides, nothing logged as a fault:`,
+    `\`npm run prove -- inputs --inputs ${inputs} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with Node ${process.version}, in ${minutes} minutes. No 500, nothing that hung, no error with its insides, nothing logged as a fault:`,
     "",
     "| inputs | how many | what came of them |",
     "| --- | --: | --- |",

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:627404b649e5e9e24f7f41f32ada1a342891f2d4
+--! Hash: sha1:cee8238d013b00c032b070a88626ed65e7000f18
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1034,7 +1034,7 @@ create table dex_private.cancellation (
 create index cancellation_block_idx on dex_private.cancellation (block);
 
 comment on table dex_private.cancellation is 'The cancellations of each block, including those of offers that are not recorded; take_back undoes them.';
-grant select on dex_private.cancellation to dex_writer;
+grant select on dex_private.cancellation to dex_reader, dex_writer;
 
 -- The ids of the orders of every contract but the first book, whose ids may be the same.
 
@@ -1057,7 +1057,7 @@ comment on column dex_private.offer_ref.venue is 'Address of the contract.';
 comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
-grant select on dex_private.offer_ref to dex_writer;
+grant select on dex_private.offer_ref to dex_reader, dex_writer;
 
 -- The digest of a block: SHA-256 over the digest before it and its facts in the canonical form of docs/digests.md.
 
@@ -1102,6 +1102,7 @@ begin
 end
 $$;
 comment on function dex_private.order_name(integer) is 'The name of an order of a contract beside the first book: the contract, and the id that it gave the order.';
+grant execute on function dex_private.order_name(integer) to dex_reader, dex_writer;
 
 -- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
 create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text

@@ -41,6 +41,7 @@ begin
 end
 $$;
 comment on function dex_private.order_name(integer) is 'The name of an order of a contract beside the first book: the contract, and the id that it gave the order.';
+grant execute on function dex_private.order_name(integer) to dex_reader, dex_writer;
 
 -- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
 create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text

@@ -19,4 +19,4 @@ comment on column dex_private.offer_ref.venue is 'Address of the contract.';
 comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
-grant select on dex_private.offer_ref to dex_writer;
+grant select on dex_private.offer_ref to dex_reader, dex_writer;

@@ -1,0 +1,377 @@
+// The files of a day: the same facts give the same bytes, each file is whole, and what differs is named.
+import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
+import fc from "fast-check";
+import { checkFolder } from "../../../db/export/check.ts";
+import { takeLock } from "../../../db/embedded/lock.ts";
+import { CsvFile } from "../../../db/export/csv-file.ts";
+import { writeDay } from "../../../db/export/export-day.ts";
+import { exportDays } from "../../../db/export/export.ts";
+import { KINDS as KINDS_OF_FILES } from "../../../db/export/format.ts";
+import { manifestText, readManifest } from "../../../db/export/manifest.ts";
+import { ParquetFile } from "../../../db/export/parquet-file.ts";
+import type { Value } from "../../../db/export/row-sink.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  registerMarkets,
+  WETH,
+  write,
+} from "../../factories.ts";
+import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { block } from "../../histories.ts";
+import { useOwned } from "../../served.ts";
+import { runFile } from "../../service.ts";
+import { loadable, written } from "../../written.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "dex-files-"));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const linesOf = async (name: string, from = dir): Promise<string[]> =>
+  gunzipSync(await readFile(join(from, name)))
+    .toString()
+    .split("\n");
+
+const hashesOf = async (from: string): Promise<Record<string, string>> => {
+  const names = (await readdir(from))
+    .filter((name) => /\.(gz|csv|parquet|json)$/.test(name))
+    .sort();
+  const hashes = names.map(async (name) => {
+    const bytes = await readFile(join(from, name));
+    return [name, createHash("sha256").update(bytes).digest("hex")] as const;
+  });
+  return Object.fromEntries(await Promise.all(hashes));
+};
+
+const countIn = (folder: string): Promise<number> =>
+  readdir(folder).then(
+    (names) => names.length,
+    () => 0,
+  );
+
+const KINDS = ["blocks", "candles", "ends", "offers", "pools", "trades"];
+const BOOK = anAddress("book");
+const ORDER = 2 ** 30;
+const HUGE = "123456789012345678901.000000000000000001";
+
+/** Four days, of which the second has no rows. The last one is not final. */
+async function fill({ writer }: TestDatabase): Promise<void> {
+  await registerMarkets(writer);
+  await writer.query("select ingest.offer_ids($1, $2, $3)", [[BOOK], ['7,"'], [blockAt(2)]]);
+  await write(writer, {
+    offers: [
+      anOffer({ id: 1, hour: 1, base: "3", quote: "300", killed: blockAt(50) }),
+      anOffer({ id: 2, hour: 1, base: "1", quote: HUGE }),
+      anOffer({ id: 10, hour: 1, base: "2", quote: "9", filled: true }),
+    ],
+    trades: [
+      aTrade({ hour: 2, offer_id: ORDER, base: "1", quote: "110", venue: BOOK, idx: 3 }),
+      aTrade({ hour: 2, offer_id: null, base: "2.5", quote: "250", idx: 11 }),
+      aTrade({ hour: 2.01, offer_id: 2, base: "1", quote: HUGE, idx: 0 }),
+      aTrade({ hour: 49, offer_id: 1, base: "1", quote: "99" }),
+      aTrade({ hour: 72, offer_id: 5 }),
+    ],
+    head: 73,
+  });
+}
+
+const exportFinal = ({ url }: TestDatabase, into = dir): ReturnType<typeof exportDays> =>
+  exportDays({ url, dir: into, finality: 64 });
+
+describe("of days", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await makeDatabase();
+    await fill(database);
+  });
+  afterAll(() => database.drop());
+
+  it("has the rows of each day by the facts alone, and none of a day that is not final", async () => {
+    const manifest = await exportFinal(database);
+    expect(
+      manifest?.days.map(({ day, firstBlock, lastBlock, files }) => [
+        ...[day, firstBlock, lastBlock],
+        files.length,
+      ]),
+    ).toEqual([
+      ["2026-01-01", blockAt(1), blockAt(2.01), 13],
+      ["2026-01-02", null, null, 0],
+      ["2026-01-03", blockAt(49), blockAt(50), 13],
+    ]);
+    expect(await readManifest(dir)).toEqual(manifest);
+    const [first, second, third] = manifest!.days;
+    expect(second!.digest).toBe(first!.digest);
+    expect(third!.digest).not.toBe(first!.digest);
+    expect(first!.files.map(({ kind, rows }) => [kind, rows])).toEqual([
+      ...["blocks", "blocks", "trades", "trades", "offers", "offers"].map((kind) => [kind, 3]),
+      // Offer 10 is closed as it is made, and offer 2 has nothing left.
+      ...[
+        ["ends", 2],
+        ["ends", 2],
+        ["pools", 0],
+        ["pools", 0],
+        ["candles", 1],
+        ["candles", 1],
+      ],
+      ["markets", 2],
+    ]);
+    expect(Object.keys(await hashesOf(dir))).toEqual(
+      [
+        ...["2026-01-01", "2026-01-03"].flatMap((day) =>
+          KINDS.flatMap((kind) => [`${kind}-${day}.csv.gz`, `${kind}-${day}.parquet`]),
+        ),
+        ...["manifest.json", first!.files.at(-1)!.name],
+      ].sort(),
+    );
+
+    const [header, ...trades] = await linesOf("trades-2026-01-01.csv.gz");
+    expect(header).toBe(
+      "block,idx,time,tx,venue,offer,maker,taker,pair,lot_gem,lot_amt,bid_gem,bid_amt",
+    );
+    expect(trades.at(-1)).toBe("");
+    const [weth, dai, book] = [WETH, DAI, BOOK].map((address) => address.toLowerCase());
+    expect(trades[0]).toMatch(/^7200,3,2026-01-01T02:00:00\.000000Z,0x[0-9a-f]{64},0x/);
+    // The id of the contract is 7,": as a JSON string, and then as a value of CSV.
+    expect(trades[0]).toContain(`,${book},"${book}:""7,\\"""""`);
+    expect(trades[0]).toMatch(new RegExp(`,${weth},1,${dai},110$`));
+    expect(trades[1]).toMatch(new RegExp(`^7200,11,[^,]+,[^,]+,,,.*,${weth},2\\.5,${dai},250$`));
+    expect(trades[2]).toMatch(new RegExp(`^7236,0,.*,${dai},${HUGE.replace(".", "\\.")}$`));
+
+    expect(await linesOf("ends-2026-01-01.csv.gz")).toEqual([
+      "block,offer,time,event",
+      "3600,10,2026-01-01T01:00:00.000000Z,filled",
+      "7236,2,2026-01-01T02:00:36.000000Z,filled",
+      "",
+    ]);
+    expect(await linesOf("ends-2026-01-03.csv.gz")).toEqual([
+      "block,offer,time,event",
+      `${blockAt(50)},1,2026-01-03T02:00:00.000000Z,cancelled`,
+      "",
+    ]);
+    // Minute 02:00: at 110, 100 and HUGE; 1 + 2.5 + 1 of base, and 110 + 250 + HUGE of quote.
+    expect(await linesOf("candles-2026-01-01.csv.gz")).toEqual([
+      "base_gem,quote_gem,time,open,high,low,close,vol,quote_vol,trades",
+      `${weth},${dai},2026-01-01T02:00:00.000000Z,110,${HUGE},100,${HUGE},4.5,123456789012345679261.000000000000000001,3`,
+      "",
+    ]);
+    expect((await linesOf("blocks-2026-01-03.csv.gz")).at(-2)).toBe(
+      `${blockAt(50)},,2026-01-03T02:00:00.000000Z,${third!.digest}`,
+    );
+  });
+
+  it("adds days to a folder, and gives the same files in a new one", async () => {
+    await exportFinal(database);
+    const again = join(dir, "again");
+    const before = await exportDays({ url: database.url, dir: again, finality: 200_000 });
+    expect(before).toBeUndefined();
+    await exportFinal(database, again);
+    expect(await hashesOf(again)).toEqual(await hashesOf(dir));
+  });
+
+  it("is noticed by name where a bit of a file or of the manifest is another", async () => {
+    await exportFinal(database);
+    expect(await checkFolder(dir)).toMatchObject({ files: 25, problems: [] });
+    for (const name of Object.keys(await hashesOf(dir))) {
+      const right = await readFile(join(dir, name));
+      const wrong = Buffer.from(right);
+      wrong[wrong.length >> 1]! ^= 1;
+      await writeFile(join(dir, name), wrong);
+      expect((await checkFolder(dir)).problems).toEqual([
+        expect.stringMatching(new RegExp(`^${name.replaceAll(".", "\\.")} `)) as string,
+      ]);
+      await writeFile(join(dir, name), right.subarray(1));
+      expect((await checkFolder(dir)).problems).toHaveLength(1);
+      await rm(join(dir, name));
+      expect((await checkFolder(dir)).problems).toEqual([`${name} is missing`]);
+      await writeFile(join(dir, name), right);
+    }
+    const name = "pools-2026-01-01.csv.gz";
+    await rm(join(dir, name));
+    await symlink(join(dir, "pools-2026-01-03.csv.gz"), join(dir, name));
+    expect((await checkFolder(dir)).problems).toEqual([`${name} is not a file`]);
+  });
+
+  it("is refused where the folder is of other facts, or of another recording", async () => {
+    const manifest = (await exportFinal(database))!;
+    const [first, ...others] = manifest.days;
+    const digest = `0x${"0".repeat(64)}`;
+    const write = (other: object): Promise<void> =>
+      writeFile(join(dir, "manifest.json"), manifestText({ ...manifest, ...other }));
+    await write({ days: [{ ...first!, digest }] });
+    await expect(exportFinal(database)).rejects.toThrow(
+      `the folder is of other facts: at block ${blockAt(2.01)} its digest is ${digest}, and that of the database ${first!.digest}`,
+    );
+    await write({ basis: { ...manifest.basis, hashed: true } });
+    await expect(exportFinal(database)).rejects.toThrow(
+      "the folder is of another recording: its hashed is true, and that of the database false",
+    );
+    await write({ days: [first!, ...others] });
+    expect(await exportFinal(database)).toEqual(manifest);
+  });
+
+  it("is not exported where a block has no digest", async () => {
+    await using other = await makeDatabase();
+    await fill(other);
+    await other.owner.query("update dex_block set digest = null where number >= 7200");
+    await expect(exportFinal(other)).rejects.toThrow(
+      "block 7200 has no digest: make those that are missing by `npm run db:digests`",
+    );
+    expect(Object.keys(await hashesOf(dir))).toEqual([]);
+  });
+
+  it("leaves no half file where the disk is full, and goes on when it is not", async () => {
+    const right = join(dir, "right");
+    await exportFinal(database, right);
+    // No file may get more than 1 kB: so one of each day fails.
+    const env = { DATABASE_URL: database.url, DATABASE_OWNER_URL: "", FINALITY: "64" };
+    const full = join(dir, "full");
+    const shell = "ulimit -f 1 && exec node db/commands/export.ts --dir";
+    await expect(
+      promisify(execFile)("sh", ["-c", `${shell} ${full}`], { env: { ...process.env, ...env } }),
+    ).rejects.toMatchObject({ stderr: expect.stringMatching(/^export: .*EFBIG/) as string });
+    const left = await readdir(full);
+    expect(left.filter((name) => name.endsWith(".partial"))).toEqual([]);
+    expect(left).not.toContain("manifest.json");
+    const whole = await hashesOf(full);
+    expect(await hashesOf(right)).toMatchObject(whole);
+
+    const { code, stdout } = await runFile("db/commands/export.ts", env, ["--dir", full]).ended;
+    expect([code, stdout.split("\n").at(-2)]).toEqual([
+      0,
+      "3 days exported; 2026-01-03 is the last final one.",
+    ]);
+    expect(await hashesOf(full)).toEqual(await hashesOf(right));
+    const checked = await runFile("db/commands/export.ts", env, ["--check", full]).ended;
+    expect(checked).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^25 files of \d+ bytes are what the manifest says\.\n$/,
+      ) as string,
+    });
+  });
+
+  it("leaves no manifest that lies, wherever an export is killed", async () => {
+    const right = join(dir, "right");
+    await exportFinal(database, right);
+    const env = { DATABASE_URL: database.url, DATABASE_OWNER_URL: "", FINALITY: "64" };
+    const killed = join(dir, "killed");
+    const args = ["db/commands/export.ts", "--dir", killed];
+    const found: (number | undefined)[] = [];
+    for (const names of [2, 9, 16, 24]) {
+      const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
+      const ended = once(child, "exit");
+      while (child.exitCode === null && (await countIn(killed)) < names) await sleep(1);
+      child.kill("SIGKILL");
+      await ended;
+      const manifest = await readManifest(killed);
+      found.push(manifest?.days.length);
+      if (manifest !== undefined) expect((await checkFolder(killed)).problems).toEqual([]);
+    }
+    await exportFinal(database, killed);
+    expect(await hashesOf(killed)).toEqual(await hashesOf(right));
+    expect((await readdir(killed)).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+
+  it("refuses to run twice in one folder", async () => {
+    const release = await takeLock(dir);
+    await expect(exportFinal(database)).rejects.toThrow(
+      `process ${process.pid} exports into ${dir} at the moment`,
+    );
+    await release();
+    expect((await exportFinal(database))?.days).toHaveLength(3);
+  });
+});
+
+describe("written in each way", () => {
+  const { owner } = useOwned();
+  beforeEach(() => owner.query("begin"));
+  afterEach(() => owner.query("rollback"));
+
+  it("has the same bytes for the same facts", async () => {
+    const steps = fc.array(block, { minLength: 2, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (history) => {
+        const { exchange, blocks } = loadable(history);
+        const rows = [...exchange.recording.offers, ...exchange.recording.trades];
+        fc.pre(rows.length > 0);
+        const day = new Date(
+          blocks.find(({ offers, trades }) => offers.length + trades.length > 0)!.time,
+        );
+        const found: unknown[] = [];
+        for (const fillBy of Object.values(written)) {
+          const into = await mkdtemp(join(dir, "way-"));
+          await owner.query("savepoint before");
+          await registerMarkets(owner);
+          await fillBy(owner, blocks, exchange);
+          const listed = await writeDay({
+            ...{ client: owner, dir: into },
+            day: day.toISOString().slice(0, 10),
+          });
+          await owner.query("rollback to savepoint before");
+          found.push([listed, await hashesOf(into)]);
+        }
+        const [first, ...others] = found;
+        for (const other of others) expect(other).toEqual(first);
+      }),
+      { numRuns: 4 },
+    );
+  });
+});
+
+describe("of many rows", () => {
+  /** More than a row group. */
+  const ROWS = Array.from({ length: 20_500 }, (_, n): Value[] => {
+    const address = `0x${(n % 97).toString(16).padStart(40, "0")}`;
+    const hash = `0x${createHash("sha256").update(String(n)).digest("hex")}`;
+    const time = `2026-01-01T00:00:00.${String(n).padStart(6, "0")}Z`;
+    const offer = n % 3 === 0 ? null : String(n >> 4);
+    return [
+      ...[n >> 2, n & 3, time, hash, n % 5 === 0 ? null : address, offer, address, address, hash],
+      ...[address, `${n}.000000000000000001`, address, n % 1000 === 0 ? HUGE : String(n)],
+    ];
+  });
+  const trades = KINDS_OF_FILES.find(({ name }) => name === "trades")!;
+
+  it.each([
+    ["CSV", CsvFile, "b3887056bae00099eb03b793191309b0673a3e283d75e234ed42656e86084f50", 1_446_128],
+    [
+      "Parquet",
+      ParquetFile,
+      "36fca3cddc89d1434b48da137b6626bf9b9f64a02116fa37dd523e213dc7368d",
+      3_110_687,
+    ],
+  ] as const)(
+    "%s has the bytes that its version has on every machine, read in whatever batches",
+    (name, Sink, sha256, bytes) => {
+      for (const batch of [2000, 777]) {
+        const sink = new Sink(trades);
+        const pieces: Uint8Array[] = [];
+        for (let at = 0; at < ROWS.length; at += batch) {
+          pieces.push(...sink.add(ROWS.slice(at, at + batch)));
+        }
+        const whole = Buffer.concat([...pieces, ...sink.end()]);
+        // With other bytes for the same rows, FORMAT has to be another one.
+        expect([whole.length, createHash("sha256").update(whole).digest("hex")]).toEqual([
+          bytes,
+          sha256,
+        ]);
+        // No time, no name, one system on every machine.
+        if (name === "CSV")
+          expect([...whole.subarray(0, 10)]).toEqual([31, 139, 8, 0, 0, 0, 0, 0, 0, 3]);
+      }
+    },
+  );
+});
