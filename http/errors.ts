@@ -103,6 +103,22 @@ export class UnknownPath extends ClientFacingError {
   }
 }
 
+/** The manifest of the files does not list it. */
+export class NoSuchFile extends ClientFacingError {
+  constructor(why: string) {
+    super(404, `No such file: ${why}`);
+  }
+}
+
+/** A range of a file that begins behind its end. */
+export class RangeBehindEnd extends ClientFacingError {
+  constructor(bytes: number) {
+    super(416, `The file has ${bytes} bytes, and Range begins behind them`, {
+      "Content-Range": `bytes */${bytes}`,
+    });
+  }
+}
+
 export class MethodNotAllowed extends ClientFacingError {
   constructor(method: string, allowed: string) {
     super(405, `${method} is not allowed here, only ${allowed}`, { Allow: allowed });

@@ -3,6 +3,7 @@ import { Router, type Request, type Response } from "express";
 import Negotiator from "negotiator";
 import type { IncomingMessage } from "node:http";
 import type { Pool } from "../db/connect.ts";
+import type { ExportedFolder } from "../db/export/folder.ts";
 import { UnknownPair } from "../market/absent.ts";
 import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
 import { findNewestTrades } from "../market/queries/newest-trades.ts";
@@ -21,7 +22,7 @@ import {
   type ShareAnswer,
 } from "../http/answer.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
-import { BadParameter, DatabaseNotReady, DatabaseUnreachable } from "../http/errors.ts";
+import { BadParameter, DatabaseNotReady, DatabaseUnreachable, NoSuchFile } from "../http/errors.ts";
 import type { LastHead } from "../http/known-database.ts";
 import { readOnlyRoute } from "../http/paths.ts";
 import { release } from "../http/release.ts";
@@ -37,6 +38,7 @@ import { accountDocument } from "./account-document.ts";
 import { accountPagesIn, findAccount } from "./account-page.ts";
 import type { Explorer } from "./document.ts";
 import { pageFilesRouter } from "./files.ts";
+import { filesDocument } from "./files-document.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { marketDocument } from "./market-document.ts";
 import { marketsDocument } from "./markets-document.ts";
@@ -56,6 +58,10 @@ interface PageOptions {
   share?: ShareAnswer | undefined;
   /** Default: no link leads to one. */
   explorer?: Explorer | undefined;
+  /** Of the files of each day. Default: none. */
+  folder?: ExportedFolder | undefined;
+  /** Of the service, as its clients see it. */
+  publicUrl?: string | undefined;
   /** Gets each error that is not the client's. */
   log: (error: unknown) => void;
 }
@@ -137,6 +143,8 @@ export function pageRouter({
   findAsOf,
   share = (_req, make) => make(),
   explorer = {},
+  folder,
+  publicUrl = "http://localhost:3000",
   log,
 }: PageOptions): Router {
   const router = Router({ caseSensitive: true });
@@ -164,6 +172,14 @@ export function pageRouter({
     await answerPage(req, res, () => readAccount(address, req.url), {
       refused: (message) => badAccountDocument(address, message),
     });
+  });
+
+  readOnlyRoute(router, "/files", async (req, res) => {
+    const listing = await folder?.listing();
+    if (listing === undefined) throw new NoSuchFile("no day has been exported");
+    const plain = filesDocument(listing.contents.days, `${publicUrl}/v2/files/`);
+    const content = { type: HTML, cacheControl: "public, max-age=60", plain, fixed: FIXED };
+    sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));
   });
 
   async function readMarkets(): Promise<Page> {

@@ -28,6 +28,7 @@ export type AppSettings = Partial<
     | "exposedSchemas"
     | "listings"
     | "explorer"
+    | "filesDir"
   >
 >;
 

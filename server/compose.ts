@@ -1,6 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
+import { ExportedFolder } from "../db/export/folder.ts";
 import { VersionPoll } from "../market/version-poll.ts";
 import { makeFindAsOf } from "../market/queries/as-of.ts";
 import { LoopShare } from "../http/streams/loop-share.ts";
@@ -11,6 +12,7 @@ import { answerPlainGets, versionRouter, type Version } from "../rest/endpoint.t
 import { LISTING_SETTINGS, listingFormats } from "../rest/listings/formats.ts";
 import { readAsOf, restQuestions } from "../rest/question.ts";
 import { makeStreams, STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
+import { filesRouter } from "../rest/files/files-router.ts";
 import { v1 } from "../rest/v1/v1-endpoints.ts";
 import { v2 } from "../rest/v2/v2-endpoints.ts";
 import { AnswerCache } from "../http/cache/answer-cache.ts";
@@ -110,6 +112,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
       ...{ versionFrom: pool, bodyBytes, log },
       ...options.cache,
     });
+  const folder =
+    settings.filesDir === undefined ? undefined : new ExportedFolder(settings.filesDir);
   const refuse = refuseAsOf(head);
   const findAsOf = makeFindAsOf(pool, settings.finality);
   const sources = { db: pool, head, share: cache?.share, findAsOf };
@@ -239,6 +243,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // layer before them; their routes set the headers of the two lines behind them.
   const behind: Mounted[] = [
     served(v1),
+    // Without the database.
+    ["/v2", filesRouter(folder)],
     ["/v2", gate.refuseUntilOpen, streams.router],
     ...[v2, ...formats].map(served),
     ["/", setFixedHeaders],
@@ -251,7 +257,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
       "/",
       pageRouter({
         ...{ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log },
-        explorer: settings.explorer,
+        ...{ explorer: settings.explorer, folder, publicUrl: settings.publicUrl },
       }),
     ],
     ["/", referenceRouter(settings.publicUrl)],

@@ -89,6 +89,8 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     databaseOwnerUrl: ownerUrl ?? databaseUrl,
     exposedSchemas: data.EXPOSED_SCHEMAS ?? [],
     dataDir: dataDirOf(data.DATA_DIR),
+    /** Of the files of each day; undefined for none. */
+    filesDir: data.FILES_DIR,
     seedTrades: data.SEED_TRADES,
     simulateRate: data.SIMULATE_RATE,
     poolSize: data.POOL_SIZE,

@@ -16,6 +16,7 @@ import { release } from "../http/release.ts";
 import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
 import type { SharedCountsOptions } from "../http/shared-counts.ts";
 import { metricsServer } from "../http/observe/serve-metrics.ts";
+import { startExporting } from "./exporting.ts";
 import { startIndexing } from "./indexing.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
@@ -109,6 +110,18 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     stack.defer(() => unlessAborted(hurry, live.stop()));
   }
   signal.throwIfAborted();
+
+  if (config.filesDir !== undefined) {
+    const exporting = startExporting({
+      dir: config.filesDir,
+      db: ownPool,
+      finality: config.finality,
+      // The login of the service: it only reads.
+      env: { ...process.env, DATABASE_OWNER_URL: "", DATA_DIR: config.dataDir },
+      log,
+    });
+    stack.defer(() => unlessAborted(hurry, exporting.stop()));
+  }
 
   const cache = config.cache && { ...config.cache, versionFrom: ownPool };
   const sharedCounts = await openCounts(config.rateLimitRedisUrl, log);

@@ -152,6 +152,10 @@ const listings = {
     .describe("symbols or addresses of tokens, separated by commas, such as DAI,USDC"),
 };
 
+const files = {
+  FILES_DIR: z.string().optional().describe("a path"),
+};
+
 const pages = {
   EXPLORER_URL: z
     .string()
@@ -174,6 +178,7 @@ export const variables = {
   ...freshness,
   ...observation,
   ...listings,
+  ...files,
   ...pages,
   ...indexVariables,
 };
@@ -190,6 +195,7 @@ const GROUPS: Record<string, Record<string, z.ZodType>> = {
   "What protects readers from old data": freshness,
   "Log and metrics": observation,
   "Listing formats": listings,
+  "The files of each day": files,
   "The market pages": pages,
   "The indexer": indexVariables,
 };

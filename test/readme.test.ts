@@ -1,6 +1,7 @@
 // Runs each command and query of the README and of the pages of examples on the data that the README
 // loads, and compares the answers. `npm run generate -- readme` writes them anew.
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,15 +17,12 @@ const PAGES = [
   ["docs/graphql.md", 3],
   ["docs/listings.md", 15],
   ["docs/as-of.md", 10],
-  ["docs/files.md", 0],
+  ["docs/files.md", 1],
 ] as const;
 
 const database = useDatabase();
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "readme-"));
-});
-const app = useApp(database);
+const folder = mkdtempSync(join(tmpdir(), "readme-"));
+const app = useApp(database, { filesDir: join(folder, "files") });
 afterAll(async () => {
   await rm(folder, { recursive: true });
 });
@@ -38,6 +36,12 @@ async function outputOf(command: string): Promise<string> {
   }
   const curl = /^curl '?http:\/\/localhost:3000([^']*)'?$/.exec(command);
   if (curl !== null) return (await app.request.get(curl[1]!)).text;
+  const head = /^curl -I http:\/\/localhost:3000(\S+) \| grep -iE '(.*)'$/.exec(command);
+  if (head !== null) {
+    const { headers } = await app.request.head(head[1]!);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    return lines.filter((line) => new RegExp(head[2]!, "i").test(line)).join("\n");
+  }
   const post = /^curl http:\/\/localhost:3000\/graphql --json '(.*)'$/.exec(command);
   if (post !== null) {
     return (await app.request.post("/graphql").type("json").accept("json").send(post[1])).text;

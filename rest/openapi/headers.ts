@@ -40,8 +40,13 @@ export const headers = {
   ),
   "Cache-Control": always(
     "How long the answer may be kept: figures for a second, those of a past block that the chain takes back no more for an " +
-      "hour, errors not at all.",
-    { enum: ["public, max-age=1", "public, max-age=3600", "no-store"] },
+      "hour, files of a day for ever, their manifest for a minute, errors not at all.",
+    {
+      enum: [
+        ...["public, max-age=1", "public, max-age=3600", "no-store"],
+        ...["public, max-age=60", "public, max-age=31536000, immutable"],
+      ],
+    },
     "public, max-age=1",
   ),
   ETag: always(
@@ -51,7 +56,7 @@ export const headers = {
   ),
   Vary: always(
     "What of the request the answer depends on, for caches.",
-    { const: "Accept-Encoding, X-Min-Block" },
+    { enum: ["Accept-Encoding, X-Min-Block", "Accept-Encoding"] },
     "Accept-Encoding, X-Min-Block",
   ),
   "X-Head-Block": sometimes(
@@ -64,6 +69,12 @@ export const headers = {
     "The form of an answer over 1 kB for a client that accepts it.",
     { const: "gzip" },
     "gzip",
+  ),
+  "Accept-Ranges": always("Ranges of the file's bytes are served.", { const: "bytes" }, "bytes"),
+  "Content-Range": always(
+    "Which bytes of the file the answer has, and how many there are.",
+    { pattern: "^bytes ([0-9]+-[0-9]+|[*])/[0-9]+$" },
+    "bytes 0-1023/65536",
   ),
   "X-Accel-Buffering": always("Asks a proxy not to collect the events.", { const: "no" }, "no"),
   "Retry-After": always(

@@ -764,6 +764,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The manifest of the files of each day
+         * @description The same as `/v2/files/manifest.json`.
+         */
+        get: operations["v2Files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/files/manifest.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The manifest of the files of each day
+         * @description Every day that is final, with the rows, bytes and SHA-256 of each file, and the digest of all facts up to the day's end. 404 where the service exports no files.
+         */
+        get: operations["v2FilesManifest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of a day
+         * @description One that the manifest lists. It never changes under its name. Its tag is its SHA-256. HEAD returns the headers.
+         */
+        get: operations["v2File"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1321,12 +1381,53 @@ export interface components {
                 reason: "slow" | "behind" | "stopping" | "unreachable";
             };
         };
-        V1Failure: {
-            data: Record<string, never>;
-            /** @description The head that the service saw last, else its clock, in whole seconds of Unix time. */
-            time: number;
-            /** @description What was wrong, and what is accepted. */
-            message: string;
+        Manifest: {
+            /**
+             * @description Version of the files' format.
+             * @constant
+             */
+            format: 1;
+            /** @description What decides digests beside the facts, as in `/v2/head`. */
+            basis: {
+                /** @description Version of the canonical form of digests. */
+                version: number;
+                /** @description The first block with rows, with which digests begin. */
+                firstBlock: number;
+                /** @description Whether that block has a hash. */
+                hashed: boolean;
+                chainId: number | null;
+                exchange: string | null;
+                kind: string | null;
+                taker: string | null;
+            };
+            /** @description Every day from the first to the last final one. */
+            days: {
+                /**
+                 * Format: date
+                 * @description The day in UTC.
+                 */
+                day: string;
+                /** @description Its first block with rows; null where it has none. */
+                firstBlock: number | null;
+                /** @description Its last block with rows. */
+                lastBlock: number | null;
+                /** @description The digest of all facts up to the end of the day. */
+                digest: string;
+                /** @description None where the day has no block with rows. */
+                files: {
+                    /** @description Its name, with its kind and day. */
+                    name: string;
+                    /** @description What its rows are. */
+                    kind: string;
+                    /** @description How many, without the header of a CSV file. */
+                    rows: number;
+                    bytes: number;
+                    /** @description SHA-256 of its bytes. */
+                    sha256: string;
+                }[];
+            }[];
+            /** @description SHA-256 of this document without this field. */
+            sha256: string;
         };
         V2Failure: {
             /**
@@ -1334,6 +1435,13 @@ export interface components {
              * @description The head that the service saw last, else its clock, in ISO 8601 UTC with milliseconds.
              */
             time: string;
+            /** @description What was wrong, and what is accepted. */
+            message: string;
+        };
+        V1Failure: {
+            data: Record<string, never>;
+            /** @description The head that the service saw last, else its clock, in whole seconds of Unix time. */
+            time: number;
             /** @description What was wrong, and what is accepted. */
             message: string;
         };
@@ -1849,10 +1957,10 @@ export interface components {
          */
         RateLimit: string;
         /**
-         * @description How long the answer may be kept: figures for a second, those of a past block that the chain takes back no more for an hour, errors not at all.
+         * @description How long the answer may be kept: figures for a second, those of a past block that the chain takes back no more for an hour, files of a day for ever, their manifest for a minute, errors not at all.
          * @example public, max-age=1
          */
-        "Cache-Control": "public, max-age=1" | "public, max-age=3600" | "no-store";
+        "Cache-Control": "public, max-age=1" | "public, max-age=3600" | "no-store" | "public, max-age=60" | "public, max-age=31536000, immutable";
         /**
          * @description A strong tag of the answer's bytes, for `If-None-Match`; the compressed form has another.
          * @example "2jmj7l5rSw0yVb_vlWAYkK_YBwk"
@@ -1862,7 +1970,7 @@ export interface components {
          * @description What of the request the answer depends on, for caches.
          * @example Accept-Encoding, X-Min-Block
          */
-        Vary: "Accept-Encoding, X-Min-Block";
+        Vary: "Accept-Encoding, X-Min-Block" | "Accept-Encoding";
         /**
          * @description The block that the data are of, the exchange's head or the past block that was asked for; of a failure, the block that the service has. Absent where no block was ever written.
          * @example 20014400
@@ -1873,6 +1981,16 @@ export interface components {
          * @example gzip
          */
         "Content-Encoding": "gzip";
+        /**
+         * @description Ranges of the file's bytes are served.
+         * @example bytes
+         */
+        "Accept-Ranges": "bytes";
+        /**
+         * @description Which bytes of the file the answer has, and how many there are.
+         * @example bytes 0-1023/65536
+         */
+        "Content-Range": string;
         /**
          * @description Asks a proxy not to collect the events.
          * @example no
@@ -4618,6 +4736,227 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The manifest, without an envelope. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Manifest"];
+                };
+            };
+            /** @description The client has it: `If-None-Match` gives its tag. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2FilesManifest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The manifest, without an envelope. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Manifest"];
+                };
+            };
+            /** @description The client has it: `If-None-Match` gives its tag. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2File: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description One range of bytes; with several, the whole file is the answer.
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description A tag: with another one, the whole file is the answer.
+                 * @example "5891b5b5"
+                 */
+                "If-Range"?: string;
+            };
+            path: {
+                /**
+                 * @description The name of a file, as the manifest has it.
+                 * @example trades-2026-01-30.parquet
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": unknown;
+                    "application/vnd.apache.parquet": unknown;
+                    "text/csv; charset=utf-8": unknown;
+                };
+            };
+            /** @description The bytes of `Range`. */
+            206: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    "Content-Range": components["headers"]["Content-Range"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": unknown;
+                    "application/vnd.apache.parquet": unknown;
+                    "text/csv; charset=utf-8": unknown;
+                };
+            };
+            /** @description The client has it: `If-None-Match` gives its tag. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["V2BadRequest"];
+            404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            /** @description The range begins behind the end of the file. */
+            416: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Content-Range": components["headers"]["Content-Range"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["V2Failure"];
+                };
+            };
             417: components["responses"]["V2ExpectationFailed"];
             429: components["responses"]["V2TooManyRequests"];
             500: components["responses"]["V2InternalError"];

@@ -12,8 +12,10 @@ import { isInPath } from "../question.ts";
 import { LISTING_SETTINGS, listingFormats } from "../listings/formats.ts";
 import { v1 } from "../v1/v1-endpoints.ts";
 import { v2 } from "../v2/v2-endpoints.ts";
-import { failures, type Failure } from "./error-responses.ts";
-import { headers, OF_ANY_ORIGIN, OF_A_FIGURE, OF_THE_REQUEST, type HeaderName } from "./headers.ts";
+import { failures } from "./error-responses.ts";
+import { fileOperations } from "./file-operations.ts";
+import { headers, OF_ANY_ORIGIN, OF_A_FIGURE, OF_THE_REQUEST } from "./headers.ts";
+import { failureName, failureRefs, ref, refs } from "./references.ts";
 import { Schemas } from "./schemas.ts";
 
 /** Real answers, by `answersOf` and then by a description. */
@@ -92,6 +94,7 @@ export function openapiDocument(examples: Examples): object {
         ),
       ),
       "/v2/stream": { get: parts.streamOperation() },
+      ...fileOperations((schema) => parts.schemas.of(schema)),
       ...Object.fromEntries(
         health.map((path) => [path.path, { get: parts.healthOperation(path) }]),
       ),
@@ -256,19 +259,3 @@ class Parts {
 }
 
 const asOfName = (parameter: string): string => `AsOf-${parameter}`;
-
-export const failureName = (version: string, name: string): string =>
-  `${version.toUpperCase()}${name}`;
-
-function failureRefs(version: string, isTold: (failure: Failure) => boolean): object {
-  return Object.fromEntries(
-    failures
-      .filter(isTold)
-      .map(({ status, name }) => [status, ref("responses", failureName(version, name))]),
-  );
-}
-
-const refs = (kind: string, names: readonly HeaderName[]): object =>
-  Object.fromEntries(names.map((name) => [name, ref(kind, name)]));
-
-const ref = (kind: string, name: string): object => ({ $ref: `#/components/${kind}/${name}` });

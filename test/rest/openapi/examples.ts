@@ -2,8 +2,9 @@
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Pool } from "../../../db/connect.ts";
-import { answersOf, failureName, type Examples } from "../../../rest/openapi/openapi-document.ts";
+import { answersOf, type Examples } from "../../../rest/openapi/openapi-document.ts";
 import { failures } from "../../../rest/openapi/error-responses.ts";
+import { failureName } from "../../../rest/openapi/references.ts";
 import { HTTP_BOUNDS } from "../../../http/http-server.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { exchange, type Asked, type Received } from "../../exchange-http.ts";
@@ -39,8 +40,8 @@ export function exampleOf(
   return `${path}?${query.map(({ name }) => `${name}=${exampleNamed(name)}`).join("&")}`;
 }
 
-/** Its answer has no end; stream.test.ts compares its events with the document. */
-export const STREAM = "/v2/stream";
+/** The stream has no end, and files need a folder: stream.test.ts and files.test.ts compare them with the document. */
+export const hasExamples = (template: string): boolean => !/^\/v2\/(stream|files)\b/.test(template);
 
 /** Every example, of a database with that exchange. */
 export async function askExamples(pool: Pool, { paths }: OpenapiDocument): Promise<Examples> {
@@ -51,7 +52,7 @@ export async function askExamples(pool: Pool, { paths }: OpenapiDocument): Promi
   };
   try {
     for (const [template, { get }] of Object.entries(paths)) {
-      if (template === STREAM) continue;
+      if (!hasExamples(template)) continue;
       for (const withQuery of [false, true]) {
         const path = exampleOf(template, get, { withQuery });
         keep(answersOf(get.operationId, 200), `GET ${path}`, await service.bodyOf({ path }));

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { openapiDocument } from "../../../rest/openapi/openapi-document.ts";
 import { versionRouter } from "../../../rest/endpoint.ts";
+import { filesRouter } from "../../../rest/files/files-router.ts";
 import { LastHead } from "../../../http/known-database.ts";
 import { DatabaseGate } from "../../../http/known-database.ts";
 import { listingFormats, LISTING_SETTINGS } from "../../../rest/listings/formats.ts";
@@ -19,7 +20,7 @@ import { exchangeWhole } from "../../exchange-http.ts";
 import { fillExchange } from "../exchange.ts";
 import { useApp, useDatabase } from "../../served.ts";
 import { streamsOf } from "../../streams.ts";
-import { askExamples, exampleOf, STREAM, type OpenapiDocument } from "./examples.ts";
+import { askExamples, exampleOf, hasExamples, type OpenapiDocument } from "./examples.ts";
 
 const TRACKED = fileURLToPath(new URL("../../../rest/openapi/openapi.json", import.meta.url));
 
@@ -62,11 +63,12 @@ describe("a path", () => {
         ),
       ),
       ...patternsOf(streamsOf(database.reader).router, "/v2"),
+      ...patternsOf(filesRouter(undefined), "/v2"),
     ];
     expect(served.map(asTemplate).sort()).toEqual(templates.toSorted());
   });
 
-  it.each(templates.filter((path) => path !== STREAM))(
+  it.each(templates.filter(hasExamples))(
     "that is in the document is served: %s",
     async (template) => {
       app.over.length = 0;

@@ -1,0 +1,100 @@
+// Exports each day when it is final, beside the service: in a process that may take as long as it wants.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants, setPriority } from "node:os";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Database } from "../db/connect.ts";
+import { errorText } from "../db/error-text.ts";
+import { knownDays } from "../db/export/days.ts";
+
+const COMMAND = fileURLToPath(new URL("../db/commands/export.ts", import.meta.url));
+
+export interface ExportingOptions {
+  dir: string;
+  db: Database;
+  finality: number | undefined;
+  /** Names the database for the command. */
+  env: NodeJS.ProcessEnv;
+  log: Record<"info" | "warn", (line: string) => void>;
+  /** How often it looks whether a day has become final. */
+  everyMs?: number;
+}
+
+export interface Exporting {
+  /** Resolves when nothing is left running. */
+  stop: () => Promise<void>;
+}
+
+const EVERY_MS = 60_000;
+
+export function startExporting(options: ExportingOptions): Exporting {
+  const { db, finality, log, everyMs = EVERY_MS } = options;
+  const stopping = new AbortController();
+  const isStopping = (): boolean => stopping.signal.aborted;
+  const running = run();
+
+  async function run(): Promise<void> {
+    let exportedTo: string | undefined;
+    let complaint: string | undefined;
+    while (!isStopping()) {
+      try {
+        const days = await knownDays(db, finality);
+        if (days !== undefined && days.notFinal !== exportedTo) {
+          for (const line of await exportOnce(options, stopping.signal)) log.info(line);
+          exportedTo = days.notFinal;
+        }
+        complaint = undefined;
+      } catch (error) {
+        const reason = errorText(error);
+        // It is tried again and again.
+        if (!isStopping() && reason !== complaint) {
+          log.warn(`The files of each day are not exported: ${reason}`);
+        }
+        complaint = reason;
+      }
+      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** The lines of the days. Throws what the command says where it fails. */
+async function exportOnce(
+  { dir, finality, env }: ExportingOptions,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const given = finality === undefined ? [] : ["--finality", String(finality)];
+  const child = spawn(process.execPath, [COMMAND, "--dir", dir, ...given], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = (): void => void child.kill();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const ended = once(child, "close") as Promise<[code: number | null]>;
+    prefer(child.pid);
+    if (signal.aborted) stop();
+    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    if (code !== 0) throw new Error(err.trim().replace(/^export: /, "") || "it was killed");
+    return out.split("\n").filter((line) => /^\d{4}-/.test(line));
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Requests come first. */
+function prefer(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended, or the system does not let it.
+  }
+}
