@@ -17,6 +17,7 @@ export const explorerData = ({ tx, address }: Explorer): Html =>
 const PAGES = [
   { path: "/", name: "Markets" },
   { path: "/trades", name: "All trades" },
+  { path: "/state", name: "State" },
 ];
 
 interface Document {

@@ -42,6 +42,8 @@ import { filesDocument } from "./files-document.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { marketDocument } from "./market-document.ts";
 import { marketsDocument } from "./markets-document.ts";
+import { readState, type StateOptions } from "./service-state.ts";
+import { stateDocument } from "./state-document.ts";
 import { tradesDocument } from "./trades-document.ts";
 import { findMarket, findPastMarket, intervalIn } from "./shown-market.ts";
 
@@ -58,10 +60,7 @@ interface PageOptions {
   share?: ShareAnswer | undefined;
   /** Default: no link leads to one. */
   explorer?: Explorer | undefined;
-  /** Of the files of each day. Default: none. */
-  folder?: ExportedFolder | undefined;
-  /** Of the service, as its clients see it. */
-  publicUrl?: string | undefined;
+  state: StateOptions;
   /** Gets each error that is not the client's. */
   log: (error: unknown) => void;
 }
@@ -143,8 +142,7 @@ export function pageRouter({
   findAsOf,
   share = (_req, make) => make(),
   explorer = {},
-  folder,
-  publicUrl = "http://localhost:3000",
+  state,
   log,
 }: PageOptions): Router {
   const router = Router({ caseSensitive: true });
@@ -165,6 +163,13 @@ export function pageRouter({
 
   readOnlyRoute(router, "/trades", async (req, res) => {
     await answerPage(req, res, readTrades);
+  });
+
+  // It is answered whatever the database does, and is never kept.
+  readOnlyRoute(router, "/state", async (req, res) => {
+    const plain = stateDocument(await readState(pool, gate, state), Date.now());
+    const content = { type: HTML, cacheControl: "no-store", plain, fixed: FIXED };
+    sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));
   });
 
   readOnlyRoute(router, "/accounts/:address", async (req, res) => {

@@ -257,7 +257,19 @@ export async function makeApp(options: AppOptions): Promise<App> {
       "/",
       pageRouter({
         ...{ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log },
-        ...{ explorer: settings.explorer, folder, publicUrl: settings.publicUrl },
+        explorer: settings.explorer,
+        state: {
+          reasons: () => readiness.reasons(),
+          reasonsOfIndexer: options.indexer && (() => options.indexer?.reasons() ?? []),
+          limits: {
+            requestsAMinute: rateLimit,
+            requests: requestsPerClient,
+            operations: (settings.inFlight ?? IN_FLIGHT_LIMITS).perClient,
+            streams: streamLimits.perClient,
+            allStreams: streamLimits.all,
+            ...{ page: limits.page, cost: limits.cost, bodyBytes, maxHeadAge, maxReplicaLag },
+          },
+        },
       }),
     ],
     ["/", referenceRouter(settings.publicUrl)],

@@ -43,7 +43,7 @@ let generation = 0;
 let isReading = false;
 let isDue = false;
 
-/** Reads the newest trades, and again where a head has come since. */
+/** Reads the newest trades, and again if a head was sent while it read. */
 async function readTrades() {
   isDue = true;
   if (isReading) return;

@@ -45,7 +45,7 @@ async function pathsAt(url: string): Promise<string[]> {
   const trades = await (await fetch(`${url}/trades`, { headers: { accept: "text/html" } })).text();
   const [account = ""] = /\/accounts\/0x[0-9a-fA-F]{40}/.exec(trades) ?? [];
   const past = `${MARKET}?block=${Number(headers.get("x-head-block")) - 1}`;
-  return ["/", MARKET, past, "/trades", account];
+  return ["/", MARKET, past, "/trades", account, "/state"];
 }
 
 /** What axe finds serious or critical, by screen. */
@@ -66,7 +66,7 @@ async function judgeByAxe(url: string, paths: readonly string[]): Promise<string
         const { page } = await browser.open("about:blank", options);
         if (!javaScriptEnabled) await page.route("**/page/*.js", (route) => route.abort());
         await page.goto(url + path);
-        if (javaScriptEnabled && !path.endsWith("/such")) await page.waitForSelector("data");
+        if (javaScriptEnabled && !path.endsWith("/such")) await page.waitForSelector("data, dl");
         await page.addScriptTag({ content: axe });
         const { violations, passes } = await page.evaluate<Found>("axe.run()");
         if (passes.length === 0) throw new Error(`axe has judged nothing of ${path}`);

@@ -9,7 +9,13 @@ import { serveDatabase } from "../served.ts";
 
 const OF_A_BROWSER = { accept: "text/html,*/*;q=0.8" };
 
-const DOCUMENTS = ["/", "/markets/weth/dai", "/trades", `/accounts/${anAddress("taker")}`];
+const DOCUMENTS = [
+  "/",
+  "/markets/weth/dai",
+  "/trades",
+  `/accounts/${anAddress("taker")}`,
+  "/state",
+];
 
 const { app, database } = serveDatabase(fillPageExchange);
 

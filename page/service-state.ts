@@ -1,0 +1,61 @@
+// What the service says of itself: as /health, /ready and /v2/head give it, with its version and limits.
+import type { Pool } from "../db/connect.ts";
+import type { DatabaseGate } from "../http/known-database.ts";
+import { release } from "../http/release.ts";
+import { findBlock } from "../market/queries/head.ts";
+
+/** 0 for no limit. */
+export interface StatedLimits {
+  /** Of one client, in a minute. */
+  requestsAMinute: number;
+  /** Of one client, in flight. */
+  requests: number;
+  operations: number;
+  streams: number;
+  /** Of all clients. */
+  allStreams: number;
+  /** Rows of a page of GraphQL. */
+  page: number;
+  /** Cost of an operation. */
+  cost: number;
+  /** Bytes of a request's body. */
+  bodyBytes: number;
+  /** Seconds. */
+  maxHeadAge: number;
+  maxReplicaLag: number;
+}
+
+export interface StateOptions {
+  /** Why the service cannot serve; empty where it can. */
+  reasons: () => Promise<string[]>;
+  /** Why the indexer of this process is not up to date; undefined without one. */
+  reasonsOfIndexer?: (() => string[]) | undefined;
+  limits: StatedLimits;
+}
+
+type Recorded = Awaited<ReturnType<typeof findBlock>>["rows"][number];
+
+export interface ServiceState {
+  version: string;
+  reasons: string[];
+  indexer: string[] | undefined;
+  /** "unread" where the database does not answer, undefined before the first block. */
+  head: Omit<Recorded, "key"> | "unread" | undefined;
+  limits: StatedLimits;
+}
+
+/** Whatever the database does. */
+export async function readState(
+  pool: Pool,
+  gate: DatabaseGate,
+  { reasons, reasonsOfIndexer, limits }: StateOptions,
+): Promise<ServiceState> {
+  const readHead = async (): Promise<ServiceState["head"]> =>
+    gate.obstacle === undefined ? (await findBlock(pool)).rows[0] : "unread";
+  const [given, head] = await Promise.all([
+    reasons(),
+    // `reasons` names why.
+    readHead().catch(() => "unread" as const),
+  ]);
+  return { version: release(), reasons: given, indexer: reasonsOfIndexer?.(), head, limits };
+}
