@@ -10,6 +10,7 @@ import { findNewestTrades } from "../market/queries/newest-trades.ts";
 import { findPair, findPairs } from "../market/queries/pairs.ts";
 import { inSnapshot, pairNamed } from "../market/queries/snapshot.ts";
 import { findSummaries } from "../market/queries/summaries.ts";
+import { findUsdVolumes } from "../market/queries/usd-volumes.ts";
 import { onlyRecord } from "../market/records.ts";
 import {
   CACHE_CONTROL,
@@ -60,6 +61,8 @@ interface PageOptions {
   share?: ShareAnswer | undefined;
   /** Default: no link leads to one. */
   explorer?: Explorer | undefined;
+  /** The tokens that are worth a dollar. Default: none. */
+  usdTokens?: readonly string[] | undefined;
   state: StateOptions;
   /** Gets each error that is not the client's. */
   log: (error: unknown) => void;
@@ -142,6 +145,7 @@ export function pageRouter({
   findAsOf,
   share = (_req, make) => make(),
   explorer = {},
+  usdTokens = [],
   state,
   log,
 }: PageOptions): Router {
@@ -188,16 +192,20 @@ export function pageRouter({
   });
 
   async function readMarkets(): Promise<Page> {
-    const [pairs, summaries] = await inSnapshot(pool, async (db) => [
+    const [pairs, summaries, volumes] = await inSnapshot(pool, async (db) => [
       await findPairs(db),
       head.see(await findSummaries(db)),
+      usdTokens.length === 0 ? [] : (await findUsdVolumes(db, usdTokens)).rows,
     ]);
+    const dollars = new Map(volumes.map(({ key, ...volume }) => [key, volume]));
     const byPair = new Map(summaries.rows.map(({ key, ...summary }) => [key, summary]));
     const markets = pairs.rows.flatMap(({ key, base, quote, active }) => {
       const summary = byPair.get(key);
-      return summary === undefined ? [] : [{ base, quote, active, summary }];
+      return summary === undefined
+        ? []
+        : [{ base, quote, active, summary, dollars: dollars.get(key) }];
     });
-    return { text: marketsDocument(markets, summaries.time) };
+    return { text: marketsDocument(markets, summaries.time, usdTokens) };
   }
 
   async function readMarket(req: Request): Promise<Page> {

@@ -45,6 +45,16 @@ export const percentOf = (summary: SummaryRecord): Html | string =>
 export const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>
   trades > 0 ? html`${numberOf(quoteVol, compact(quoteVol))} <bdi>${quote}</bdi>` : "–";
 
+/** Of the last 24 hours, with the market whose price makes the dollars. */
+export function dollarsOf(
+  volumeInUsd: string | null,
+  through: string | null = null,
+): Html | string {
+  if (volumeInUsd === null) return "–";
+  const shown = numberOf(volumeInUsd, `$${compact(volumeInUsd)}`);
+  return through === null ? shown : html`<small>via <bdi>${through}</bdi></small> ${shown}`;
+}
+
 /** A name with symbols of any direction of writing. */
 export const nameOf = ({ base, quote }: { base: string; quote: string }): Html =>
   html`<bdi>${base}</bdi>/<bdi>${quote}</bdi>`;

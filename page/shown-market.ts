@@ -11,11 +11,15 @@ import { findSummary, type SummaryRecord } from "../market/queries/summaries.ts"
 import { findTradeDetails, type TradeDetails } from "../market/queries/trade-details.ts";
 import { findTrades, tradeRecords, type TradeRecord } from "../market/queries/trades.ts";
 
+import type { UsdVolume } from "../market/queries/usd-volumes.ts";
+
 export interface ListedMarket {
   base: string;
   quote: string;
   active: boolean;
   summary: SummaryRecord;
+  /** Where the operator names tokens that are worth a dollar. */
+  dollars?: UsdVolume | undefined;
 }
 
 export interface ShownMarket extends ListedMarket {

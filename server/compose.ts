@@ -258,6 +258,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
       pageRouter({
         ...{ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log },
         explorer: settings.explorer,
+        usdTokens: settings.listings?.usdTokens,
         state: {
           reasons: () => readiness.reasons(),
           reasonsOfIndexer: options.indexer && (() => options.indexer?.reasons() ?? []),

@@ -68,5 +68,7 @@
 \ir published/pool_levels.sql
 \ir published/dex_book.sql
 \ir published/dex_candles.sql
+\ir published/usd_gems.sql
 \ir published/dex_liquidity.sql
+\ir published/dex_usd_volume.sql
 \ir published/dex_trade_price50.sql

@@ -2,7 +2,7 @@
 import { html } from "./html.js";
 import { asOfBlock, atBlock, queryAsOfBlock } from "./past.js";
 
-/** @typedef {{ title: string, path: string, query?: string, streams?: boolean }} Question */
+/** @typedef {{ title: string, path?: string, query?: string, streams?: boolean }} Question */
 
 /** @param {string} text */
 const inShell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -11,6 +11,14 @@ const inShell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 const inGraphql = (query) => html`
   <p>GraphQL (<a href=${`/graphiql?query=${encodeURIComponent(query)}`}>open in GraphiQL</a>):</p>
   <pre tabindex="0"><code>${query}</code></pre>
+`;
+
+/** @param {string} path @param {boolean} streams */
+const inRest = (path, streams) => html`
+  <p>REST:</p>
+  <pre
+    tabindex="0"
+  ><code>curl ${streams ? "-N " : ""}${inShell(location.origin + asOfBlock(path))}</code></pre>
 `;
 
 /**
@@ -23,10 +31,7 @@ export const asking = (questions) => html`
     ${questions.map(
       ({ title, path, query, streams = false }) =>
         html`<h2 key=${title}>${title}${atBlock()}</h2>
-          <p>REST:</p>
-          <pre
-            tabindex="0"
-          ><code>curl ${streams ? "-N " : ""}${inShell(location.origin + asOfBlock(path))}</code></pre>
+          ${path !== undefined && inRest(path, streams)}
           ${query !== undefined && inGraphql(queryAsOfBlock(query))}`,
     )}
   </details>

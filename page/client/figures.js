@@ -52,6 +52,19 @@ export const absent = (why) => marked("0", "–", why);
 export const volume = (value, token) => html`${marked(value, compact(value))} <bdi>${token}</bdi>`;
 
 /**
+ * Dollars, and where a price of another market makes them, which one.
+ * @param {{ volumeInUsd: string | null, through: string | null } | undefined} valued
+ */
+export function dollars(valued) {
+  const { volumeInUsd: value, through } = valued ?? { volumeInUsd: null, through: null };
+  if (value === null) return absent("no price in dollars, or no trade in 24 hours");
+  if (through === null) return marked(value, `$${compact(value)}`);
+  const title = `${value}, at the last price of ${through}`;
+  return html`<small class="wide">via <bdi>${through}</bdi></small>
+    ${marked(value, `$${compact(value)}`, title)}`;
+}
+
+/**
  * REST gives "0" for a price that does not exist.
  * @param {string} value
  */

@@ -4,7 +4,8 @@ import { compare } from "./decimal.js";
 /**
  * @typedef {import("./market-copy.js").Summary} Summary
  * @typedef {{ base: string, quote: string, active: boolean }} Pair
- * @typedef {{ key: string, pair: Pair, summary: Summary }} Market
+ * @typedef {{ volumeInUsd: string | null, through: string | null }} Dollars
+ * @typedef {{ key: string, pair: Pair, summary: Summary, dollars?: Dollars | undefined }} Market
  * @typedef {{
  *   id: string,
  *   title: string,
@@ -45,6 +46,15 @@ export const BY_VOLUME = {
 };
 
 /** @type {Column} */
+export const BY_DOLLARS = {
+  id: "dollars",
+  title: "Volume in $",
+  exists: ({ dollars }) => dollars?.volumeInUsd != null,
+  order: (one, other) =>
+    compare(one.dollars?.volumeInUsd ?? "0", other.dollars?.volumeInUsd ?? "0"),
+};
+
+/** @type {Column} */
 export const BY_CHANGE = {
   id: "percent",
   title: "Change",
@@ -52,12 +62,27 @@ export const BY_CHANGE = {
   order: (one, other) => compare(one.summary.percent, other.summary.percent),
 };
 
-/** @type {readonly Column[]} Those that are wide are left out on a phone. */
-export const COLUMNS = [
+/**
+ * Those that are wide are left out on a phone.
+ * @param {boolean} hasDollars Whether the operator names tokens that are worth a dollar.
+ * @returns {readonly Column[]}
+ */
+export const columnsWith = (hasDollars) => [
   BY_NAME,
-  priceColumn("last", "Last"),
+  LAST,
   BY_CHANGE,
-  BY_VOLUME,
+  ...(hasDollars ? [BY_DOLLARS, { ...BY_VOLUME, isWide: true }] : [BY_VOLUME]),
+  ...OTHERS,
+];
+
+/** The order at first. @param {boolean} hasDollars */
+export const firstOrder = (hasDollars) => (hasDollars ? BY_DOLLARS : BY_VOLUME);
+
+/** @type {Column} */
+const LAST = priceColumn("last", "Last");
+
+/** @type {readonly Column[]} */
+const OTHERS = [
   priceColumn("high", "High"),
   priceColumn("low", "Low"),
   {

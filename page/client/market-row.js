@@ -2,7 +2,16 @@
 import { Component } from "preact";
 import { Age } from "./age.js";
 import { isFavourite, toggleFavourite } from "./favourites.js";
-import { absent, hasAddress, name, percentChange, price, segments, volume } from "./figures.js";
+import {
+  absent,
+  dollars,
+  hasAddress,
+  name,
+  percentChange,
+  price,
+  segments,
+  volume,
+} from "./figures.js";
 import { html } from "./html.js";
 import { sparkline } from "./sparkline.js";
 
@@ -27,17 +36,18 @@ const inView = new IntersectionObserver((entries) => {
   }
 });
 
-/** @typedef {{ market: Market, closes: string[] | undefined, onFavourite: () => void }} Shown */
+/** @typedef {{ market: Market, closes: string[] | undefined, hasDollars: boolean, onFavourite: () => void }} Shown */
 
 /** Drawn again only if what it shows has changed: there can be a thousand. */
 /** @extends {Component<Shown>} */
 export class Row extends Component {
   /** @param {Shown} next */
-  shouldComponentUpdate({ market: { key, pair, summary }, closes }) {
+  shouldComponentUpdate({ market: { key, pair, summary, dollars: valued }, closes }) {
     const { market } = this.props;
     return (
       market.summary !== summary ||
       market.pair !== pair ||
+      market.dollars !== valued ||
       this.props.closes !== closes ||
       this.isFavourite !== isFavourite(key)
     );
@@ -68,7 +78,7 @@ export class Row extends Component {
   }
 
   render() {
-    const { market, closes, onFavourite } = this.props;
+    const { market, closes, hasDollars, onFavourite } = this.props;
     const { key, pair, summary } = market;
     const { last, high, low, lastTime, quoteVol, trades } = summary;
     this.isFavourite = isFavourite(key);
@@ -92,7 +102,10 @@ export class Row extends Component {
       </th>
       <td>${price(last)}</td>
       <td>${percentChange(summary)}</td>
-      <td>${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}</td>
+      ${hasDollars && html`<td>${dollars(market.dollars)}</td>`}
+      <td class=${hasDollars ? "wide" : ""}>
+        ${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}
+      </td>
       <td class="wide">${price(high)}</td>
       <td class="wide">${price(low)}</td>
       <td class="wide">${lastTime ? html`<${Age} time=${lastTime} />` : "–"}</td>

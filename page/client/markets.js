@@ -1,14 +1,16 @@
 // The page of all markets.
 import { asking } from "./asking.js";
+import { QUERY as USD_QUERY, UsdVolumes } from "./dollars.js";
 import { isFavourite } from "./favourites.js";
-import { hasAddress, name, percentChange, segments } from "./figures.js";
+import { dollars, hasAddress, name, percentChange, segments } from "./figures.js";
 import { placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
-import { BY_CHANGE, BY_NAME, BY_VOLUME, COLUMNS, hasChange, inOrder } from "./market-order.js";
+import { BY_CHANGE, BY_NAME, columnsWith, firstOrder, hasChange, inOrder } from "./market-order.js";
 import { onRowSeen, Row } from "./market-row.js";
 import { read } from "./reading.js";
 import { Sparklines } from "./sparkline.js";
 import { follow } from "./stream.js";
+import { totalsOf } from "./totals.js";
 
 /**
  * @typedef {import("./market-order.js").Market} Market
@@ -17,6 +19,13 @@ import { follow } from "./stream.js";
  */
 
 const MOVERS = 3;
+
+const place = placeOnPage("page");
+/** The tokens that are worth a dollar. @type {readonly string[]} */
+const usdTokens = JSON.parse(place.dataset["usdTokens"] ?? "[]");
+const hasDollars = usdTokens.length > 0;
+const COLUMNS = columnsWith(hasDollars);
+const volumes = new UsdVolumes(usdTokens, () => draw());
 
 /** @type {Map<string, Summary>} */
 const summaries = new Map();
@@ -31,14 +40,14 @@ let isReadingPairs = false;
 let isPairsReadDue = false;
 let sought = "";
 let onlyFavourites = false;
-let sortedBy = BY_VOLUME;
+let sortedBy = firstOrder(hasDollars);
 let isDescending = true;
 
 /** @returns {Market[]} */
 const allMarkets = () =>
   [...pairs].flatMap(([key, pair]) => {
     const summary = summaries.get(key);
-    return summary ? [{ key, pair, summary }] : [];
+    return summary ? [{ key, pair, summary, dollars: volumes.of(key) }] : [];
   });
 
 function marketsFound() {
@@ -96,12 +105,32 @@ function movers() {
   </div>`;
 }
 
+/** Of the exchange, with what no figure is said of. */
+function totals() {
+  const { dollars: sum, valued, traded, trades } = totalsOf(allMarkets());
+  return html`<p class="totals">
+    Last 24 hours:
+    ${" "}${hasDollars && [dollars({ volumeInUsd: sum, through: null }), ` in ${valued} of ${traded} traded markets, `]}<span
+      >${trades.toLocaleString("en")} trades</span
+    >${!hasDollars && ` in ${traded} markets`}
+  </p>`;
+}
+
 const QUERY = `{
   dexHead { block time }
   allDexSummaries {
     nodes { pair last lastTime percent quoteVol high low }
   }
 }`;
+
+const usdQuestions = hasDollars ? [{ title: "Volumes in dollars", query: inlined(USD_QUERY) }] : [];
+
+/** As GraphiQL takes it from an address: without variables. @param {string} query */
+function inlined(query) {
+  return query
+    .replace("query ($usdTokens: [String]) ", "")
+    .replace("$usdTokens", JSON.stringify(usdTokens));
+}
 
 function view() {
   const found = marketsFound();
@@ -112,7 +141,7 @@ function view() {
     ${
       pairs.size === 0
         ? html`<p>No market is registered yet.</p>`
-        : html`${movers()}
+        : html`${totals()} ${movers()}
             <form
               role="search"
               onSubmit=${(/** @type {Event} */ event) => {
@@ -177,6 +206,7 @@ function view() {
                       html`<${Row}
                         key=${market.key}
                         market=${market}
+                        hasDollars=${hasDollars}
                         closes=${sparklines.of(market.key)}
                         onFavourite=${draw}
                       />`,
@@ -185,13 +215,13 @@ function view() {
               </table>
             </div>`
     }
-    ${asking([{ title: "All markets", path: "/v2/summary", query: QUERY }])}
+    ${asking([{ title: "All markets", path: "/v2/summary", query: QUERY }, ...usdQuestions])}
   `;
 }
 
-const draw = startPage(placeOnPage("page"), {
+const draw = startPage(place, {
   view,
-  isReady: () => isTold,
+  isReady: () => isTold && volumes.isRead,
   connection: () => connection,
 });
 const sparklines = new Sparklines(draw);
@@ -220,14 +250,17 @@ follow(["head", "summary:*"], {
         summaries.set(/** @type {Summary} */ (data).pair, /** @type {Summary} */ (data));
     }
     if (head) sparklines.setHead(head.time);
+    void volumes.readAgain();
     if (!isTold || [...summaries.keys()].some((key) => !pairs.has(key))) void readPairs();
     draw();
   },
   retract() {
+    volumes.clear();
     sparklines.clear();
   },
   reset() {
     summaries.clear();
+    volumes.clear();
     sparklines.clear();
     isTold = false;
   },

@@ -35,7 +35,7 @@ async function readAgain() {
     showLoss(parts.length === 0);
     for (const part of parts) {
       const shown = document.getElementById(part.id);
-      // The element stays, so that a screen reader hears of a change of what has role=status.
+      // The element stays, so that a screen reader reads a change of what has role=status.
       if (shown?.innerHTML !== part.innerHTML) shown?.replaceChildren(...part.childNodes);
     }
   } catch {

@@ -15,24 +15,9 @@ comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the 
 create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
 language sql stable
 as $$
-  with listed_token as (
-    select pair.base as symbol, pair.base_gem as gem
-    from public.dex_pair as pair
-    union
-    select pair.quote, pair.quote_gem
-    from public.dex_pair as pair
-  ),
-  usd_token as materialized (
-    -- Of a symbol that the pairs have for several tokens it is not known which is meant.
-    select min(listed_token.gem) as gem
-    from listed_token
-    group by listed_token.symbol
-    having count(*) = 1
-      and listed_token.symbol in (select upper(given.token) from unnest(dex_liquidity.usd_tokens) as given (token))
-    union
-    select listed_token.gem
-    from listed_token
-    where lower(listed_token.gem) in (select lower(given.token) from unnest(dex_liquidity.usd_tokens) as given (token))
+  with usd_token as materialized (
+    select usd.gem
+    from dex_private.usd_gems(dex_liquidity.usd_tokens) as usd (gem)
   )
   select
     figure.pair,

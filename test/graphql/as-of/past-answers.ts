@@ -54,6 +54,7 @@ export const SELECTIONS: Readonly<Record<string, string>> = {
     dexCandles(base: $base, quote: $quote, interval: "1h") { nodes { time open close vol trades complete } }
     flat: dexCandles(base: $base, quote: $quote, interval: "1m", empty: "flat", limit: 3) { edges { cursor node { time close } } }
     dexLiquidity(usdTokens: [$quote]) { nodes { pair liquidityInUsd } }
+    dexUsdVolume(usdTokens: [$quote]) { nodes { pair volumeInUsd through } }
   `,
 };
 
