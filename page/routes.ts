@@ -63,6 +63,10 @@ interface PageOptions {
   explorer?: Explorer | undefined;
   /** The tokens that are worth a dollar. Default: none. */
   usdTokens?: readonly string[] | undefined;
+  /** Of the files of each day. Default: none. */
+  folder?: ExportedFolder | undefined;
+  /** Of the service, as its clients see it. */
+  publicUrl?: string | undefined;
   state: StateOptions;
   /** Gets each error that is not the client's. */
   log: (error: unknown) => void;
@@ -146,6 +150,8 @@ export function pageRouter({
   share = (_req, make) => make(),
   explorer = {},
   usdTokens = [],
+  folder,
+  publicUrl = "http://localhost:3000",
   state,
   log,
 }: PageOptions): Router {

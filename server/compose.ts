@@ -257,7 +257,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
       "/",
       pageRouter({
         ...{ pool, gate, head, readAsOf, findAsOf, share: cache?.share, log },
-        explorer: settings.explorer,
+        ...{ explorer: settings.explorer, folder, publicUrl: settings.publicUrl },
         usdTokens: settings.listings?.usdTokens,
         state: {
           reasons: () => readiness.reasons(),
