@@ -6,7 +6,7 @@ import { parse } from "graphql";
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BadBody } from "../../http/errors.ts";
+import { NotPersisted, UnknownDocument } from "../../http/errors.ts";
 
 const DOCUMENT_FILE = /\.(?:graphql|gql)$/;
 
@@ -40,26 +40,17 @@ export class PersistedDocuments {
   /** The text of the document that is asked for. A text that is given counts, whatever identifier is beside it. */
   textOf({ query, documentId }: Asked): string {
     if (query !== undefined) {
-      if (this.#isOnly && !this.#texts.has(identifierOf(query))) throw notPersisted();
+      if (this.#isOnly && !this.#texts.has(identifierOf(query))) throw new NotPersisted();
       return query;
     }
     const text = this.#texts.get(documentId ?? "");
-    if (text === undefined) throw new BadBody(UNKNOWN, "UNKNOWN_DOCUMENT");
+    if (text === undefined) throw new UnknownDocument();
     return text;
   }
 }
 
 /** Of a service that has none: it takes any text. */
 export const NO_DOCUMENTS = new PersistedDocuments([]);
-
-const UNKNOWN =
-  "documentId must be sha256: and the SHA-256 of the text of a document that this service has, in lower-case hex digits";
-
-const notPersisted = (): BadBody =>
-  new BadBody(
-    "This service runs only its persisted documents: give the documentId of one, or its very text as query",
-    "ONLY_PERSISTED",
-  );
 
 /** Throws an error that names the file and what is wrong with it. */
 export async function readDocuments(
