@@ -58,7 +58,7 @@ const BODY = z.object({
 const BODY_BY_ID = BODY.omit({ query: true }).extend({ documentId: z.string() });
 
 /** grafserv checks a body too, but its errors have no code. */
-export function parseBody(bytes: Buffer, documents: PersistedDocuments = NO_DOCUMENTS): object {
+export function parseBody(bytes: Buffer, documents?: PersistedDocuments): object {
   let body: unknown;
   try {
     body = parseJson(bytes.toString());
@@ -71,7 +71,8 @@ export function parseBody(bytes: Buffer, documents: PersistedDocuments = NO_DOCU
     throw new BadBody(`${["body", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
   }
   if (holdsNul(data.variables)) throw new BadBody(NUL_MESSAGE, "BAD_USER_INPUT");
-  return { ...data, query: documents.textOf(data) };
+  if (documents === undefined && "query" in data) return data;
+  return { ...data, query: (documents ?? NO_DOCUMENTS).textOf(data) };
 }
 
 function isById(body: unknown): boolean {
