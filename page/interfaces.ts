@@ -5,6 +5,8 @@ export const INTERFACES = [
   { path: "/v2/summary", name: "REST v2", description: "the last 24 hours of every pair" },
   { path: "/docs", name: "REST reference", description: "every path of REST, to read and try" },
   { path: "/openapi.json", name: "OpenAPI", description: "the same as an OpenAPI document" },
+  { path: "/asyncapi.json", name: "AsyncAPI", description: "the event stream and subscriptions" },
+  { path: "/llms.txt", name: "llms.txt", description: "the reference as Markdown, for assistants" },
   {
     path: "/graphql",
     name: "GraphQL",

@@ -39,7 +39,7 @@ const OF_A_PREFLIGHT = /^(vary|access-control-(allow-methods|allow-headers|max-a
 
 /** Paths outside REST, which the document leaves out. */
 const NOT_REST =
-  /^\/$|^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|docs|files|markets|accounts|trades|state|page)(?![^/?])/;
+  /^\/$|^\/(graphql|graphiql|ruru-static|metrics|openapi\.json|asyncapi\.json|llms\.txt|docs|files|markets|accounts|trades|state|page)(?![^/?])/;
 
 class Documented {
   readonly #document = openapiDocument({}) as Document;

@@ -82,6 +82,11 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
       "WRITE_OPENAPI",
       "test/rest/openapi/openapi-document.test.ts",
     ),
+    asyncapi: written(
+      "rest/asyncapi/asyncapi.json",
+      "WRITE_ASYNCAPI",
+      "test/rest/asyncapi/asyncapi.test.ts",
+    ),
     "openapi-types": {
       does: "the types of that document",
       command: [

@@ -46,11 +46,12 @@ its markets, exact to the last of 18 digits.
 - GraphQL, at \`/graphql\`, describes itself; \`/metrics\`, where it is given, is Prometheus's.
 `.trim();
 
-const versions = [v1, v2, ...listingFormats(LISTING_SETTINGS)];
+/** What is described, with the default names of the listing formats. */
+export const described = [v1, v2, ...listingFormats(LISTING_SETTINGS)];
 
 /** Versions whose failures others have too. */
 const failing = [
-  ...new Map(versions.map((version) => [version.envelope.failures, version.envelope])).values(),
+  ...new Map(described.map((version) => [version.envelope.failures, version.envelope])).values(),
 ];
 
 const MIN_BLOCK = {
@@ -81,12 +82,12 @@ export function openapiDocument(examples: Examples): object {
     // No authentication.
     security: [],
     tags: [
-      ...versions.map(({ name, description }) => ({ name, description })),
+      ...described.map(({ name, description }) => ({ name, description })),
       { name: "service", description: "For whoever supervises the process. Not limited in rate." },
     ],
     paths: {
       ...Object.fromEntries(
-        versions.flatMap((version) =>
+        described.flatMap((version) =>
           version.endpoints.map((endpoint) => [
             `/${version.name}${endpoint.path.replaceAll(/:(\w+)/g, "{$1}")}`,
             { get: parts.operation(version, endpoint) },

@@ -1,7 +1,10 @@
-// Serves the OpenAPI document at /openapi.json, and a page at /docs to read and try it.
+// Serves the descriptions: OpenAPI and AsyncAPI, a page at /docs to read and try REST, and /llms.txt.
 import { Router } from "express";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { asyncapiAt } from "../asyncapi/document.ts";
+import { described } from "./openapi-document.ts";
+import { llmsText } from "./llms.ts";
 import { policyOf } from "../../http/content-security-policy.ts";
 import { serveReleaseFile, type ReleaseFile } from "../../http/release-files.ts";
 import { fixedHeadersWith } from "../../http/fixed-headers.ts";
@@ -58,8 +61,19 @@ async function openapiAt(publicUrl: string | undefined): Promise<string> {
     : text.replace('"url": "/"', () => `"url": ${JSON.stringify(publicUrl)}`);
 }
 
+const asyncapiText = async (publicUrl: string | undefined): Promise<string> =>
+  asyncapiAt(
+    await readFile(new URL("../asyncapi/asyncapi.json", import.meta.url), "utf8"),
+    publicUrl,
+  );
+
 const filesAt = (publicUrl: string | undefined): Record<string, ReleaseFile> => ({
   "/openapi.json": { type: "application/json", read: () => openapiAt(publicUrl) },
+  "/asyncapi.json": { type: "application/json", read: () => asyncapiText(publicUrl) },
+  "/llms.txt": {
+    type: "text/markdown",
+    read: () => Promise.resolve(llmsText(described, publicUrl)),
+  },
   "/docs": {
     type: "text/html",
     read: () => Promise.resolve(PAGE),
