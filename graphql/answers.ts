@@ -92,7 +92,10 @@ async function compressed(
   const wanted = isByUrl ? encodingFor(req, "gzip") : encodingFor(req, "br", "gzip");
   const encoding = result.buffer.length < COMPRESS_FROM_BYTES ? "identity" : wanted;
   const negotiated = isByUrl
-    ? { vary: "Accept, Accept-Encoding", ...forCaches(result.buffer, encoding, isGood) }
+    ? {
+        vary: "Accept, Accept-Encoding, X-Min-Block",
+        ...forCaches(result.buffer, encoding, isGood),
+      }
     : { vary: "Accept-Encoding" };
   const headers = { ...result.headers, ...negotiated, ...named };
   if (encoding === "identity") return { ...result, headers };

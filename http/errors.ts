@@ -3,6 +3,7 @@ import { NoBlockYet, type Absent } from "../market/absent.ts";
 
 const CODES = new Map([
   [400, "BAD_REQUEST"],
+  [401, "UNKNOWN_KEY"],
   [405, "METHOD_NOT_ALLOWED"],
   [413, "BODY_TOO_LARGE"],
   [414, "URL_TOO_LONG"],
@@ -165,6 +166,15 @@ export class UnsupportedMediaType extends ClientFacingError {
 export class UnmetExpectation extends ClientFacingError {
   constructor() {
     super(417, "Nothing but 100-continue is accepted in Expect", CLOSING);
+  }
+}
+
+/** The client gives a key that the operator's file does not have. */
+export class UnknownKey extends ClientFacingError {
+  constructor() {
+    super(401, "The key of Authorization is unknown: give Bearer and a key, or no Authorization", {
+      "WWW-Authenticate": "Bearer",
+    });
   }
 }
 

@@ -5,12 +5,17 @@ export interface QuotaLimits {
   all: number;
 }
 
+/** Some clients may have more or less than others. */
+type Limits = Omit<QuotaLimits, "perClient"> & {
+  perClient: number | ((client: string) => number);
+};
+
 export class Quota {
-  readonly #limits: QuotaLimits;
+  readonly #limits: Limits;
   readonly #ofClient = new Map<string, number>();
   #all = 0;
 
-  constructor(limits: QuotaLimits) {
+  constructor(limits: Limits) {
     this.#limits = limits;
   }
 
@@ -18,7 +23,8 @@ export class Quota {
   refusal(client: string, amount = 1): keyof QuotaLimits | undefined {
     const { perClient, all } = this.#limits;
     if (this.#all + amount > all) return "all";
-    return (this.#ofClient.get(client) ?? 0) + amount > perClient ? "perClient" : undefined;
+    const most = typeof perClient === "number" ? perClient : perClient(client);
+    return (this.#ofClient.get(client) ?? 0) + amount > most ? "perClient" : undefined;
   }
 
   /** Returns the function that gives it back; undefined where it is too much. */

@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { TooManyRequests } from "./errors.ts";
 import type { Refuse } from "./refusal.ts";
-import { clientAt, stateOf, type Step } from "./request.ts";
+import { clientAt, stateOf, type RequestState, type Step } from "./request.ts";
 
 export const WINDOW_MS = 60_000;
 
@@ -31,16 +31,23 @@ export interface SharedCounts {
   close: () => void;
 }
 
-/** Without a limit, 0, it counts nothing. Without `shared`, this process counts for itself. */
-export function rateLimiter(perMinute: number, refuse: Refuse, shared?: SharedCounts): RateLimiter {
-  if (perMinute === 0) {
+/**
+ * Without a limit, 0, it counts nothing, unless there are keys, of which each may have another limit. Without `shared`,
+ * this process counts for itself.
+ */
+export function rateLimiter(
+  ofAny: number,
+  refuse: Refuse,
+  { shared, hasKeys = false }: { shared?: SharedCounts | undefined; hasKeys?: boolean } = {},
+): RateLimiter {
+  if (ofAny === 0 && !hasKeys) {
     return { limit: (next) => next, hit: () => undefined, count: () => undefined };
   }
   const store = new MemoryStore();
   store.init({ windowMs: WINDOW_MS } as Options);
-  const policy = `"requests";q=${perMinute};w=${WINDOW_MS / 1000}`;
+  const limitOf = ({ key }: RequestState): number => key?.rate ?? ofAny;
 
-  function hit(client: string): { left: number; seconds: number } {
+  function hit(client: string, perMinute: number): { left: number; seconds: number } {
     // This store counts before it returns; its promise is for stores elsewhere.
     void store.increment(client);
     const hits = store.current.get(client);
@@ -53,7 +60,7 @@ export function rateLimiter(perMinute: number, refuse: Refuse, shared?: SharedCo
     }
     // The clock was set back: the client would have to wait until it catches up.
     void store.resetKey(client);
-    return hit(client);
+    return hit(client, perMinute);
   }
 
   /** The requests of all processes count from the answer on. */
@@ -67,22 +74,29 @@ export function rateLimiter(perMinute: number, refuse: Refuse, shared?: SharedCo
 
   return {
     limit: (next) => (req, res) => {
-      const { isOfSupervisor, client, headers } = stateOf(req);
-      if (isOfSupervisor) {
+      const state = stateOf(req);
+      const perMinute = limitOf(state);
+      if (state.isOfSupervisor || perMinute === 0) {
         next(req, res);
         return;
       }
-      const { left, seconds } = hit(client);
-      const state = `"requests";r=${Math.max(0, left)};t=${seconds}`;
-      headers.push("RateLimit-Policy", policy, "RateLimit", state);
+      const { left, seconds } = hit(state.client, perMinute);
+      const policy = `"requests";q=${perMinute};w=${WINDOW_MS / 1000}`;
+      const rest = `"requests";r=${Math.max(0, left)};t=${seconds}`;
+      state.headers.push("RateLimit-Policy", policy, "RateLimit", rest);
       if (left < 0) refuse(req, res, new TooManyRequests(perMinute, seconds));
       else next(req, res);
     },
     hit(req) {
-      const { left, seconds } = hit(stateOf(req).client);
+      const state = stateOf(req);
+      const perMinute = limitOf(state);
+      if (perMinute === 0) return undefined;
+      const { left, seconds } = hit(state.client, perMinute);
       return left < 0 ? new TooManyRequests(perMinute, seconds) : undefined;
     },
     // Its headers cannot be read, so the nearest address counts.
-    count: (socket) => void hit(clientAt(socket.remoteAddress)),
+    count: (socket) => {
+      if (ofAny > 0) hit(clientAt(socket.remoteAddress), ofAny);
+    },
   };
 }

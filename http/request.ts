@@ -10,6 +10,7 @@ import { isIP } from "node:net";
 import { performance } from "node:perf_hooks";
 import type { Duplex } from "node:stream";
 import proxyaddr from "proxy-addr";
+import type { ApiKey } from "./keys/key-file.ts";
 
 export class RequestState {
   /** The client gets it as X-Request-Id. */
@@ -17,6 +18,10 @@ export class RequestState {
   readonly method: string;
   /** The client's name for the limits. */
   client: string;
+  /** The key that it gives, in a service with keys. */
+  key: ApiKey | undefined;
+  /** Whether it gives another one. */
+  hasUnknownKey = false;
   /** The first segment of the path, which names the interface. */
   segment = "";
   /** Whether the path is that of GraphQL's operations. */

@@ -4,6 +4,7 @@ import type { Database, Pool } from "../db/connect.ts";
 import type { PersistedDocuments } from "../graphql/persisted/documents.ts";
 import type { WatchOptions } from "../graphql/serve.ts";
 import type { CacheOptions } from "../http/cache/answer-cache.ts";
+import type { ApiKeys } from "../http/keys/api-keys.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
 import type { SharedCounts } from "../http/rate-limit.ts";
 import type { OnOver } from "../http/request.ts";
@@ -71,6 +72,8 @@ export interface AppOptions {
   cache?: CacheOptions | undefined;
   /** Counts requests for the rate limit of all processes. Its maker closes it. Default: this process alone. */
   sharedCounts?: SharedCounts | undefined;
+  /** Whose holders have limits beside those of any client. Default: none, and Authorization is not read. */
+  keys?: ApiKeys | undefined;
   /** Those that a client may name by an identifier. Default: none, and any text is run. */
   documents?: PersistedDocuments | undefined;
   /** Makes GraphQL follow migrations; without it, its schema is that of the start. */

@@ -33,6 +33,7 @@ import { persistedGets, persistedQuestions } from "../graphql/persisted/gets.ts"
 import { answerPlainPosts } from "../graphql/plain-posts.ts";
 import { makeGraphql } from "../graphql/serve.ts";
 import { healthRouter } from "../http/health.ts";
+import { refuseUnknownKeys } from "../http/keys/api-keys.ts";
 import { HeldRequests } from "../http/held-requests.ts";
 import { dropAbandoned, HTTP_BOUNDS, makeServer, RequestsWaiting } from "../http/http-server.ts";
 import { Metrics } from "../http/observe/metrics.ts";
@@ -77,7 +78,7 @@ type Mounted = [
 
 /** Makes the service over a database. It does not listen, and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs, documents } = options;
+  const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs, documents, keys } = options;
   const { rest: pool, graphql: graphqlPool = pool } = options.pools;
   const { live: livePool = pool, catalogs = pool, readiness: readinessPool = pool } = options.pools;
   const { settings = {}, reports = {} } = options;
@@ -123,7 +124,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     ...{ db: livePool, probe: catalogs, everyMs: streamLimits.checkMs, log },
     lostMs: streamLimits.lostMs,
   });
-  const open = new OpenStreams(streamLimits);
+  const open = new OpenStreams(streamLimits, keys?.streamsOf);
   const requests = new RequestsWaiting();
   const held = new HeldRequests({
     ...{ perClient: requestsPerClient, all: http.maxConnections, bodyBytes },
@@ -143,7 +144,9 @@ export async function makeApp(options: AppOptions): Promise<App> {
     clientOf,
     head,
   });
-  const limiter = rateLimiter(rateLimit, refuse, options.sharedCounts);
+  const limiter = rateLimiter(rateLimit, refuse, {
+    ...{ shared: options.sharedCounts, hasKeys: keys !== undefined },
+  });
   const operations = new OperationsInFlight({
     ...(settings.inFlight ?? IN_FLIGHT_LIMITS),
     connections: graphqlPool.options.max,
@@ -162,7 +165,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
     limiter,
     clientOf,
     refuse,
-    observeSocket: (req, socket) => beginUpgrade(req, socket, nameOf, onOver),
+    streamsOfKey: keys?.streamsOf,
+    observeSocket: (req, socket) => {
+      beginUpgrade(req, socket, nameOf, onOver);
+      keys?.identify(req);
+    },
     log,
   });
   versionPoll.whenLost(() => {
@@ -191,7 +198,9 @@ export async function makeApp(options: AppOptions): Promise<App> {
       [...counted, requests.over, countRefusals(warn)],
     ),
     requests.count,
+    ...(keys === undefined ? [] : [keys.step]),
     limiter.limit,
+    ...(keys === undefined ? [] : [refuseUnknownKeys(refuse)]),
     held.bound(refuse),
     normalizeOrRefuse(refuse),
     when("isForGraphql", shedLoad(operations, refuse)),

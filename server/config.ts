@@ -104,6 +104,7 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     lockTimeoutMs: data.LOCK_TIMEOUT_MS,
     prepare: data.PREPARE === "on",
     rateLimit: data.RATE_LIMIT,
+    apiKeysFile: data.API_KEYS_FILE,
     rateLimitRedisUrl: data.RATE_LIMIT_REDIS_URL,
     trustedProxies: data.TRUST_PROXY,
     publicUrl: data.PUBLIC_URL,

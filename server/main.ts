@@ -11,7 +11,8 @@ import { setFlagsFromString } from "node:v8";
 import { readConfig, type Config } from "./config.ts";
 import { readDocuments, type PersistedDocuments } from "../graphql/persisted/documents.ts";
 import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
-import { openLog } from "../http/observe/log.ts";
+import { openKeys, type OpenKeys } from "../http/keys/api-keys.ts";
+import { openLog, type Log } from "../http/observe/log.ts";
 import { release } from "../http/release.ts";
 import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
 import type { SharedCountsOptions } from "../http/shared-counts.ts";
@@ -72,11 +73,13 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   for (const line of similarityWarnings(process.env, names)) log.warn(line);
 
   const documents = await openDocuments(config);
+  const keyFile = openKeyFile(config, log);
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);
   await using stack = new AsyncDisposableStack();
   stack.defer(() => log.flush());
+  stack.defer(() => keyFile?.close());
   const { embeddedUrl, gate, pool, ownPool, ...pools } = await openDatabase({
     config,
     migrate: values.migrate,
@@ -146,6 +149,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     cache,
     sharedCounts,
     documents,
+    keys: keyFile?.keys,
     watch: values.watch ? { info: log.info } : undefined,
   });
   const finishAnswers = finishAnswersOf(app.server);
@@ -184,6 +188,9 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   log.flush();
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
 }
+
+const openKeyFile = ({ apiKeysFile: file }: Config, log: Log): OpenKeys | undefined =>
+  file === undefined ? undefined : openKeys({ file, log });
 
 async function openDocuments({
   persisted,

@@ -94,6 +94,7 @@ const oneClient = {
   MAX_REQUESTS_PER_CLIENT: integer(200, 0, 1_000_000, { zero: "any number" }),
   MAX_CONCURRENT: integer(8, 0, 1_000_000, { zero: "any number" }),
   MAX_STREAMS_PER_CLIENT: atMost(STREAM_LIMITS.perClient),
+  API_KEYS_FILE: z.string().optional().describe("the path of a file of keys"),
 };
 
 /** They protect the process: its memory, and its connections. */

@@ -78,6 +78,7 @@ export async function makeTestApp(
     sharedCounts,
     watch,
     documents,
+    keys,
     ...others
   } = options;
   // A slow machine is neither a database that does not answer nor an operation that is too complex.
@@ -115,6 +116,7 @@ export async function makeTestApp(
     cache: cache === "off" ? undefined : cache,
     sharedCounts,
     documents,
+    keys,
     watch,
   });
   const lookAt = ({ url }: IncomingMessage): void => {

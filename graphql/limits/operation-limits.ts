@@ -12,6 +12,7 @@ import {
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { priceOf, type Price, type PricedList } from "./assessment.ts";
+import { stateOf } from "../../http/request.ts";
 import { variablesProblem } from "./input-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
@@ -58,11 +59,9 @@ const NOTHING_SELECTED = new GraphQLError(
 
 /** This plugin must come before all others that wrap the execution, so that nothing runs on a refusal. */
 export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
-  const ofEvent = { ...limits, cost: limits.cost / EVENTS };
-
   /** Why an operation is refused; else it gets its assessment. */
   function refused(args: GrafastExecutionArgs, kind: string): ExecutionResult | undefined {
-    const { schema, document, operationName, variableValues } = args;
+    const { schema, document, operationName, variableValues, requestContext } = args;
     const operation = getOperationAST(document, operationName);
     // Grafast refuses a request that does not say which operation to run.
     if (operation == null) return undefined;
@@ -87,7 +86,10 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
       if (lastRows > limits.page)
         return { errors: [pageTooLarge(field, "last", lastRows, limits)] };
     }
-    const bound = listBound(price, variables, isSubscription ? ofEvent : limits);
+    const req = requestContext?.ws?.request ?? requestContext?.node?.req;
+    const ofKey = req && stateOf(req).key?.cost;
+    const mayCost = (ofKey ?? limits.cost) / (isSubscription ? EVENTS : 1);
+    const bound = listBound(price, variables, { ...limits, cost: mayCost });
     if (bound instanceof GraphQLError) return { errors: [bound] };
     const { contextValue } = args as { contextValue: Grafast.Context };
     contextValue.assessment = { operation, choice, complexity, listBound: bound };

@@ -2,6 +2,7 @@
 import { Router, type RequestHandler } from "express";
 import type { IncomingMessage } from "node:http";
 import { sendAnswer } from "../../http/answer.ts";
+import { budgetOf } from "../../http/cache/answer-cache.ts";
 import { BadBody } from "../../http/errors.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import { stateOf } from "../../http/request.ts";
@@ -35,7 +36,7 @@ export const persistedQuestions =
     const asked = [...given].filter(([name]) => isParameter(name) || name === "query");
     const { accept = "" } = req.headers;
     // GraphQL reads the head only for a request that asks for a block.
-    const of = state.minBlock === undefined ? "" : "\nhead";
+    const of = `${state.minBlock === undefined ? "" : "\nhead"}${budgetOf(state)}`;
     return `${JSON.stringify(asked)}\n${accept}${of}`;
   };
 

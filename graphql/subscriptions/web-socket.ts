@@ -14,6 +14,7 @@ import {
   ClientFacingError,
   DatabaseNotReady,
   DatabaseUnreachable,
+  UnknownKey,
   MalformedRequest,
   MethodNotAllowed,
 } from "../../http/errors.ts";
@@ -46,6 +47,8 @@ export interface LiveOptions {
   share: LoopShare;
   /** Has a place for each subscription. */
   open: OpenStreams;
+  /** Of connections too. */
+  streamsOfKey?: ((client: string) => number | undefined) | undefined;
   limits: ConnectionBounds & QuotaLimits & Lag;
   /** The most bytes of a message. */
   messageBytes: number;
@@ -104,7 +107,7 @@ export function makeLive(options: LiveOptions): Live {
     perMessageDeflate: false,
     handleProtocols,
   });
-  const openSockets = new OpenStreams(limits);
+  const openSockets = new OpenStreams(limits, options.streamsOfKey);
   // Of messages that clients have not taken; those that many get are shared.
   const waiting = new Quota(UNREAD);
   // Of messages that are not done: those that wait, and those of open subscriptions, whose documents and variables stay.
@@ -129,7 +132,9 @@ export function makeLive(options: LiveOptions): Live {
     const { obstacle } = options.gate;
     if (obstacle?.kind === "unreachable" || poll.isLost || isStopping)
       return new DatabaseUnreachable();
-    return obstacle ? new DatabaseNotReady() : options.limiter.hit(req);
+    if (obstacle) return new DatabaseNotReady();
+    const refusal = options.limiter.hit(req);
+    return refusal ?? (stateOf(req).hasUnknownKey ? new UnknownKey() : undefined);
   }
 
   function upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -125,7 +125,7 @@ export class AnswerCache {
         const { accept = "" } = req.headers;
         const asked = hash("sha256", body, "base64url");
         // GraphQL reads the head only for a request that asks for a block.
-        const of = state.minBlock === undefined ? "" : "\nhead";
+        const of = `${state.minBlock === undefined ? "" : "\nhead"}${budgetOf(state)}`;
         answerBy(`${asked}\n${accept}\n${encodingFor(req, "br", "gzip")}${of}`);
       });
     } else next(req, res);
@@ -202,6 +202,10 @@ export class AnswerCache {
     }
   }
 }
+
+/** What one client may ask another may not: none gets from memory what it would be refused. */
+export const budgetOf = ({ key }: RequestState): string =>
+  key?.cost === undefined ? "" : `\ncost ${key.cost}`;
 
 /** Whether an equal request would fail alike: it is wrong, or PostgreSQL has cancelled its statement. */
 function isOfTheQuestion(error: unknown): boolean {

@@ -44,6 +44,7 @@ export class Metrics {
   readonly #operations: Counter<"outcome">;
   readonly #errors: Counter<"code">;
   readonly #answers: Counter<"result">;
+  readonly #ofKeys: Counter<"key" | "status">;
   readonly #databaseUp: Gauge;
   readonly #headBlock: Gauge;
   readonly #headAge: Gauge;
@@ -95,6 +96,11 @@ export class Metrics {
       "result",
     );
     for (const result of ["hit", "shared", "miss"]) this.#answers.inc({ result }, 0);
+    this.#ofKeys = counter(
+      "dex_key_requests_total",
+      "Requests that are over of the holders of keys, by the name of the key and their status.",
+      ...(["key", "status"] as const),
+    );
     this.#databaseUp = gauge("dex_database_up", "Whether the database has answered just now.");
     this.#headBlock = gauge(
       "dex_head_block",
@@ -172,8 +178,9 @@ export class Metrics {
 
   /** Counts a request that is over. */
   readonly count = (state: RequestState): void => {
-    const { route = "none", status, ms, cache, isAborted, errors } = state;
+    const { route = "none", status, ms, cache, isAborted, errors, key } = state;
     this.#durations.observe({ route, status }, ms / 1000);
+    if (key !== undefined) this.#ofKeys.inc({ key: key.name, status });
     if (isAborted) this.#aborted.inc();
     if (cache !== undefined) this.#answers.inc({ result: cache });
     if (route !== GRAPHQL_PATH) return;

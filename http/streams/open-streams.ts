@@ -4,11 +4,12 @@ import { Quota, type QuotaLimits } from "../quota.ts";
 
 export class OpenStreams {
   readonly #quota: Quota;
-  readonly #perClient: number;
+  readonly #perClient: (client: string) => number;
 
-  constructor({ perClient, all }: QuotaLimits) {
-    this.#quota = new Quota({ perClient, all });
-    this.#perClient = perClient;
+  /** `ofKey` says how many the holder of a key may have. */
+  constructor({ perClient, all }: QuotaLimits, ofKey?: (client: string) => number | undefined) {
+    this.#perClient = (client) => ofKey?.(client) ?? perClient;
+    this.#quota = new Quota({ perClient: this.#perClient, all });
   }
 
   /** Returns the function that gives the place back. Throws StreamsFull or TooManyStreams. */
@@ -17,6 +18,6 @@ export class OpenStreams {
     if (leave !== undefined) return leave;
     throw this.#quota.refusal(client) === "all"
       ? new StreamsFull()
-      : new TooManyStreams(this.#perClient);
+      : new TooManyStreams(this.#perClient(client));
   }
 }

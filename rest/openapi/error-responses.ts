@@ -26,6 +26,14 @@ export const failures: Failure[] = [
     headers: read,
   },
   {
+    status: 401,
+    name: "UnknownKey",
+    description:
+      "`Authorization` has `Bearer` and a key that the operator has not given. Without the header, and where the operator has " +
+      "no keys, no request gets it.",
+    headers: [...read, "WWW-Authenticate"],
+  },
+  {
     status: 404,
     name: "UnknownPath",
     description: "Nothing is served there, whatever the method.",

@@ -82,6 +82,7 @@ export const headers = {
     { pattern: "^[0-9]+$" },
     "5",
   ),
+  "WWW-Authenticate": always("How to give a key.", { const: "Bearer" }, "Bearer"),
   Allow: always(
     "The methods that the path is served to.",
     { const: "GET, HEAD, OPTIONS" },

@@ -1469,6 +1469,23 @@ export interface components {
                 "application/json": components["schemas"]["V1Failure"];
             };
         };
+        /** @description `Authorization` has `Bearer` and a key that the operator has not given. Without the header, and where the operator has no keys, no request gets it. */
+        V1UnknownKey: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["V1Failure"];
+            };
+        };
         /** @description Nothing is served there, whatever the method. */
         V1UnknownPath: {
             headers: {
@@ -1617,6 +1634,23 @@ export interface components {
                 "application/json": components["schemas"]["V2Failure"];
             };
         };
+        /** @description `Authorization` has `Bearer` and a key that the operator has not given. Without the header, and where the operator has no keys, no request gets it. */
+        V2UnknownKey: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["V2Failure"];
+            };
+        };
         /** @description Nothing is served there, whatever the method. */
         V2UnknownPath: {
             headers: {
@@ -1759,6 +1793,23 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UDFFailure"];
+            };
+        };
+        /** @description `Authorization` has `Bearer` and a key that the operator has not given. Without the header, and where the operator has no keys, no request gets it. */
+        UDFUnknownKey: {
+            headers: {
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Server-Timing": components["headers"]["Server-Timing"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2002,6 +2053,11 @@ export interface components {
          */
         "Retry-After": string;
         /**
+         * @description How to give a key.
+         * @example Bearer
+         */
+        "WWW-Authenticate": "Bearer";
+        /**
          * @description The methods that the path is served to.
          * @example GET, HEAD, OPTIONS
          */
@@ -2079,6 +2135,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
@@ -2155,6 +2212,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
@@ -2223,6 +2281,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
@@ -2299,6 +2358,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
@@ -2367,6 +2427,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
@@ -2443,6 +2504,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
@@ -2511,6 +2573,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
             417: components["responses"]["V1ExpectationFailed"];
@@ -2587,6 +2650,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V1BadRequest"];
+            401: components["responses"]["V1UnknownKey"];
             404: components["responses"]["V1UnknownPath"];
             405: components["responses"]["V1MethodNotAllowed"];
             414: components["responses"]["V1UriTooLong"];
@@ -2658,6 +2722,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
@@ -2737,6 +2802,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -2808,6 +2874,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
@@ -2887,6 +2954,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -2956,6 +3024,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
@@ -3120,6 +3189,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3191,6 +3261,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];
@@ -3270,6 +3341,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3355,6 +3427,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3460,6 +3533,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3520,6 +3594,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3580,6 +3655,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3650,6 +3726,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3738,6 +3815,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3798,6 +3876,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3860,6 +3939,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3922,6 +4002,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -3997,6 +4078,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4062,6 +4144,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4124,6 +4207,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4191,6 +4275,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4258,6 +4343,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4330,6 +4416,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4390,6 +4477,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["UDFBadRequest"];
+            401: components["responses"]["UDFUnknownKey"];
             404: components["responses"]["UDFUnknownPath"];
             405: components["responses"]["UDFMethodNotAllowed"];
             414: components["responses"]["UDFUriTooLong"];
@@ -4455,6 +4543,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["UDFBadRequest"];
+            401: components["responses"]["UDFUnknownKey"];
             404: components["responses"]["UDFUnknownPath"];
             405: components["responses"]["UDFMethodNotAllowed"];
             414: components["responses"]["UDFUriTooLong"];
@@ -4535,6 +4624,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["UDFBadRequest"];
+            401: components["responses"]["UDFUnknownKey"];
             404: components["responses"]["UDFUnknownPath"];
             405: components["responses"]["UDFMethodNotAllowed"];
             414: components["responses"]["UDFUriTooLong"];
@@ -4620,6 +4710,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["UDFBadRequest"];
+            401: components["responses"]["UDFUnknownKey"];
             404: components["responses"]["UDFUnknownPath"];
             405: components["responses"]["UDFMethodNotAllowed"];
             414: components["responses"]["UDFUriTooLong"];
@@ -4680,6 +4771,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["UDFBadRequest"];
+            401: components["responses"]["UDFUnknownKey"];
             404: components["responses"]["UDFUnknownPath"];
             405: components["responses"]["UDFMethodNotAllowed"];
             414: components["responses"]["UDFUriTooLong"];
@@ -4734,6 +4826,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];

@@ -64,6 +64,13 @@ const MIN_BLOCK = {
   schema: { type: "integer", minimum: 0, maximum: 2147483647 },
 };
 
+const API_KEY = {
+  type: "http",
+  scheme: "bearer",
+  description:
+    "A key of the operator, where there are any: with higher limits, and for the same data.",
+};
+
 /** Statuses of /health and /ready beside their own. */
 const OF_A_PLAIN_PATH = [400, 405, 414, 417, 500, 501];
 
@@ -79,8 +86,8 @@ export function openapiDocument(examples: Examples): object {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The service that this document is from." }],
-    // No authentication.
-    security: [],
+    // Without a key as well.
+    security: [{}, { ApiKey: [] }],
     tags: [
       ...described.map(({ name, description }) => ({ name, description })),
       { name: "service", description: "For whoever supervises the process. Not limited in rate." },
@@ -101,6 +108,7 @@ export function openapiDocument(examples: Examples): object {
       ),
     },
     components: {
+      securitySchemes: { ApiKey: API_KEY },
       responses: {
         ...Object.fromEntries(failing.flatMap((envelope) => parts.failuresOf(envelope))),
         NotModified: {

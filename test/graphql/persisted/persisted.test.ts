@@ -71,7 +71,7 @@ describe("a GET", () => {
       const { headers } = await app.request.get(path).set("Accept-Encoding", encoding);
       expect(headers).toMatchObject({
         "cache-control": "public, max-age=1",
-        vary: "Accept, Accept-Encoding",
+        vary: "Accept, Accept-Encoding, X-Min-Block",
         "access-control-allow-origin": "*",
       });
       expect(headers["content-encoding"]).toBe(encoding === "gzip" ? "gzip" : undefined);

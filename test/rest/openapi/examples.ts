@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import type { Pool } from "../../../db/connect.ts";
 import { answersOf, type Examples } from "../../../rest/openapi/openapi-document.ts";
 import { failures } from "../../../rest/openapi/error-responses.ts";
-import { failureName } from "../../../rest/openapi/references.ts";
+import { ApiKeys } from "../../../http/keys/api-keys.ts";
 import { HTTP_BOUNDS } from "../../../http/http-server.ts";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { exchange, type Asked, type Received } from "../../exchange-http.ts";
@@ -100,6 +100,13 @@ const FAILURES: Record<number, Record<string, Fail>> = {
     "Too many parameters": (service, version) =>
       service.bodyOf({ path: `/${version}/${LISTED[version]}?${"a&".repeat(50)}` }),
   },
+  401: {
+    "An unknown key": (service, version) =>
+      service.bodyOf({
+        path: `/${version}/${LISTED[version]}`,
+        headers: { Authorization: "Bearer a-key-that-is-unknown" },
+      }),
+  },
   404: {
     "An unknown path": (service, version) => service.bodyOf({ path: `/${version}/nowhere` }),
   },
@@ -166,6 +173,7 @@ class ExampleService {
       http: { ...HTTP_BOUNDS, headersTimeoutMs: 1000 },
       rateLimit: PER_MINUTE,
       trustedProxies: 1,
+      keys: new ApiKeys([]),
     });
     await exchange(app.url, { path: "/v2/prices" });
     return new ExampleService(app, (error) => (failure = error));
