@@ -36,6 +36,7 @@ export default defineConfig([
     ...["node_modules/", "coverage/", ".data*/", ".bench/", "rest/openapi/market-data.d.ts"],
     // Checked as its users would: by itself, with separate packages.
     "examples/graphql/",
+    "examples/mcp/",
     "test/clients/generators/",
   ]),
   js.configs.recommended,

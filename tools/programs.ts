@@ -42,8 +42,8 @@ const suites = {
   image: suite("image", "the steps of the Dockerfile, without a container engine"),
   clients: suite(
     "clients",
-    "the programs of examples/graphql/, clients generated from the OpenAPI document, DuckDB on exported files",
-    ...["examples/graphql", "test/clients/generators", "test/clients/duckdb"],
+    "the programs of examples/graphql/ and examples/mcp/, clients generated from the OpenAPI document, DuckDB on exported files",
+    ...["examples/graphql", "examples/mcp", "test/clients/generators", "test/clients/duckdb"],
   ),
   page: suite("page", "the market pages in Chromium"),
   chain: suite("chain", "the indexer on a real chain", "test/chain/hardhat"),
