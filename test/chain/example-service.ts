@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { spawn } from "node:child_process";
-import { DataDirs, startService } from "../service.ts";
+import { DataDirs, PATIENT, startService } from "../service.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
@@ -41,6 +41,7 @@ export async function startExample(...args: string[]): Promise<ExampleService> {
   const { TOKEN_LIST } = settings;
   const service = startService({
     ...settings,
+    ...PATIENT,
     // The command is run in the folder of the project.
     ...(TOKEN_LIST !== undefined && { TOKEN_LIST: pathOf(TOKEN_LIST) }),
     DATA_DIR: await dataDirs.make(),

@@ -3,6 +3,7 @@ import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Pool } from "../../../db/connect.ts";
 import { answersOf, type Examples } from "../../../rest/openapi/openapi-document.ts";
+import { failureName } from "../../../rest/openapi/references.ts";
 import { failures } from "../../../rest/openapi/error-responses.ts";
 import { ApiKeys } from "../../../http/keys/api-keys.ts";
 import { HTTP_BOUNDS } from "../../../http/http-server.ts";
