@@ -16,7 +16,8 @@ where it was. docs/files.md describes the files.
   --dir DIR     the folder; it is made if it is missing
   --finality N  how many blocks the chain may take back, from 0 to 2147483647; default: FINALITY, else what an
                 indexer has recorded, else 64
-  --check DIR   compare the files of DIR with its manifest, and write nothing; exits 1 where something differs
+  --check DIR   compare the files of DIR with its manifest, and compute the digest of each block from them; exits 1 where
+                something differs, and writes nothing
   --help        show this
 
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs; it is only read.`;
@@ -83,7 +84,7 @@ async function check(dir: string): Promise<number> {
   for (const problem of problems) console.log(problem);
   console.log(
     problems.length === 0
-      ? `${files} files of ${bytes} bytes are what the manifest says.`
+      ? `${files} files of ${bytes} bytes are what the manifest says, and so are the digests of their blocks.`
       : `${problems.length} of ${files} files and the manifest ${problems.length === 1 ? "differs" : "differ"}.`,
   );
   return problems.length === 0 ? 0 : 1;

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { BadManifest, MANIFEST, readManifest, type ListedFile } from "./manifest.ts";
+import { errorText } from "../error-text.ts";
+import { BadManifest, MANIFEST, readManifest, type Contents, type ListedFile } from "./manifest.ts";
+import { digestOfDay, FIRST_DIGEST } from "./recompute.ts";
 
 export interface Checked {
   files: number;
@@ -12,7 +14,7 @@ export interface Checked {
   problems: string[];
 }
 
-/** Reads every byte. */
+/** Reads every byte, and computes the digest of every block from the CSV files. */
 export async function checkFolder(dir: string): Promise<Checked> {
   const checked: Checked = { files: 0, bytes: 0, problems: [] };
   const manifest = await readManifest(dir).catch((error: unknown) => {
@@ -30,7 +32,27 @@ export async function checkFolder(dir: string): Promise<Checked> {
     const problem = await problemOf(dir, file);
     if (problem !== undefined) checked.problems.push(`${file.name} ${problem}`);
   }
+  if (manifest && checked.problems.length === 0) {
+    checked.problems.push(...(await digestProblem(dir, manifest)));
+  }
   return checked;
+}
+
+/** The first one: each digest follows from the one before. */
+async function digestProblem(dir: string, { days }: Contents): Promise<string[]> {
+  let digest = FIRST_DIGEST;
+  for (const day of days) {
+    try {
+      if (day.files.length > 0) digest = await digestOfDay(dir, day, digest);
+    } catch (error) {
+      return [`${day.day}: ${errorText(error)}`];
+    }
+    const found = `0x${digest.toString("hex")}`;
+    if (found !== day.digest) {
+      return [`${day.day} ends with the digest ${found}, and the manifest says ${day.digest}`];
+    }
+  }
+  return [];
 }
 
 async function problemOf(

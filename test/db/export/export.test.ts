@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { checkFolder } from "../../../db/export/check.ts";
 import { takeLock } from "../../../db/embedded/lock.ts";
@@ -17,6 +17,7 @@ import { exportDays } from "../../../db/export/export.ts";
 import { KINDS as KINDS_OF_FILES } from "../../../db/export/format.ts";
 import { manifestText, readManifest } from "../../../db/export/manifest.ts";
 import { ParquetFile } from "../../../db/export/parquet-file.ts";
+import { digestOfDay, FIRST_DIGEST } from "../../../db/export/recompute.ts";
 import type { Value } from "../../../db/export/row-sink.ts";
 import {
   anAddress,
@@ -65,12 +66,14 @@ const countIn = (folder: string): Promise<number> =>
 const KINDS = ["blocks", "candles", "ends", "offers", "pools", "trades"];
 const BOOK = anAddress("book");
 const ORDER = 2 ** 30;
+/** With what has a meaning in JSON, in CSV and for those who split lines. */
+const REF = '7,"\u2028é';
 const HUGE = "123456789012345678901.000000000000000001";
 
 /** Four days, of which the second has no rows. The last one is not final. */
 async function fill({ writer }: TestDatabase): Promise<void> {
   await registerMarkets(writer);
-  await writer.query("select ingest.offer_ids($1, $2, $3)", [[BOOK], ['7,"'], [blockAt(2)]]);
+  await writer.query("select ingest.offer_ids($1, $2, $3)", [[BOOK], [REF], [blockAt(2)]]);
   await write(writer, {
     offers: [
       anOffer({ id: 1, hour: 1, base: "3", quote: "300", killed: blockAt(50) }),
@@ -144,8 +147,8 @@ describe("of days", () => {
     expect(trades.at(-1)).toBe("");
     const [weth, dai, book] = [WETH, DAI, BOOK].map((address) => address.toLowerCase());
     expect(trades[0]).toMatch(/^7200,3,2026-01-01T02:00:00\.000000Z,0x[0-9a-f]{64},0x/);
-    // The id of the contract is 7,": as a JSON string, and then as a value of CSV.
-    expect(trades[0]).toContain(`,${book},"${book}:""7,\\"""""`);
+    // As a JSON string, and then as a value of CSV.
+    expect(trades[0]).toContain(`,${book},"${book}:""7,\\""\u2028é""",0x`);
     expect(trades[0]).toMatch(new RegExp(`,${weth},1,${dai},110$`));
     expect(trades[1]).toMatch(new RegExp(`^7200,11,[^,]+,[^,]+,,,.*,${weth},2\\.5,${dai},250$`));
     expect(trades[2]).toMatch(new RegExp(`^7236,0,.*,${dai},${HUGE.replace(".", "\\.")}$`));
@@ -204,6 +207,58 @@ describe("of days", () => {
     expect((await checkFolder(dir)).problems).toEqual([`${name} is not a file`]);
   });
 
+  it("is noticed where facts are others, though the manifest says what the files are", async () => {
+    const manifest = (await exportFinal(database))!;
+    for (const [name, change, problem] of [
+      ["trades-2026-01-01.csv.gz", [",2.5,", ",2.6,"], /^2026-01-01: block 7200 has the digest 0x/],
+      [
+        "trades-2026-01-01.csv.gz",
+        ["\n7236,0,", "\n7235,0,"],
+        /^2026-01-01: block 7236 has the digest/,
+      ],
+      [
+        "ends-2026-01-03.csv.gz",
+        [`${blockAt(50)},1,`, `${blockAt(50)},2,`],
+        /^2026-01-03: block 180000 has/,
+      ],
+      [
+        "ends-2026-01-03.csv.gz",
+        [/$/, "180001,7,2026-01-03T02:00:01.000000Z,cancelled\n"],
+        /^2026-01-03: ends-2026-01-03.csv.gz has rows of block 180001, and blocks-2026-01-03.csv.gz has not$/,
+      ],
+      ["offers-2026-01-01.csv.gz", [",true\n", ",false\n"], /^2026-01-01: block 3600 has/],
+      [
+        "blocks-2026-01-01.csv.gz",
+        ["02:00:00.000000Z", "02:00:00.000001Z"],
+        /^2026-01-01: block 7200 has/,
+      ],
+    ] as const) {
+      const right = await readFile(join(dir, name));
+      const text = gunzipSync(right).toString();
+      const other = gzipSync(text.replace(change[0], change[1]));
+      await writeFile(join(dir, name), other);
+      const sha256 = createHash("sha256").update(other).digest("hex");
+      const days = manifest.days.map((day) => ({
+        ...day,
+        files: day.files.map((file) =>
+          file.name === name ? { ...file, bytes: other.length, sha256 } : file,
+        ),
+      }));
+      await writeFile(join(dir, "manifest.json"), manifestText({ ...manifest, days }));
+      expect((await checkFolder(dir)).problems).toEqual([expect.stringMatching(problem)]);
+      await writeFile(join(dir, name), right);
+    }
+    const [first, ...others] = manifest.days;
+    const digest = `0x${"0".repeat(64)}`;
+    const wrong = { ...manifest, days: [{ ...first!, digest }, ...others] };
+    await writeFile(join(dir, "manifest.json"), manifestText(wrong));
+    expect((await checkFolder(dir)).problems).toEqual([
+      `2026-01-01 ends with the digest ${first!.digest}, and the manifest says ${digest}`,
+    ]);
+    await writeFile(join(dir, "manifest.json"), manifestText(manifest));
+    expect((await checkFolder(dir)).problems).toEqual([]);
+  });
+
   it("is refused where the folder is of other facts, or of another recording", async () => {
     const manifest = (await exportFinal(database))!;
     const [first, ...others] = manifest.days;
@@ -258,7 +313,7 @@ describe("of days", () => {
     expect(checked).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^25 files of \d+ bytes are what the manifest says\.\n$/,
+        /^25 files of \d+ bytes are what the manifest says, and so are the digests of their blocks\.\n$/,
       ) as string,
     });
   });
@@ -321,6 +376,9 @@ describe("written in each way", () => {
             day: day.toISOString().slice(0, 10),
           });
           await owner.query("rollback to savepoint before");
+          expect((await digestOfDay(into, listed, FIRST_DIGEST)).toString("hex")).toBe(
+            listed.digest.slice(2),
+          );
           found.push([listed, await hashesOf(into)]);
         }
         const [first, ...others] = found;

@@ -1,0 +1,157 @@
+// Computes the digest of each block from the CSV files alone, as docs/digests.md has it.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { createGunzip } from "node:zlib";
+import { KINDS } from "./format.ts";
+import type { ListedDay } from "./manifest.ts";
+
+/** By column; null where it is empty. */
+type Row = Record<string, string | null>;
+
+/** The fields of the line of a fact, a column each. "ends" has cancellations, and ends that follow from other facts. */
+const FACTS: Record<string, { word: string; fields: string[] }> = {
+  offers: {
+    word: "offer",
+    fields: [
+      ...["offer", "maker", "pair", "lot_gem", "lot_amt", "bid_gem", "bid_amt", "tx", "venue"],
+      "closed",
+    ],
+  },
+  trades: {
+    word: "trade",
+    fields: [
+      ...["idx", "offer", "maker", "taker", "pair", "lot_gem", "lot_amt", "bid_gem", "bid_amt"],
+      ...["tx", "venue"],
+    ],
+  },
+  ends: { word: "cancel", fields: ["offer"] },
+  pools: { word: "pool", fields: ["venue", "gem0", "reserve0", "gem1", "reserve1", "fee"] },
+};
+
+export const FIRST_DIGEST: Buffer = Buffer.alloc(32);
+
+/** The digest at the end of the day, after the one before it. Throws where a block's is not that of its facts. */
+export async function digestOfDay(
+  dir: string,
+  { day }: ListedDay,
+  before: Buffer,
+): Promise<Buffer> {
+  const nameOf = (kind: string): string => `${kind}-${day}.csv.gz`;
+  const facts = Object.entries(FACTS).map(([kind, fact]) => ({
+    ...{ kind, ...fact },
+    rows: new RowsByBlock(rowsOf(join(dir, nameOf(kind)), kind)),
+  }));
+  let digest = before;
+  for await (const { number, hash, time, digest: recorded } of rowsOf(
+    join(dir, nameOf("blocks")),
+    "blocks",
+  )) {
+    const lines: Buffer[] = [];
+    for (const { word, fields, rows } of facts) {
+      for (const row of await rows.of(Number(number))) {
+        if (row["event"] !== "filled") lines.push(Buffer.from(`${lineOf(word, fields, row)}\n`));
+      }
+    }
+    const head = `block ${number ?? ""} ${hash ?? "-"} ${secondsOf(time ?? "")}\n`;
+    const form = Buffer.concat([digest, Buffer.from(head), ...lines.sort(Buffer.compare)]);
+    digest = createHash("sha256").update(form).digest();
+    const found = `0x${digest.toString("hex")}`;
+    if (found === recorded) continue;
+    throw new Error(
+      `block ${number ?? ""} has the digest ${recorded ?? ""}, and its facts have ${found}`,
+    );
+  }
+  for (const { kind, rows } of facts) {
+    const left = await rows.next();
+    if (left !== undefined) {
+      throw new Error(
+        `${nameOf(kind)} has rows of block ${left["block"] ?? ""}, and ${nameOf("blocks")} has not`,
+      );
+    }
+  }
+  return digest;
+}
+
+const STATES: Record<string, string> = { true: "closed", false: "open" };
+
+const lineOf = (word: string, fields: string[], row: Row): string =>
+  [
+    word,
+    ...fields.map((name) => (name === "closed" ? STATES[row[name] ?? ""] : (row[name] ?? "-"))),
+  ].join(" ");
+
+/** A plain decimal without trailing zeros. */
+function secondsOf(time: string): string {
+  const seconds = Date.parse(`${time.slice(0, 19)}Z`) / 1000;
+  const fraction = time.slice(20, 26).replace(/0+$/, "");
+  if (fraction === "") return String(seconds);
+  // Before 1970 the fraction counts upwards from the second below.
+  const micros = BigInt(seconds) * 1_000_000n + BigInt(time.slice(20, 26));
+  const digits = String(micros < 0n ? -micros : micros).padStart(7, "0");
+  return `${micros < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6).replace(/0+$/, "")}`;
+}
+
+const VALUE = /("(?:[^"]|"")*"|[^,]*)(?:,|$)/y;
+
+async function* rowsOf(path: string, kind: string): AsyncGenerator<Row> {
+  const columns = KINDS.find(({ name }) => name === kind)?.columns ?? [];
+  const source = createReadStream(path);
+  const unzipped = source.pipe(createGunzip());
+  source.on("error", (error) => unzipped.destroy(error));
+  let isHeader = true;
+  for await (const line of linesOf(unzipped)) {
+    if (isHeader) {
+      isHeader = false;
+      continue;
+    }
+    const row: Row = {};
+    VALUE.lastIndex = 0;
+    for (const { name } of columns) {
+      const value = VALUE.exec(line)?.[1] ?? "";
+      const text = value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value;
+      row[name] = text === "" ? null : text;
+    }
+    yield row;
+  }
+}
+
+/** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
+async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of source) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+/** Rows in the order of blocks, taken block by block. */
+class RowsByBlock {
+  readonly #rows: AsyncGenerator<Row>;
+  #ahead: Row | undefined;
+
+  constructor(rows: AsyncGenerator<Row>) {
+    this.#rows = rows;
+  }
+
+  async next(): Promise<Row | undefined> {
+    if (this.#ahead === undefined) {
+      const found = await this.#rows.next();
+      this.#ahead = found.done === true ? undefined : found.value;
+    }
+    return this.#ahead;
+  }
+
+  async of(block: number): Promise<Row[]> {
+    const taken: Row[] = [];
+    for (let row = await this.next(); row !== undefined; row = await this.next()) {
+      if (Number(row["block"]) !== block) break;
+      taken.push(row);
+      this.#ahead = undefined;
+    }
+    return taken;
+  }
+}
