@@ -11,6 +11,9 @@ import { knownDays } from "../db/export/days.ts";
 
 const COMMAND = fileURLToPath(new URL("../db/commands/export.ts", import.meta.url));
 
+/** As in package.json: without bounds V8 would let garbage grow to several times of what a row group needs. */
+const HEAP = ["--max-semi-space-size=16", "--max-old-space-size=256"];
+
 export interface ExportingOptions {
   dir: string;
   db: Database;
@@ -72,7 +75,7 @@ async function exportOnce(
   signal: AbortSignal,
 ): Promise<string[]> {
   const given = finality === undefined ? [] : ["--finality", String(finality)];
-  const child = spawn(process.execPath, [COMMAND, "--dir", dir, ...given], {
+  const child = spawn(process.execPath, [...HEAP, COMMAND, "--dir", dir, ...given], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });

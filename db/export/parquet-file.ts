@@ -6,7 +6,7 @@ import type { RowSink, Value } from "./row-sink.ts";
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
 
 /** What is held in memory at once. */
-const ROW_GROUP = 20_000;
+const ROW_GROUP = 10_000;
 
 const PRECISION = 38;
 const SCALE = 18;

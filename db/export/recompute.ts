@@ -54,7 +54,11 @@ export async function digestOfDay(
       }
     }
     const head = `block ${number ?? ""} ${hash ?? "-"} ${secondsOf(time ?? "")}\n`;
-    const form = Buffer.concat([digest, Buffer.from(head), ...lines.sort(Buffer.compare)]);
+    const form = Buffer.concat([
+      digest,
+      Buffer.from(head),
+      ...lines.sort((one, other) => one.compare(other)),
+    ]);
     digest = createHash("sha256").update(form).digest();
     const found = `0x${digest.toString("hex")}`;
     if (found === recorded) continue;
