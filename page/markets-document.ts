@@ -74,7 +74,7 @@ export function marketsDocument(
             ${tableOf(
               "The last 24 hours of each market",
               [
-                ...["Market", "Last", "Change", ...(hasDollars ? ["Volume in $"] : []), "Volume"],
+                ...["Market", "Last", "Change", ...(hasDollars ? ["Volume $"] : []), "Volume"],
                 ...["High", "Low", "Last trade (UTC)"],
               ],
               markets

@@ -1,5 +1,5 @@
 // Tables, figures and names in the documents of the server.
-import { compact, shortened } from "./client/decimal.js";
+import { compact, shortened, shortPercent } from "./client/decimal.js";
 import { hasChange } from "./client/market-order.js";
 import type { SummaryRecord } from "../market/queries/summaries.ts";
 import { html, type Html } from "./html.ts";
@@ -39,7 +39,7 @@ export const momentOf = (iso: string): Html =>
   html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;
 
 export const percentOf = (summary: SummaryRecord): Html | string =>
-  hasChange(summary) ? html`${numberOf(summary.percent, shortened(summary.percent, 2))} %` : "–";
+  hasChange(summary) ? html`${numberOf(summary.percent, shortPercent(summary.percent))} %` : "–";
 
 /** Of the last 24 hours, in units of the quote. */
 export const volumeOf = ({ trades, quoteVol }: SummaryRecord, quote: string): Html | string =>

@@ -7,6 +7,7 @@ const SHOWN_LEVELS = 15;
 /** The groups of levels, in powers of ten below that of the best price. */
 const GROUPS = [4, 3, 2, 1];
 const PARAMETER = "group";
+const WIDTH = /^(?:10{0,17}|0\.0{0,17}1)$/;
 
 /**
  * @typedef {import("./market-copy.js").Level} Level
@@ -35,10 +36,10 @@ function summed(levels) {
   });
 }
 
-/** How many powers of ten below the best price levels are grouped; undefined for none. */
+/** The width of the levels taken together, a power of ten; undefined for each level alone. */
 export function bookGroup() {
-  const asked = Number(new URL(location.href).searchParams.get(PARAMETER));
-  return GROUPS.find((group) => group === asked);
+  const asked = new URL(location.href).searchParams.get(PARAMETER) ?? "";
+  return WIDTH.test(asked) ? asked : undefined;
 }
 
 /**
@@ -109,18 +110,18 @@ export function bookTables({ bids, asks, pair, spread, draw }) {
   const best = bids[0] ?? asks[0];
   if (best === undefined) return html`<p>No offer is open.</p>`;
   const group = bookGroup();
-  const widthOf = (/** @type {number} */ below) => tenTo(powerOf(best.price) - below);
+  const power = powerOf(best.price);
+  const offered = GROUPS.map((below) => tenTo(power - below)).filter((width) => WIDTH.test(width));
+  // What was chosen stays, also where the price has another number of digits now.
+  const widths = [...new Set([...offered, ...(group === undefined ? [] : [group])])].sort(compare);
   /** @param {readonly Step[]} steps @param {1 | -1} direction */
   const shownOf = (steps, direction) =>
-    (group === undefined ? steps : grouped(steps, direction, widthOf(group))).slice(
-      0,
-      SHOWN_LEVELS,
-    );
+    (group === undefined ? steps : grouped(steps, direction, group)).slice(0, SHOWN_LEVELS);
   const [shownBids, shownAsks] = [shownOf(bids, -1), shownOf(asks, 1)];
   const places =
     group === undefined
       ? placesIn([...shownBids, ...shownAsks].map(({ price }) => price))
-      : Math.max(0, group - powerOf(best.price));
+      : Math.max(0, -powerOf(group));
   const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) => {
     const address = new URL(location.href);
     if (currentTarget.value === "") address.searchParams.delete(PARAMETER);
@@ -134,10 +135,10 @@ export function bookTables({ bids, asks, pair, spread, draw }) {
         >Levels
         <select onChange=${choose}>
           <option value="" selected=${group === undefined}>exact</option>
-          ${GROUPS.map(
-            (below) =>
-              html`<option key=${below} value=${below} selected=${below === group}>
-                of ${widthOf(below)}
+          ${widths.map(
+            (width) =>
+              html`<option key=${width} value=${width} selected=${width === group}>
+                of ${width}
               </option>`,
           )}
         </select></label

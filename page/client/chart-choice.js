@@ -2,12 +2,12 @@
 import { html } from "./html.js";
 
 /**
- * @typedef {{ line: boolean, quoteVolume: boolean, averages: boolean, log: boolean }} Choice
+ * @typedef {{ line: boolean, quoteVolume: boolean, averages: boolean, vwap: boolean, log: boolean }} Choice
  * @typedef {keyof Choice} Name
  */
 
 /** @type {readonly Name[]} */
-const NAMES = ["line", "quoteVolume", "averages", "log"];
+const NAMES = ["line", "quoteVolume", "averages", "vwap", "log"];
 const PARAMETER = "chart";
 
 /** @returns {Choice} */
@@ -18,6 +18,7 @@ export function chartChoice() {
     line: has("line"),
     quoteVolume: has("quoteVolume"),
     averages: has("averages"),
+    vwap: has("vwap"),
     log: has("log"),
   };
 }
@@ -46,6 +47,7 @@ export function chartButtons({ quote, draw }) {
     line: "Line",
     quoteVolume: `Volume in ${quote}`,
     averages: "Averages of 7, 25, 99",
+    vwap: "Vwap",
     log: "Log axis",
   };
   return html`<div role="group" aria-label="Chart" class="intervals">

@@ -13,6 +13,7 @@ import { Averages } from "./averages.js";
 import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
+import { Vwap } from "./vwap.js";
 
 /**
  * @typedef {import("./market-copy.js").Candle} Candle
@@ -67,6 +68,8 @@ export class Chart extends Component {
   #line;
   /** @type {Averages | undefined} */
   #averages;
+  /** @type {Vwap | undefined} */
+  #vwap;
   #shownAs = "";
   /** @type {Candle[]} */
   #drawn = [];
@@ -108,6 +111,7 @@ export class Chart extends Component {
     this.#prices = chart.addSeries(CandlestickSeries, { priceFormat });
     this.#line = chart.addSeries(LineSeries, { priceFormat, lineWidth: 2, visible: false });
     this.#averages = new Averages(chart, priceFormat, ({ time }) => secondsOf(time));
+    this.#vwap = new Vwap(chart, priceFormat, ({ time }) => secondsOf(time));
     this.#volumes = chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       lastValueVisible: false,
@@ -157,6 +161,7 @@ export class Chart extends Component {
     this.#volumes?.applyOptions({ color: color("faint") });
     this.#line?.applyOptions({ color: color("link") });
     this.#averages?.paint(color);
+    this.#vwap?.paint(color);
   };
 
   /** Shows the series that the reader has chosen. Returns whether that changed. */
@@ -168,6 +173,7 @@ export class Chart extends Component {
     this.#prices?.applyOptions({ visible: !choice.line });
     this.#line?.applyOptions({ visible: choice.line });
     this.#averages?.show(choice.averages);
+    this.#vwap?.show(choice.vwap);
     const mode = choice.log ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal;
     this.#prices?.priceScale().applyOptions({ mode });
     return true;
@@ -193,6 +199,7 @@ export class Chart extends Component {
       this.#volumes?.setData(candles.map(this.#volume));
       this.#line?.setData(candles.map(this.#close));
       this.#averages?.set(candles, power);
+      this.#vwap?.set(candles, power);
     } else {
       for (const candle of fresh) {
         this.#prices?.update(this.#candle(candle));
@@ -200,6 +207,7 @@ export class Chart extends Component {
         this.#line?.update(this.#close(candle));
       }
       this.#averages?.update(candles, power, fresh.length);
+      this.#vwap?.update(candles, power, fresh.length);
     }
     if (interval !== this.#interval && candles.length > 0) {
       this.#interval = interval;

@@ -152,6 +152,12 @@ export function shortened(text, places) {
   return `${sign}${grouped(before)}.${behind}`;
 }
 
+/**
+ * Rounded to two fractional digits, or to its first two digits where it is smaller.
+ * @param {string} text
+ */
+export const shortPercent = (text) => shortened(text, Math.max(2, 1 - powerOf(text)));
+
 /** @param {number} count */
 const small = (count) => [...String(count)].map((digit) => SMALL_DIGITS[Number(digit)]).join("");
 

@@ -1,6 +1,6 @@
 // The depth: what is offered up to each price, as a chart with a reading under the pointer.
 import { Component } from "preact";
-import { compare, middleOf, placeOf, powerOf } from "./decimal.js";
+import { compare, middleOf, placeOf, powerOf, shortened } from "./decimal.js";
 import { unmarked } from "./figures.js";
 import { html } from "./html.js";
 
@@ -10,7 +10,7 @@ const HEIGHT = 160;
 /**
  * @typedef {import("./book.js").Step} Step
  * @typedef {{ bids: readonly Step[], asks: readonly Step[], base: string, quote: string }} Shown
- * @typedef {{ step: Step, side: "bid" | "asked", x: number, y: number }} Point
+ * @typedef {{ step: Step, side: "bid" | "asked", key: string, x: number, y: number }} Point
  */
 
 /** @param {readonly Step[]} bids @param {readonly Step[]} asks */
@@ -40,6 +40,8 @@ function pointsOf(bids, asks) {
     steps.map((step) => ({
       step,
       side: /** @type {Point["side"]} */ (n === 0 ? "bid" : "asked"),
+      // A bid and an ask can have one price.
+      key: `${n} ${step.price}`,
       x: ((placeOf(step.price, power) - middle + half) / (2 * half)) * WIDTH,
       y: HEIGHT - (placeOf(step.total, volumePower) / max) * (HEIGHT - 8),
     })),
@@ -54,15 +56,41 @@ function area(points, edge) {
   return `M${points[0]?.x.toFixed(1)},${HEIGHT}${stairs}H${edge}V${HEIGHT}Z`;
 }
 
+/** How many levels a page key passes. */
+const PAGE = 5;
+
+/**
+ * The level to which a key goes, from left to right; from none to the best of the side.
+ * @param {string} key
+ * @param {number} at -1 for none.
+ * @param {number} bids
+ * @param {number} levels
+ */
+function targetOf(key, at, bids, levels) {
+  if (key === "Home") return 0;
+  if (key === "End") return levels - 1;
+  const step = {
+    ArrowLeft: -1,
+    ArrowDown: -1,
+    ArrowRight: 1,
+    ArrowUp: 1,
+    PageDown: -PAGE,
+    PageUp: PAGE,
+  }[key];
+  if (step === undefined) return undefined;
+  if (at === -1) return step < 0 ? bids - 1 : bids;
+  return at + step;
+}
+
 /** @extends {Component<Shown>} */
 export class Depth extends Component {
-  /** The price that the reader points at. @type {string | undefined} */
+  /** The key of the point that the reader points at. @type {string | undefined} */
   pointed;
 
-  /** @param {string | undefined} price */
-  point(price) {
-    if (price === this.pointed) return;
-    this.pointed = price;
+  /** @param {string | undefined} key */
+  point(key) {
+    if (key === this.pointed) return;
+    this.pointed = key;
     this.forceUpdate();
   }
 
@@ -71,7 +99,7 @@ export class Depth extends Component {
     const { ofBids, ofAsks, greatest } = pointsOf(bids, asks);
     // From left to right.
     const points = [...ofBids.toReversed(), ...ofAsks];
-    const at = points.findIndex(({ step }) => step.price === this.pointed);
+    const at = points.findIndex(({ key }) => key === this.pointed);
     const pointed = points[at];
     const [bid, ask] = [bids[0], asks[0]];
     const [first, last] = [points[0], points.at(-1)];
@@ -81,25 +109,28 @@ export class Depth extends Component {
       const nearest = points.reduce((one, other) =>
         Math.abs(other.x - x) < Math.abs(one.x - x) ? other : one,
       );
-      this.point(nearest.step.price);
+      this.point(nearest.key);
     };
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Escape") this.point(undefined);
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (step === undefined) return;
+      const to = targetOf(event.key, at, ofBids.length, points.length);
+      if (to === undefined) return;
       event.preventDefault();
-      const next = at === -1 ? ofBids.length : Math.min(points.length - 1, Math.max(0, at + step));
-      this.point((points[next] ?? last)?.step.price);
+      this.point(points[Math.min(points.length - 1, Math.max(0, to))]?.key);
     };
-    return html`<p class="reading" role=${pointed ? "status" : undefined}>
+    const middle = bid && ask && middleOf(bid.price, ask.price);
+    const inWords = pointed
+      ? `${shortened(pointed.step.total)} ${base} ${pointed.side} up to ${shortened(pointed.step.price)} ${quote}`
+      : middle
+        ? `Mid price ${shortened(middle)} ${quote}`
+        : "Offers on one side only";
+    return html`<p class="reading">
         ${
           pointed
             ? html`<span>${unmarked(pointed.step.total)} <bdi>${base}</bdi> ${pointed.side}</span>
                 <span>up to ${unmarked(pointed.step.price)} <bdi>${quote}</bdi></span>`
-            : bid && ask
-              ? html`<span
-                  >Mid price ${unmarked(middleOf(bid.price, ask.price))} <bdi>${quote}</bdi></span
-                >`
+            : middle
+              ? html`<span>Mid price ${unmarked(middle)} <bdi>${quote}</bdi></span>`
               : "Offers on one side only."
         }
       </p>
@@ -110,9 +141,13 @@ export class Depth extends Component {
         class="depth"
         viewBox="0 0 ${WIDTH} ${HEIGHT}"
         preserveAspectRatio="none"
-        role="img"
+        role="slider"
         tabindex="0"
-        aria-label="Depth: what is bid and asked up to each price. The arrow keys read the levels; the tables of the book have the figures."
+        aria-label="Depth: what is bid and asked up to each price"
+        aria-valuemin="1"
+        aria-valuemax=${points.length}
+        aria-valuenow=${at === -1 ? Math.max(1, ofBids.length) : at + 1}
+        aria-valuetext=${inWords}
         onPointerMove=${onMove}
         onPointerLeave=${() => this.point(undefined)}
         onBlur=${() => this.point(undefined)}
@@ -125,7 +160,7 @@ export class Depth extends Component {
       </svg>
       <p class="axis" aria-hidden="true">
         <span>${first && unmarked(first.step.price)}</span>
-        <span>${bid && ask ? unmarked(middleOf(bid.price, ask.price)) : ""}</span>
+        <span>${middle ? unmarked(middle) : ""}</span>
         <span>${last && last !== first && unmarked(last.step.price)}</span>
       </p>`;
   }

@@ -1,6 +1,6 @@
 // Numbers, times and names: shortened for the eye, whole on hover and when copied.
 import { Component, h } from "preact";
-import { compact, shortened } from "./decimal.js";
+import { compact, shortened, shortPercent } from "./decimal.js";
 import { html } from "./html.js";
 import { hasChange } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
@@ -60,8 +60,11 @@ export function dollars(valued) {
   if (value === null) return absent("no price in dollars, or no trade in 24 hours");
   if (through === null) return marked(value, `$${compact(value)}`);
   const title = `${value}, at the last price of ${through}`;
-  return html`<small class="wide">via <bdi>${through}</bdi></small>
-    ${marked(value, `$${compact(value)}`, title)}`;
+  return [
+    html`<small class="wide">via <bdi>${through}</bdi></small>`,
+    " ",
+    marked(value, `$${compact(value)}`, title),
+  ];
 }
 
 /**
@@ -78,12 +81,11 @@ export const price = (value) => (value === "0" ? absent("none") : amount(value))
 export function change(value, unit = "") {
   const direction = value === "0" ? "" : value.startsWith("-") ? "down" : "up";
   const sign = direction === "up" ? "+" : "";
-  const text = shortened(value, unit === PERCENT ? PLACES_OF_PERCENT : undefined);
+  const text = unit === PERCENT ? shortPercent(value) : shortened(value);
   return marked(value, `${sign}${text}${unit}`, `${value}${unit}`, direction);
 }
 
 const PERCENT = " %";
-const PLACES_OF_PERCENT = 2;
 
 /** @typedef {import("./market-copy.js").Summary} Summary */
 

@@ -48,7 +48,7 @@ export const BY_VOLUME = {
 /** @type {Column} */
 export const BY_DOLLARS = {
   id: "dollars",
-  title: "Volume in $",
+  title: "Volume $",
   exists: ({ dollars }) => dollars?.volumeInUsd != null,
   order: (one, other) =>
     compare(one.dollars?.volumeInUsd ?? "0", other.dollars?.volumeInUsd ?? "0"),

@@ -69,7 +69,7 @@ describeInChromium("the list of markets in dollars", () => {
 
   it("has the volumes, names the market whose price makes them, and is in their order", async () => {
     const { page, complaints } = await browser.open(app.url);
-    await page.waitForSelector("th[aria-sort='descending'] button:text('Volume in $')");
+    await page.waitForSelector("th[aria-sort='descending'] button:text('Volume $')");
     const found = await expected();
     // 7 × 3000.25, 6000.5, and none.
     expect(found).toEqual([
@@ -119,7 +119,7 @@ describeInChromium("the list of markets in dollars", () => {
     await using plain = await makeTestApp(database.reader);
     const { page } = await browser.open(plain.url);
     await page.waitForSelector("table.markets");
-    expect(await page.locator("text=Volume in $").count()).toBe(0);
+    expect(await page.locator("text=Volume $").count()).toBe(0);
     expect((await page.locator(".totals").textContent())!.replaceAll(/\s+/g, " ").trim()).toBe(
       "Last 24 hours: 2 trades in 2 markets",
     );
@@ -130,7 +130,7 @@ describeInChromium("the list of markets in dollars", () => {
     const { page } = await browser.open(app.url, { viewport: { width: 390, height: 844 } });
     await page.waitForSelector("table.markets");
     expect(await page.locator("thead th:visible").allTextContents()).toEqual([
-      ...["Market", "Last", "Change", "Volume in $"].map((title) => expect.stringContaining(title)),
+      ...["Market", "Last", "Change", "Volume $"].map((title) => expect.stringContaining(title)),
     ]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await page.close();

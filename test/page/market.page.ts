@@ -43,6 +43,19 @@ const isPainted = (page: Page): Promise<boolean> =>
     return new Set(new Uint32Array(data.buffer)).size > 8;
   })`);
 
+/** Whether a pixel of the chart has nearly this color: red, green and blue. */
+const hasColor = (page: Page, color: readonly number[]): Promise<boolean> =>
+  page.evaluate<boolean>(`[...document.querySelectorAll(".chart canvas")].some((canvas) => {
+    if (canvas.width === 0 || canvas.height === 0) return false;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const [red, green, blue] = ${JSON.stringify(color)};
+    for (let n = 0; n < data.length; n += 4) {
+      const apart = Math.abs(data[n] - red) + Math.abs(data[n + 1] - green) + Math.abs(data[n + 2] - blue);
+      if (apart < 20) return true;
+    }
+    return false;
+  })`);
+
 describeInChromium("the page of a market", () => {
   beforeAll(() => {
     browser = new TestBrowser();
@@ -214,12 +227,64 @@ describeInChromium("the page of a market", () => {
     await until(reading, () => Promise.resolve([["10", "120"]]));
     await page.keyboard.press("ArrowLeft");
     await until(reading, () => Promise.resolve([["13.5", "110"]]));
+    const slider = page.getByRole("slider");
+    expect(await slider.getAttribute("aria-valuetext")).toBe("13.5 WETH bid up to 110 DAI");
+    expect(await slider.getAttribute("aria-valuenow")).toBe("1");
+    await page.keyboard.press("End");
+    const highest = (await expected(app, "WETH/DAI")).asks.at(-1)![0]!;
+    await until(reading, () => Promise.resolve([["20", highest]]));
+    await page.keyboard.press("Home");
+    await until(reading, () => Promise.resolve([["13.5", "110"]]));
+    await page.keyboard.press("Escape");
+    await until(
+      () => slider.getAttribute("aria-valuetext"),
+      () => Promise.resolve("Mid price 125 DAI"),
+    );
+    await page.keyboard.press("ArrowLeft");
+    await until(reading, () => Promise.resolve([["10", "120"]]));
     const { x, y, width, height } = (await page.locator("svg.depth").boundingBox())!;
     await page.mouse.move(x + width - 1, y + height / 2);
     const [, second] = (await expected(app, "WETH/DAI")).asks;
     await until(reading, () => Promise.resolve([["20", second![0]!]]));
     await page.mouse.move(0, 0);
     await until(reading, () => Promise.resolve([["125"]]));
+    await page.close();
+  });
+
+  it("reads on by the keyboard where a bid and an ask have one price", async () => {
+    await write(database.writer, {
+      offers: [anOffer({ id: 11, hour: 25, base: "2", quote: "240" })],
+    });
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    const reading = () => valuesOf(page, "#depth .reading");
+    await page.locator("svg.depth").focus();
+    await page.keyboard.press("ArrowLeft");
+    await until(reading, () => Promise.resolve([["10", "120"]]));
+    for (const level of [
+      ["2", "120"],
+      ["12", "130"],
+    ]) {
+      await page.keyboard.press("ArrowRight");
+      await until(reading, () => Promise.resolve([level]));
+    }
+    await page.close();
+  });
+
+  it("keeps the chosen width of levels where the price has another number of digits", async () => {
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI?group=0.001`);
+    await isEqualTo(page, "WETH/DAI");
+    expect(await page.locator("#book select").inputValue()).toBe("0.001");
+    await page.selectOption("#book select", { label: "of 1" });
+    await write(database.writer, {
+      offers: [anOffer({ id: 11, hour: 25, side: "buy", base: "1", quote: "12345" })],
+    });
+    await until(
+      () => page.locator("#book .bids data").first().getAttribute("value"),
+      () => Promise.resolve("12345"),
+    );
+    expect(await page.locator("#book select").inputValue()).toBe("1");
+    expect(new URL(page.url()).searchParams.get("group")).toBe("1");
     await page.close();
   });
 
@@ -250,7 +315,7 @@ describeInChromium("the page of a market", () => {
       ],
     ];
     await until(levels, () => Promise.resolve(grouped));
-    expect(new URL(page.url()).searchParams.get("group")).toBe("1");
+    expect(new URL(page.url()).searchParams.get("group")).toBe("10");
     await page.reload();
     await until(levels, () => Promise.resolve(grouped));
     await page.selectOption("#book select", { label: "exact" });
@@ -281,7 +346,7 @@ describeInChromium("the page of a market", () => {
       page.evaluate<string>(
         `[...document.querySelectorAll(".chart canvas")].map((one) => one.toDataURL()).join()`,
       );
-    const choices = ["Line", "Volume in DAI", "Averages of 7, 25, 99", "Log axis"];
+    const choices = ["Line", "Volume in DAI", "Averages of 7, 25, 99", "Vwap", "Log axis"];
     // The averages are of more candles than there are.
     for (const choice of choices.filter((one) => !one.startsWith("Averages"))) {
       const before = await picture();
@@ -292,7 +357,7 @@ describeInChromium("the page of a market", () => {
     const address = () => new URL(page.url()).searchParams.get("chart");
     await until(
       () => Promise.resolve(address()),
-      () => Promise.resolve("line,quoteVolume,averages,log"),
+      () => Promise.resolve("line,quoteVolume,averages,vwap,log"),
     );
     await page.reload();
     for (const choice of choices) {
@@ -313,7 +378,7 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
-  it("draws averages of the last closes", async () => {
+  it("draws averages of the last closes, and the vwap of each candle", async () => {
     const trades = Array.from({ length: 40 }, (_, n) =>
       aTrade({ hour: 25 + n, offer_id: 90, base: "1", quote: String(100 + (n % 7) * 10) }),
     );
@@ -322,20 +387,14 @@ describeInChromium("the page of a market", () => {
     await isEqualTo(page, "WETH/DAI");
     await page.waitForSelector(".chart canvas");
     while (!(await isPainted(page))) await sleep(50);
-    /** Whether a pixel has nearly the color of the average of 7. */
-    const hasAverage = () =>
-      page.evaluate<boolean>(`[...document.querySelectorAll(".chart canvas")].some((canvas) => {
-        if (canvas.width === 0 || canvas.height === 0) return false;
-        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        for (let n = 0; n < data.length; n += 4) {
-          const [red, green, blue] = [data[n], data[n + 1], data[n + 2]];
-          if (Math.abs(red - 0xb2) + Math.abs(green - 0x6a) + blue < 20) return true;
-        }
-        return false;
-      })`);
+    const hasAverage = () => hasColor(page, [0xb2, 0x6a, 0]);
+    const hasVwap = () => hasColor(page, [0xc2, 0, 0x8f]);
     expect(await hasAverage()).toBe(false);
     await page.click("button:text-is('Averages of 7, 25, 99')");
     while (!(await hasAverage())) await sleep(50);
+    expect(await hasVwap()).toBe(false);
+    await page.click("button:text-is('Vwap')");
+    while (!(await hasVwap())) await sleep(50);
     await write(database.writer, {
       trades: [aTrade({ hour: 66, offer_id: 90, base: "1", quote: "170" })],
     });
