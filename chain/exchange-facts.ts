@@ -69,6 +69,8 @@ export interface MarketFact extends Place {
   active: boolean;
   /** Set where a row of two listed tokens is the reason: it registers a market, and changes none. */
   isSeen?: true;
+  /** Set for a market of a file: its direction counts, also where the pair is registered the other way round. */
+  isGiven?: true;
 }
 
 export type Fact = OfferFact | TradeFact | CancellationFact | ReservesFact | MarketFact;

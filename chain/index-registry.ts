@@ -188,7 +188,7 @@ export class Registry {
 
   /**
    * Registers the markets that these facts leave, or changes whether they are active. A pair that is registered
-   * keeps its direction. One that the database refuses, as two with one name, is left out.
+   * keeps its direction, but where a file gives another. One that the database refuses, as two with one name, is left out.
    */
   async registerMarkets(client: Client, facts: readonly MarketFact[]): Promise<void> {
     const markets = new Map<string, MarketFact>();
@@ -198,14 +198,15 @@ export class Registry {
       if (first !== fact && fact.isSeen === true) continue;
       markets.set(key, { ...fact, base: first.base, quote: first.quote });
     }
-    for (const [key, { base, quote, active, isSeen }] of markets) {
+    for (const [key, { base, quote, active, isSeen, isGiven }] of markets) {
       const { rows } = await client.query<{ base_gem: string; quote_gem: string }>(
         `select base_gem, quote_gem
         from dex_pair
         where (base_gem, quote_gem) in (($1, $2), ($2, $1))`,
         [base, quote],
       );
-      const { base_gem, quote_gem } = rows[0] ?? { base_gem: base, quote_gem: quote };
+      const own = { base_gem: base, quote_gem: quote };
+      const { base_gem, quote_gem } = isGiven === true ? own : (rows[0] ?? own);
       if (isSeen === true && rows.length > 0) continue;
       const isDone = await this.#tryTo(client, `market of ${base} and ${quote}`, () =>
         client.query("select ingest.register_pair($1, $2, $3)", [base_gem, quote_gem, active]),

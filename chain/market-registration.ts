@@ -111,7 +111,7 @@ const nameOf = ({ block, idx, base, quote, active }: MarketFact): string =>
   `log ${idx} of block ${block} ${active ? "lists" : "delists"} ${base}, ${quote}`;
 
 const marketFact = (base: string, quote: string, active: boolean): MarketFact => ({
-  ...{ kind: "market", base, quote, active },
+  ...{ kind: "market", base, quote, active, isGiven: true },
   // It is of no block.
   ...{ block: 0, hash: "", tx: "", idx: 0 },
 });

@@ -1,5 +1,5 @@
 // The indexer against a node that a stranger controls: no wrong row, whatever it says, and a message that names it.
-import { concatHex, keccak256, numberToHex, stringToHex, type Hex } from "viem";
+import { concatHex, getAddress, keccak256, numberToHex, stringToHex, type Hex } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import type { IndexerEvent } from "../../chain/indexer-event.ts";
 import { readRanges } from "../../chain/ranges.ts";
@@ -9,6 +9,7 @@ import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
 import {
   chainOf,
+  DAI,
   EXCHANGE,
   PAIR,
   startInventedNode,
@@ -17,6 +18,7 @@ import {
   type InventedNode,
   type Log,
   type MadeBlock,
+  WETH,
 } from "./invented-chain.ts";
 
 const HEAD = 70;
@@ -796,6 +798,29 @@ describe("a setting that was wrong and is corrected", () => {
     expect((await recorded()).blocks).toEqual([]);
     node.lie = undefined;
     expect(await outcome(start())).toBe("");
+  });
+
+  it("is a market of a file that was given the wrong way round: its prices are turned at the next start", async () => {
+    const [dai, weth] = [DAI, WETH].map((address) => getAddress(address)) as [Hex, Hex];
+    const one = { base: "DAI", baseGem: dai, quote: "WETH", quoteGem: weth, active: true };
+    const right = { base: "WETH", baseGem: weth, quote: "DAI", quoteGem: dai, active: true };
+    // A start writes a block, so that it is seen to be over.
+    const marketsAfter = async (head: number, options: object): Promise<unknown[]> => {
+      node.blocks = truth.slice(0, head + 1);
+      await start(options).wrote(head);
+      await indexing?.stop();
+      const { rows } = await database.owner.query<object>(
+        "select pair, trim_scale(last)::text as last, (select bool_and(act = 'sell') from dex_trade) as are_sold from dex_market",
+      );
+      return rows;
+    };
+    // 10 WETH are sold for 2,000 DAI.
+    const turned = [{ pair: "WETH/DAI", last: "200", are_sold: true }];
+    expect(await marketsAfter(HEAD - 2, { markets: [one] })).toEqual([
+      { pair: "DAI/WETH", last: "0.005", are_sold: false },
+    ]);
+    expect(await marketsAfter(HEAD - 1, { markets: [right] })).toEqual(turned);
+    expect(await marketsAfter(HEAD, {})).toEqual(turned);
   });
 
   it("is recorded where a database is filled without a record", async () => {
