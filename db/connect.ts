@@ -1,15 +1,13 @@
 // Opens connections to PostgreSQL; the only file that imports `pg`.
 import pg from "pg";
 import { parse } from "pg-connection-string";
+import { boundPool, followConnections, type PoolBounds } from "./bounded-pool.ts";
 import {
-  boundPool,
-  followConnections,
+  describedOnce,
   forgetStaleConnections,
   promiseByCallback,
   withoutNames,
-  type PoolBounds,
-} from "./bounded-pool.ts";
-import { describedOnce } from "./described-query.ts";
+} from "./pool-statements.ts";
 import type { Fence } from "./fence.ts";
 import { withPlainTls } from "./tls.ts";
 
