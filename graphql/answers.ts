@@ -164,7 +164,7 @@ function withStatus(result: BufferResult, errors: readonly Extensions[]): Buffer
   for (const { code, retryAfter } of errors) {
     const statusCode = STATUSES[String(code)];
     if (statusCode === undefined) continue;
-    const again = typeof retryAfter === "number" && { "retry-after": String(retryAfter) };
+    const again = typeof retryAfter === "number" && { "Retry-After": String(retryAfter) };
     return { ...result, statusCode, headers: { ...result.headers, ...again } };
   }
   return result;
