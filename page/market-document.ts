@@ -117,7 +117,7 @@ export function marketDocument(
         "market-header",
         "market-questions",
       ],
-      ...["tables", "trade-details", ...SHARED],
+      ...["tables", "trade-details", "trade-filter", ...SHARED],
     ],
     main: html`<main
       id="page"

@@ -12,7 +12,8 @@ import { marketHeader } from "./market-header.js";
 import { marketQuestions } from "./market-questions.js";
 import { read } from "./reading.js";
 import { follow, topicName } from "./stream.js";
-import { summaryList, tradesTable } from "./tables.js";
+import { summaryList } from "./tables.js";
+import { filteredTrades, filterKey, tradesWanted } from "./trade-filter.js";
 import { TradeDetails } from "./trade-details.js";
 import { inUtc } from "./times.js";
 
@@ -63,7 +64,7 @@ async function readHistory() {
   const isWanted = () => copy.generation === generation;
   /** @type {[Trade[] | undefined, Candle[] | undefined]} */
   const [trades, candles] = await Promise.all([
-    read(`/v2/trades/${paths}?limit=${TRADES}`, isWanted),
+    read(`/v2/trades/${paths}?limit=${tradesWanted(TRADES)}`, isWanted),
     read(`/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}`, isWanted),
   ]);
   if (!isWanted()) return;
@@ -254,13 +255,19 @@ const bookPanels = partOf(
 );
 
 const tradesPanel = partOf(
-  () => [copy.trades, details.changes, inUtc()],
+  () => [copy.trades, details.changes, inUtc(), filterKey()],
   () =>
     html`<section aria-labelledby="trades-title" id="trades">
       <h2 id="trades-title">Trades${atBlock()}</h2>
-      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : tradesTable(copy.trades, pair, (id) => details.of(id))}
+      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : filteredTrades({ ...{ pair, changed: readForFilter }, trades: copy.trades, detailsOf: (id) => details.of(id) })}
     </section>`,
 );
+
+function readForFilter() {
+  readFor = -1;
+  if (!pastBlock()) void readHistory();
+  draw();
+}
 
 const questions = () =>
   asking(

@@ -324,6 +324,55 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
+  it("filters trades by size and by address, as the page's address says, and follows new ones", async () => {
+    const other = anAddress("other");
+    await write(database.writer, {
+      trades: Array.from({ length: 60 }, (_, n) =>
+        aTrade({
+          hour: 25 + n / 60,
+          offer_id: 90,
+          base: String(1 + (n % 6)),
+          quote: "300",
+          ...(n % 10 === 0 ? { taker: other } : {}),
+        }),
+      ),
+    });
+    const { page } = await browser.open(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("#trades tbody tr");
+    const amounts = async () =>
+      (await valuesOf(page, "#trades tbody tr")).map(([, amount]) => amount!);
+    const ofRest = (await app.request.get("/v2/trades/weth/dai?limit=200")).body.data;
+    const volumes = ofRest.map(({ volume }: { volume: string }) => volume);
+    expect(volumes).toHaveLength(63);
+    await page.fill("[name=least]", "5");
+    await page.keyboard.press("Enter");
+    // Ten of 5 and ten of 6, of all that there are, not of the 50 that were read at first.
+    await until(amounts, () => Promise.resolve(volumes.filter((one: string) => Number(one) >= 5)));
+    expect(await amounts()).toHaveLength(20);
+    await page.waitForSelector("#trades [role=status]:has-text('20 of the 63 newest trades')");
+    await page.fill("[name=account]", other.toLowerCase());
+    await page.keyboard.press("Enter");
+    // Of 0, 10, … 50 those whose remainder by 6 is 4 or 5: 10 and 40.
+    await until(amounts, () => Promise.resolve(["5", "5"]));
+    expect(new URL(page.url()).search).toBe(`?least=5&account=${other.toLowerCase()}`);
+    await page.reload();
+    await until(amounts, () => Promise.resolve(["5", "5"]));
+    await write(database.writer, {
+      trades: [
+        aTrade({ hour: 27, offer_id: 90, base: "7.5", quote: "900", taker: other }),
+        aTrade({ hour: 27, offer_id: 90, base: "7.6", quote: "900" }),
+      ],
+    });
+    await until(amounts, () => Promise.resolve(["7.5", "5", "5"]));
+    await page.fill("[name=least]", "1e3");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#trades [role=status]:has-text('must be a decimal number')");
+    await page.click("#trades button:text-is('All trades')");
+    await until(amounts, () => Promise.resolve(["7.6", "7.5", ...volumes]));
+    expect(new URL(page.url()).search).toBe("");
+    await page.close();
+  });
+
   it("shows each interval, and keeps the chosen one in the address", async () => {
     const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
     await page.waitForSelector("#summary");
