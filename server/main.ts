@@ -189,8 +189,9 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
 }
 
-const openKeyFile = ({ apiKeysFile: file }: Config, log: Log): OpenKeys | undefined =>
-  file === undefined ? undefined : openKeys({ file, log });
+function openKeyFile({ apiKeysFile: file }: Config, log: Log): OpenKeys | undefined {
+  return file === undefined ? undefined : openKeys({ file, log });
+}
 
 async function openDocuments({
   persisted,

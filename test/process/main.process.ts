@@ -1,5 +1,5 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,6 +7,7 @@ import type { Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/create-roles.ts";
+import { identifierOf } from "../../graphql/persisted/documents.ts";
 import { release } from "../../http/release.ts";
 import { clusterUrl, makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { exchange, graphql } from "../exchange-http.ts";
@@ -371,6 +372,47 @@ async function untilSomebodyWaits(client: Client): Promise<void> {
     if (rowCount !== 0) return;
   }
 }
+
+describe("with files of documents and keys", () => {
+  const NOWHERE = { DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market" };
+  const HEAD = "{ dexHead { block } }";
+  let folder: string;
+  beforeEach(async () => {
+    folder = await dataDirs.make();
+    await mkdir(folder);
+  });
+
+  it("refuses wrong ones at the start, by file and line", async () => {
+    await writeFile(join(folder, "keys"), "# none\nacme short\n");
+    await writeFile(join(folder, "wrong.graphql"), "{");
+    const keys = await start({ ...NOWHERE, API_KEYS_FILE: join(folder, "keys") }).ended;
+    expect(keys.code).toBe(1);
+    expect(keys.stderr).toMatch(/^API_KEYS_FILE: .*keys: line 2: behind the name must be a key/);
+    const documents = await start({ ...NOWHERE, PERSISTED_DIR: folder }).ended;
+    expect(documents.code).toBe(1);
+    expect(documents.stderr).toMatch(/^PERSISTED_DIR: .*wrong\.graphql is no GraphQL document/);
+  });
+
+  it("runs the documents and knows the keys", async () => {
+    const key = "a-key-of-twenty-letters";
+    await writeFile(join(folder, "keys"), `acme ${key} rate=7\n`);
+    await writeFile(join(folder, "head.graphql"), HEAD);
+    await using database = await makeDatabase();
+    const service = start({
+      ...{ DATABASE_URL: database.url, PERSISTED_DIR: folder, PERSISTED_ONLY: "1" },
+      API_KEYS_FILE: join(folder, "keys"),
+    });
+    const path = `/graphql?documentId=${identifierOf(HEAD)}`;
+    const answer = await fetch(`${await service.url}${path}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    expect([answer.status, answer.headers.get("ratelimit-policy")]).toEqual([
+      200,
+      '"requests";q=7;w=60',
+    ]);
+    expect((await stop(service)).stdout).not.toContain(key);
+  });
+});
 
 describe("with DATABASE_URL", () => {
   let database: TestDatabase | undefined;
