@@ -3099,6 +3099,7 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4881,6 +4882,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -4936,6 +4938,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
@@ -5030,6 +5033,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
