@@ -88,3 +88,9 @@ export function finishAnswersOf(server: Server): FinishAnswers {
     }
   };
 }
+
+/** Resolves when it has no connection any more. */
+export async function stopListening(server: Server): Promise<void> {
+  if (!server.listening) return;
+  await new Promise((resolve) => server.close(resolve));
+}

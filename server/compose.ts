@@ -56,8 +56,10 @@ import { pageQuestions, pageRouter } from "../page/routes.ts";
 import { boundConnections } from "../http/connections.ts";
 import type { AppOptions } from "./app-options.ts";
 import { awaitMinBlock } from "../http/min-block.ts";
+import { stopListening } from "../http/listen.ts";
 import { rateLimiter } from "../http/rate-limit.ts";
 import { Readiness } from "./readiness.ts";
+import { statedLimits } from "./stated-limits.ts";
 import { answerFailures, refuseAsOf } from "../http/refusal.ts";
 import { setFixedHeaders } from "../http/fixed-headers.ts";
 import { normalizeOrRefuse } from "../http/well-formed.ts";
@@ -138,11 +140,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
       requests.leaveOut(res);
       release(stateOf(res.req));
     },
-    share: loopShare,
-    open,
-    limits: streamLimits,
-    clientOf,
-    head,
+    ...{ share: loopShare, open, limits: streamLimits, clientOf, head },
   });
   const limiter = rateLimiter(rateLimit, refuse, {
     ...{ shared: options.sharedCounts, hasKeys: keys !== undefined },
@@ -159,12 +157,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     open,
     limits: streamLimits,
     messageBytes: bodyBytes,
-    operations,
-    documents,
-    gate,
-    limiter,
-    clientOf,
-    refuse,
+    ...{ operations, documents, gate, limiter, clientOf, refuse },
     streamsOfKey: keys?.streamsOf,
     observeSocket: (req, socket) => {
       beginUpgrade(req, socket, nameOf, onOver);
@@ -271,14 +264,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
         state: {
           reasons: () => readiness.reasons(),
           reasonsOfIndexer: options.indexer && (() => options.indexer?.reasons() ?? []),
-          limits: {
-            requestsAMinute: rateLimit,
-            requests: requestsPerClient,
-            operations: (settings.inFlight ?? IN_FLIGHT_LIMITS).perClient,
-            streams: streamLimits.perClient,
-            allStreams: streamLimits.all,
-            ...{ page: limits.page, cost: limits.cost, bodyBytes, maxHeadAge, maxReplicaLag },
-          },
+          limits: statedLimits(settings),
         },
       }),
     ],
@@ -308,9 +294,4 @@ export async function makeApp(options: AppOptions): Promise<App> {
       await graphql.release();
     },
   };
-}
-
-async function stopListening(server: Server): Promise<void> {
-  if (!server.listening) return;
-  await new Promise((resolve) => server.close(resolve));
 }

@@ -6,7 +6,7 @@ import { parse } from "graphql";
 import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { NotPersisted, UnknownDocument } from "../../http/errors.ts";
+import { NotPersisted, UnknownDocument } from "./persisted-errors.ts";
 
 const DOCUMENT_FILE = /\.(?:graphql|gql)$/;
 

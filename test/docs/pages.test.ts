@@ -77,7 +77,7 @@ it("keeps the README within 200 lines, with a link to each page of docs/", () =>
 it("has every code of a GraphQL error in docs/graphql.md, and no other", () => {
   const given = files("{graphql,http,server}/**/*.ts").flatMap((path) => [
     ...[...read(path).matchAll(/code: "([A-Z]+(?:_[A-Z]+)*)"/g)].map(([, code]) => code),
-    ...(/(?:^http\/errors|limit-error)\.ts$/.test(path)
+    ...(/(?:^http\/errors|(?:limit|persisted)-errors?)\.ts$/.test(path)
       ? [...read(path).matchAll(/"([A-Z]+(?:_[A-Z]+)+|[A-Z]{6,})"/g)].map(([, code]) => code)
       : []),
   ]);
