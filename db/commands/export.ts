@@ -85,7 +85,7 @@ async function check(dir: string): Promise<number> {
   console.log(
     problems.length === 0
       ? `${files} files of ${bytes} bytes are what the manifest says, and so are the digests of their blocks.`
-      : `${problems.length} of ${files} files and the manifest ${problems.length === 1 ? "differs" : "differ"}.`,
+      : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}.`,
   );
   return problems.length === 0 ? 0 : 1;
 }
