@@ -3,7 +3,7 @@ import { Router, type Request, type Response } from "express";
 import Negotiator from "negotiator";
 import type { IncomingMessage } from "node:http";
 import type { Pool } from "../db/connect.ts";
-import type { ExportedFolder } from "../db/export/folder.ts";
+import type { ExportedFolder } from "../db/export/exported-folder.ts";
 import { UnknownPair } from "../market/absent.ts";
 import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
 import { findNewestTrades } from "../market/queries/newest-trades.ts";

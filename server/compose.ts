@@ -1,7 +1,7 @@
 // The service, put together: what it serves, in the order in which a request meets it.
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
-import { ExportedFolder } from "../db/export/folder.ts";
+import { ExportedFolder } from "../db/export/exported-folder.ts";
 import { VersionPoll } from "../market/version-poll.ts";
 import { makeFindAsOf } from "../market/queries/as-of.ts";
 import { LoopShare } from "../http/streams/loop-share.ts";

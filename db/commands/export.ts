@@ -1,8 +1,8 @@
 // `npm run export`: writes a file of each kind for each day that is final, or checks such a folder.
 import { readCommandLine, refuse } from "../command-line.ts";
 import { errorText } from "../error-text.ts";
-import { checkFolder } from "../export/check.ts";
-import { exportDays } from "../export/export.ts";
+import { checkFolder } from "../export/check-files.ts";
+import { exportDays } from "../export/export-days.ts";
 import type { ListedDay } from "../export/manifest.ts";
 import { ownerUrl } from "../locate.ts";
 

@@ -2,7 +2,7 @@
 import { Router, type Request, type Response } from "express";
 import fresh from "fresh";
 import { pipeline } from "node:stream/promises";
-import type { ExportedFolder, Listing } from "../../db/export/folder.ts";
+import type { ExportedFolder, Listing } from "../../db/export/exported-folder.ts";
 import { MANIFEST, type ListedFile } from "../../db/export/manifest.ts";
 import {
   encodingFor,

@@ -1,7 +1,7 @@
 // /llms.txt: the reference as one Markdown text for programs that read rather than click, by https://llmstxt.org.
 import type { TopicKind } from "../../market/live/topic.ts";
 import { TOPIC_KINDS } from "../../market/live/topics.ts";
-import { topicText } from "../asyncapi/document.ts";
+import { topicText } from "../asyncapi/asyncapi-document.ts";
 import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
 
 const INTRODUCTION = `# DEX market data

@@ -2,7 +2,7 @@
 import { Router } from "express";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { asyncapiAt } from "../asyncapi/document.ts";
+import { asyncapiAt } from "../asyncapi/asyncapi-document.ts";
 import { described } from "./openapi-document.ts";
 import { llmsText } from "./llms.ts";
 import { policyOf } from "../../http/content-security-policy.ts";

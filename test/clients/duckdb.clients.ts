@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exportDays } from "../../db/export/export.ts";
+import { exportDays } from "../../db/export/export-days.ts";
 import { duckdbLines } from "../../page/files-document.ts";
 import { aTrade, DAI, MKR, registerMarkets, WETH, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Response } from "supertest";
-import { exportDays } from "../../db/export/export.ts";
+import { exportDays } from "../../db/export/export-days.ts";
 import { readManifest, type Contents } from "../../db/export/manifest.ts";
 import { startExporting } from "../../server/exporting.ts";
 import { makeTestApp, type TestApp } from "../app.ts";

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
-import { asyncapiDocument } from "../../../rest/asyncapi/document.ts";
+import { asyncapiDocument } from "../../../rest/asyncapi/asyncapi-document.ts";
 import { described } from "../../../rest/openapi/openapi-document.ts";
 import { streamEvents } from "../../../rest/stream/event-schemas.ts";
 import { TOPIC_KINDS } from "../../../market/live/topics.ts";
