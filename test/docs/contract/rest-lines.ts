@@ -24,7 +24,8 @@ interface Parameter {
 }
 
 interface Response {
-  content?: Record<string, { schema: Schema }>;
+  /** Bytes have no schema. */
+  content?: Record<string, { schema?: Schema }>;
 }
 
 type Referred<Named> = Named | { $ref: string };
@@ -74,7 +75,7 @@ const contentLines = (at: string, { content = {} }: Response): string[] =>
   Object.entries(content).flatMap(([type, { schema }]) => schemaLines(`${at} ${type}`, schema));
 
 /** The first is of the schema itself. */
-function schemaLines(at: string, schema: Schema): string[] {
+function schemaLines(at: string, schema: Schema = {}): string[] {
   const { $ref, properties = {}, required = [], items, additionalProperties } = schema;
   if ($ref !== undefined) return [`${at}: ${nameOf($ref)}`];
   const kinds = [schema.type, "const" in schema ? schema.const : [], schema.enum]
