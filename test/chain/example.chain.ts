@@ -21,7 +21,7 @@ describe("a book", () => {
 
     const page = await readme();
     expect(page).toContain(` EXCHANGE=${example.settings["EXCHANGE"]} `);
-    const [, shown = ""] = /^\$ curl \S+\/v1\/markets\/\n(.*)$/m.exec(page) ?? [];
+    const [, shown = ""] = /^## Index a chain$[^]*?```text\n(.*)$/m.exec(page) ?? [];
     expect(JSON.parse(shown)).toEqual(JSON.parse(markets));
   });
 
