@@ -171,7 +171,8 @@ describe("without DATABASE_URL", () => {
 
     expect(second).toEqual({
       code: 1,
-      stdout: "",
+      // The log's first line names the version.
+      stdout: expect.stringMatching(/^[^\n]*"msg":"dex-market-data \d[^\n]*\n$/) as string,
       stderr: `DATA_DIR ${dataDir} is in use by the service that runs as process ${first.pid}. Stop that one first, or give this one another DATA_DIR.\n`,
     });
     expect((await readinessOf(await first.url)).status).toBe(200);
