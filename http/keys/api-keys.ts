@@ -13,7 +13,8 @@ const LOOK_MS = 1000;
 /** No key contains a space, so no address and no other name is equal. */
 const PREFIX = "key ";
 
-const BEARER = /^Bearer +(\S.*?) *$/i;
+// Node has taken the spaces behind it. A lazy match would look through a run of spaces again from each of them.
+const BEARER = /^Bearer +(\S.*)$/i;
 
 export class ApiKeys {
   #byName = new Map<string, ApiKey>();

@@ -102,6 +102,14 @@ describe("an unknown key", () => {
     expect((await get(app, "another-key-of-twenty", "/health")).status).toBe(200);
   });
 
+  it("is what stands between the spaces around it, however many are within", async () => {
+    const app = await serve({ rateLimit: 4 });
+    const statusWith = async (given: string): Promise<number> =>
+      (await app.request.get("/v2/head").set("Authorization", given)).status;
+    expect(await statusWith(`bearer   ${ACME}  `)).toBe(200);
+    expect(await statusWith(`Bearer a${" ".repeat(10_000)}b`)).toBe(401);
+  });
+
   it("is none of another scheme's, and of none where there is no file", async () => {
     const app = await serve();
     const basic = await app.request.get("/v2/head").set("Authorization", "Basic YTpi");
