@@ -19,8 +19,8 @@ const FACTS = `
     ) as trade) as trades,
     (select json_agg(cancellation) from dex_private.cancellation) as cancellations,
     (select json_agg(pool) from (
-      select block, venue, gem0, reserve0::text, gem1, reserve1::text, fee
-      from dex_pool_state join (select venue, gem0, gem1, fee from dex_pool) as pool using (venue)
+      select block, venue, gem0, reserve0::text, gem1, reserve1::text, fee, tick_spacing, sqrt_price::text, tick, liquidity::text, nets
+      from dex_pool_state join (select venue, gem0, gem1, fee, tick_spacing from dex_pool) as pool using (venue)
     ) as pool) as pools,
     (select json_agg(known) from dex_private.offer_ref as known) as refs`;
 
@@ -77,8 +77,15 @@ export async function digestsOf(db: Database): Promise<Digested[]> {
     add(row, "trade", row["idx"], nameOf(row["offer_id"]), maker, taker, ...swapOf(row));
   }
   for (const row of pools ?? []) {
-    const gems = [0, 1].flatMap((n) => [lower(row[`gem${n}`]), plain(row[`reserve${n}`])]);
-    add(row, "pool", lower(row["venue"]), ...gems, row["fee"]);
+    const [venue, gem0, gem1] = ["venue", "gem0", "gem1"].map((name) => lower(row[name]));
+    if (row["nets"] == null) {
+      const reserves = [gem0, plain(row["reserve0"]), gem1, plain(row["reserve1"])];
+      add(row, "pool", venue, ...reserves, row["fee"]);
+    } else {
+      const { fee, tick_spacing, sqrt_price, tick, liquidity, nets } = row;
+      const has = [fee, tick_spacing, sqrt_price, tick, liquidity, ...(nets === "" ? [] : [nets])];
+      add(row, "ranges", venue, gem0, gem1, ...has);
+    }
   }
   for (const row of cancellations ?? []) add(row, "cancel", nameOf(row["offer_id"]));
 

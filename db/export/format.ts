@@ -29,6 +29,7 @@ export interface Kind {
 }
 
 const integer = (name: string): Column => ({ name, type: "integer" });
+const integerOrNull = (name: string): Column => ({ name, type: "integer", isNullable: true });
 const text = (name: string): Column => ({ name, type: "text" });
 const textOrNull = (name: string): Column => ({ name, type: "text", isNullable: true });
 const time = (name: string): Column => ({ name, type: "time" });
@@ -176,6 +177,8 @@ const pools: Kind = {
   columns: [
     ...[integer("block"), text("venue"), time("time")],
     ...[text("gem0"), decimal("reserve0"), text("gem1"), decimal("reserve1"), integer("fee")],
+    ...[integerOrNull("tick_spacing"), textOrNull("sqrt_price"), integerOrNull("tick")],
+    ...[textOrNull("liquidity"), textOrNull("nets")],
   ],
   text: `
     select
@@ -186,7 +189,12 @@ const pools: Kind = {
       ${asDecimal("state.reserve0")},
       ${asAddress("pool.gem1")},
       ${asDecimal("state.reserve1")},
-      pool.fee
+      pool.fee,
+      pool.tick_spacing,
+      state.sqrt_price::text,
+      state.tick,
+      state.liquidity::text,
+      nullif(state.nets, '')
     from dex_pool_state as state
     join dex_pool as pool on pool.venue = state.venue
     join dex_block as block on block.number = state.block

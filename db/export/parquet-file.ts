@@ -100,7 +100,7 @@ export class ParquetFile implements RowSink {
       const value = row[n] ?? null;
       let stored: Stored = value;
       if (type === "time") stored = micros(String(value));
-      if (type === "decimal") {
+      if (type === "decimal" && value !== null) {
         stored = unscaled(String(value));
         if (stored >= BEYOND) {
           beyond[name] = String(value);

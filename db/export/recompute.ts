@@ -26,7 +26,13 @@ const FACTS: Record<string, { word: string; fields: string[] }> = {
     ],
   },
   ends: { word: "cancel", fields: ["offer"] },
-  pools: { word: "pool", fields: ["venue", "gem0", "reserve0", "gem1", "reserve1", "fee"] },
+  pools: {
+    word: "pool",
+    fields: [
+      ...["venue", "gem0", "reserve0", "gem1", "reserve1", "fee"],
+      ...["tick_spacing", "sqrt_price", "tick", "liquidity", "nets"],
+    ],
+  },
 };
 
 export const FIRST_DIGEST: Buffer = Buffer.alloc(32);
@@ -79,11 +85,17 @@ export async function digestOfDay(
 
 const STATES: Record<string, string> = { true: "closed", false: "open" };
 
-const lineOf = (word: string, fields: string[], row: Row): string =>
-  [
+function lineOf(word: string, fields: string[], row: Row): string {
+  if (word === "pool") {
+    // The line of a pool has what it has alone, and another word where that is ranges.
+    const has = fields.map((name) => row[name] ?? null).filter((value) => value !== null);
+    return [row["sqrt_price"] == null ? word : "ranges", ...has].join(" ");
+  }
+  return [
     word,
     ...fields.map((name) => (name === "closed" ? STATES[row[name] ?? ""] : (row[name] ?? "-"))),
   ].join(" ");
+}
 
 /** A plain decimal without trailing zeros. */
 function secondsOf(time: string): string {

@@ -25,6 +25,8 @@
 \ir kept/digest.sql
 \ir kept/standing_offer.sql
 \ir kept/ended_offer.sql
+\ir kept/pool_tick.sql
+\ir kept/tick_price.sql
 \ir kept/pool_price.sql
 \ir kept/best_price.sql
 \ir kept/active_until.sql
@@ -65,6 +67,7 @@
 \ir published/dex_price.sql
 \ir published/dex_volume.sql
 \ir published/dex_summary.sql
+\ir published/pool_ranges.sql
 \ir published/pool_levels.sql
 \ir published/dex_book.sql
 \ir published/dex_candles.sql

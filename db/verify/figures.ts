@@ -81,8 +81,8 @@ export const MARKET_FIGURES = `
       select
         pair.id as market_id,
         1000000 - pool.fee as counted,
-        case lower(pool.gem0) when lower(pair.base_gem) then state.reserve0 else state.reserve1 end as base_amt,
-        case lower(pool.gem0) when lower(pair.base_gem) then state.reserve1 else state.reserve0 end as quote_amt
+        case lower(pool.gem0) when lower(pair.base_gem) then coalesce(state.reserve0, ranged.first) else coalesce(state.reserve1, ranged.second) end as base_amt,
+        case lower(pool.gem0) when lower(pair.base_gem) then coalesce(state.reserve1, ranged.second) else coalesce(state.reserve0, ranged.first) end as quote_amt
       from dex_pool as pool
       join dex_pair as pair
         on (lower(pair.base_gem), lower(pair.quote_gem))
@@ -92,6 +92,12 @@ export const MARKET_FIGURES = `
         from dex_pool_state
         order by venue, block desc
       ) as state on state.venue = pool.venue
+      cross join lateral (
+        select
+          round(2::numeric ^ 192) * round(10::numeric ^ case lower(pool.gem0) when lower(pair.base_gem) then pair.quote_precision else pair.base_precision end) as first,
+          state.sqrt_price * state.sqrt_price * round(10::numeric ^ case lower(pool.gem0) when lower(pair.base_gem) then pair.base_precision else pair.quote_precision end) as second
+      ) as ranged
+      where state.liquidity is distinct from 0
     ) as has
     where has.base_amt > 0
       and has.quote_amt > 0

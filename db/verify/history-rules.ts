@@ -83,6 +83,27 @@ const RULES: readonly string[] = [
   full join (select venue, min(block) as block from dex_pool_state group by venue) as state using (venue)
   where pool.block is distinct from state.block
   order by 1`,
+  // The liquidity that a pool has last is what all its ticks up to the present one have.
+  `select 'dex_pool_state ' || state.venue as row, json_build_object('block', state.block, 'tick', state.tick, 'liquidity', state.liquidity)::text as kept,
+    'with the liquidity ' || counted.liquidity || ' by the ticks of the pool' as right
+  from (
+    select distinct on (venue) *
+    from dex_pool_state
+    order by venue, block desc
+  ) as state
+  cross join lateral (
+    select coalesce(sum(newest.net), 0) as liquidity
+    from (
+      select distinct on (split_part(given.pair, ':', 1)) split_part(given.pair, ':', 2)::numeric as net
+      from dex_pool_state as past
+      cross join lateral string_to_table(nullif(past.nets, ''), ' ') as given (pair)
+      where past.venue = state.venue
+        and split_part(given.pair, ':', 1)::integer <= state.tick
+      order by split_part(given.pair, ':', 1), past.block desc
+    ) as newest
+  ) as counted
+  where state.liquidity <> counted.liquidity
+  order by state.venue`,
   `select 'dex_private.write_state' as row, to_json(state)::text as kept,
     'of head ' || coalesce(head.number::text, 'null') || ' and last_trade from ' || coalesce(trade.id, 0) || ' on' as right
   from dex_private.write_state as state

@@ -70,6 +70,12 @@ const KEPT: readonly Kept[] = [
     right: "table dex_private.mislabelled_pool",
   },
   {
+    name: "dex_private.pool_tick",
+    key: ["venue", "tick", "block"],
+    kept: "table dex_private.pool_tick",
+    right: "table dex_private.derived_pool_tick",
+  },
+  {
     name: "dex_private.offer_left",
     key: ["offer_id"],
     kept: "table dex_private.offer_left",

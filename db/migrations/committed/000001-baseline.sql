@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:3ba89c074b053b3838f930b611e264413c22f59c
+--! Hash: sha1:d2a66cdaff03a4f08d02c2809cca266dac307cfe
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -462,6 +462,8 @@ create table dex_pool (
     constraint dex_pool_gem1_check check (dex_private.is_address(gem1)),
   fee integer not null
     constraint dex_pool_fee_check check (fee between 0 and 999999),
+  tick_spacing integer
+    constraint dex_pool_tick_spacing_check check (tick_spacing > 0),
   block integer not null,
   market_id integer,
   act text,
@@ -483,20 +485,32 @@ comment on column dex_pool.venue is 'Address of the contract.';
 comment on column dex_pool.gem0 is 'Address of its first token.';
 comment on column dex_pool.gem1 is 'Address of its second token.';
 comment on column dex_pool.fee is 'What it keeps of each amount that comes in, in millionths.';
+comment on column dex_pool.tick_spacing is 'Every how many ticks a range of its liquidity can begin or end. Null where it has no ranges: its liquidity is for all prices.';
 comment on column dex_pool.block is 'The block of its first recorded state.';
 comment on column dex_pool.market_id is 'The market of its two tokens. Null where they are no registered pair.';
 comment on column dex_pool.act is '`sell` where its first token is the base of the market, `buy` where it is the quote.';
 grant select on dex_pool to dex_reader, dex_writer;
 
--- What each pool has of its tokens, after each block that changed it.
+-- What each pool has, after each block that changed it.
 
 create table dex_pool_state (
   venue text not null,
   block integer not null,
-  reserve0 numeric not null
+  reserve0 numeric
     constraint dex_pool_state_reserve0_check check (dex_private.is_amount(reserve0)),
-  reserve1 numeric not null
+  reserve1 numeric
     constraint dex_pool_state_reserve1_check check (dex_private.is_amount(reserve1)),
+  sqrt_price numeric
+    constraint dex_pool_state_sqrt_price_check check (sqrt_price > 0 and sqrt_price = trunc(sqrt_price)),
+  tick integer
+    constraint dex_pool_state_tick_check check (tick between -887273 and 887272),
+  liquidity numeric
+    constraint dex_pool_state_liquidity_check check (liquidity >= 0 and liquidity = trunc(liquidity)),
+  nets text,
+  constraint dex_pool_state_kind_check check (
+    num_nulls(reserve0, reserve1) = 0 and num_nonnulls(sqrt_price, tick, liquidity, nets) = 0
+    or num_nonnulls(reserve0, reserve1) = 0 and num_nulls(sqrt_price, tick, liquidity, nets) = 0
+  ),
   -- Serves what a pool has after a block.
   constraint dex_pool_state_pkey primary key (venue, block)
 );
@@ -504,11 +518,15 @@ create table dex_pool_state (
 -- Serves ingest.take_back, and the audit of the pools that have changed.
 create index dex_pool_state_block_idx on dex_pool_state (block);
 
-comment on table dex_pool_state is E'@behavior -*\nWhat a pool has of its tokens, after each block that changed it.';
+comment on table dex_pool_state is E'@behavior -*\nWhat a pool has after each block that changed it: reserves of its tokens, or a price with liquidity in ranges of prices.';
 comment on column dex_pool_state.venue is 'Address of the pool.';
 comment on column dex_pool_state.block is 'Height of the block.';
 comment on column dex_pool_state.reserve0 is 'Amount of its first token, in whole tokens.';
 comment on column dex_pool_state.reserve1 is 'Amount of its second token, in whole tokens.';
+comment on column dex_pool_state.sqrt_price is 'The square root of its price, times 2^96: of the second token per first one, in their smallest units.';
+comment on column dex_pool_state.tick is 'Its tick: the price is from 1.0001^tick to below 1.0001^(tick + 1), or 1.0001^(tick + 1) where it has come down to it.';
+comment on column dex_pool_state.liquidity is 'The liquidity of all ranges that the tick is in: the root of the product of both amounts that it stands for, in the smallest units.';
+comment on column dex_pool_state.nets is 'The ticks whose net liquidity the block changed, in their order, each with what it has after the block, as `-60:1000 60:-1000`.';
 grant select on dex_pool_state to dex_reader, dex_writer;
 
 create function dex_private.pool_state_at(venue text, block integer) returns setof public.dex_pool_state
@@ -1163,13 +1181,18 @@ as $$
   union all
   select concat_ws(
     ' ',
-    'pool',
+    case when state.nets is null then 'pool' else 'ranges' end,
     lower(state.venue collate "C"),
     lower(pool.gem0 collate "C"),
     trim_scale(state.reserve0),
     lower(pool.gem1 collate "C"),
     trim_scale(state.reserve1),
-    pool.fee
+    pool.fee,
+    pool.tick_spacing,
+    state.sqrt_price,
+    state.tick,
+    state.liquidity,
+    nullif(state.nets, '')
   )
   from public.dex_pool_state as state
   join public.dex_pool as pool on pool.venue = state.venue
@@ -1451,35 +1474,171 @@ end
 $$;
 comment on function dex_private.leave_past_books(integer[]) is 'Removes these offers from the books of the past, before what ended them is undone.';
 
+-- The net liquidity of the ticks of pools, after each block that changed it.
+
+create table dex_private.pool_tick (
+  venue text not null,
+  tick integer not null,
+  block integer not null,
+  net numeric not null,
+  -- Serves the ticks around a price, and each as of a block.
+  constraint pool_tick_pkey primary key (venue, tick, block)
+);
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it: the liquidity of the ranges that begin there, less that of those that end there.';
+grant select on dex_private.pool_tick to dex_reader, dex_writer;
+
+create view dex_private.derived_pool_tick as
+select
+  state.venue,
+  split_part(given.pair, ':', 1)::integer as tick,
+  state.block,
+  split_part(given.pair, ':', 2)::numeric as net
+from public.dex_pool_state as state
+cross join lateral string_to_table(state.nets, ' ') as given (pair)
+where state.nets <> '';
+comment on view dex_private.derived_pool_tick is 'The correct rows of pool_tick.';
+
+create function dex_private.pool_ticks_at(venue text, low integer, high integer, block integer)
+returns table (tick integer, net numeric)
+language sql stable
+rows 20
+as $$
+  select distinct on (kept.tick)
+    kept.tick,
+    kept.net
+  from dex_private.pool_tick as kept
+  where kept.venue = pool_ticks_at.venue
+    and kept.tick between pool_ticks_at.low and pool_ticks_at.high
+    and kept.block <= pool_ticks_at.block
+  order by
+    kept.tick desc,
+    kept.block desc
+$$;
+comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
+grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;
+
+-- The liquidity of a pool is the sum of what its ticks up to the present one have. It changes by what the block changes there, and by
+-- the ticks between the one before and the present one.
+create view dex_private.miscounted_pool as
+select
+  state.venue,
+  state.block,
+  state.tick,
+  state.liquidity,
+  counted.liquidity as right_liquidity
+from public.dex_pool_state as state
+left join lateral dex_private.pool_state_at(state.venue, state.block - 1) as earlier on true
+cross join lateral (
+  select coalesce(earlier.liquidity, 0)
+    + coalesce(sum(tick.net) filter (where tick.is_now and tick.tick <= state.tick), 0)
+    - coalesce(sum(tick.net) filter (where not tick.is_now and tick.tick <= earlier.tick), 0) as liquidity
+  from (
+    select split_part(given.pair, ':', 1)::integer as tick
+    from string_to_table(state.nets, ' ') as given (pair)
+    where state.nets <> ''
+    union
+    select crossed.tick
+    from dex_private.pool_ticks_at(
+      state.venue, least(earlier.tick, state.tick) + 1, greatest(earlier.tick, state.tick), state.block
+    ) as crossed
+    where earlier.tick <> state.tick
+  ) as concerned
+  cross join lateral (
+    select true as is_now, now.*
+    from dex_private.pool_ticks_at(state.venue, concerned.tick, concerned.tick, state.block) as now
+    union all
+    select false, past.*
+    from dex_private.pool_ticks_at(state.venue, concerned.tick, concerned.tick, state.block - 1) as past
+  ) as tick
+) as counted
+where state.sqrt_price is not null
+  and state.liquidity <> counted.liquidity;
+comment on view dex_private.miscounted_pool is 'States of pools whose liquidity does not follow from the state before by their ticks: a change of a range is missing.';
+grant select on dex_private.miscounted_pool to dex_writer;
+
+-- The price of a tick.
+
+-- A contract multiplies integers that have 128 fractional bits, a factor 1.0001^(−2^n ÷ 2), rounded to the nearest one, for each bit n of
+-- the tick, and drops what is beyond 128 bits each time. This does the same: the factors are the squares of one another.
+create function dex_private.tick_sqrt_price(tick integer) returns numeric
+language plpgsql immutable strict parallel safe
+as $$
+declare
+  one constant numeric := 340282366920938463463374607431768211456;
+  factor numeric := round(1 / sqrt(1.0001::numeric(120, 100)), 100);
+  left_bits integer := abs(tick);
+  ratio numeric := one;
+begin
+  while left_bits > 0 loop
+    if left_bits % 2 = 1 then
+      ratio := div(ratio * round(factor * one), one);
+    end if;
+    factor := round(factor * factor, 100);
+    left_bits := left_bits / 2;
+  end loop;
+  if tick > 0 then
+    ratio := div(one * one - 1, ratio);
+  end if;
+  return div(ratio + 4294967295, 4294967296);
+end
+$$;
+comment on function dex_private.tick_sqrt_price(integer) is 'The square root of the price 1.0001^tick, times 2^96, as contracts compute it.';
+grant execute on function dex_private.tick_sqrt_price(integer) to dex_reader, dex_writer;
+
 -- The prices of pools: what the smallest amount trades at, with the fee of the pool.
 
 -- A pool with the reserves base_amt and quote_amt gives, for an amount `x` of the one, of which it counts
 -- x × (1 − fee), the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
 -- quote ÷ base × (1 − fee) where it buys base, and of quote ÷ base ÷ (1 − fee) where it sells it.
+--
+-- A pool with liquidity in ranges trades the smallest amount as if it had the reserves that its price is the quotient of: of the second
+-- token per first one, in the smallest units, the square of sqrt_price ÷ 2^192.
 create function dex_private.pools_of(market integer, block integer)
-returns table (venue text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric)
+returns table (
+  venue text, act text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric,
+  tick_spacing integer, sqrt_price numeric, tick integer, liquidity numeric
+)
 language sql stable
 rows 2
 as $$
   select
     pool.venue,
+    pool.act,
     has.base_amt,
     has.quote_amt,
     pool.fee,
     dex_private.quotient(has.quote_amt * (1000000 - pool.fee), has.base_amt * 1000000),
-    dex_private.quotient(has.quote_amt * 1000000, has.base_amt * (1000000 - pool.fee))
+    dex_private.quotient(has.quote_amt * 1000000, has.base_amt * (1000000 - pool.fee)),
+    pool.tick_spacing,
+    state.sqrt_price,
+    state.tick,
+    state.liquidity
   from public.dex_pool as pool
+  join public.dex_pair as pair on pair.id = pool.market_id
   cross join lateral dex_private.pool_state_at(pool.venue, pools_of.block) as state
   cross join lateral (
     select
-      dex_private.base_of(pool.act, state.reserve0, state.reserve1) as base_amt,
-      dex_private.quote_of(pool.act, state.reserve0, state.reserve1) as quote_amt
+      coalesce(
+        state.reserve0,
+        6277101735386680763835789423207666416102355444464034512896
+          * round(10::numeric ^ dex_private.quote_of(pool.act, pair.base_precision, pair.quote_precision))
+      ) as first_amt,
+      coalesce(
+        state.reserve1,
+        state.sqrt_price * state.sqrt_price * round(10::numeric ^ dex_private.base_of(pool.act, pair.base_precision, pair.quote_precision))
+      ) as second_amt
+    where coalesce(state.liquidity, 1) > 0
+  ) as priced
+  cross join lateral (
+    select
+      dex_private.base_of(pool.act, priced.first_amt, priced.second_amt) as base_amt,
+      dex_private.quote_of(pool.act, priced.first_amt, priced.second_amt) as quote_amt
   ) as has
   where pool.market_id = pools_of.market
     and has.base_amt > 0
     and has.quote_amt > 0
 $$;
-comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that had both tokens after this block, with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price; with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
 grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.best_pool_steps(markets integer[], after integer)
@@ -3012,13 +3171,16 @@ from (
   values
     ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
     ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}'),
-    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,block,time}', '{address,address,amount,address,amount,integer,integer?,time?}')
+    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,tick_spacing,sqrt_price,tick,liquidity,nets,block,time}', '{address,address,amount?,address,amount?,integer,integer?,units?,tick?,units?,nets?,integer?,time?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
   values
     ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
     ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+    ('units', '^"(0|[1-9][0-9]*)"$', 3, 51, 1461501637330902918203684832716283019655932542976, 0, 'a decimal string of an integer from 0 to below 2^160'),
+    ('tick', '^"?(0|-?[1-9][0-9]*)"?$', 1, 9, 887273, 0, 'an integer from -887272 to 887272'),
+    ('nets', '^"(-?[0-9]+:-?[0-9]+( -?[0-9]+:-?[0-9]+)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity, as "-60:1000 60:-1000"'),
     ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),
@@ -3586,7 +3748,12 @@ create type ingest.given_pool as (
   fee integer,
   block integer,
   reserve0 numeric,
-  reserve1 numeric
+  reserve1 numeric,
+  tick_spacing integer,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  nets text
 );
 comment on type ingest.given_pool is 'What a pool has after a block, as it is given.';
 
@@ -3601,26 +3768,57 @@ begin
         format('pools: both tokens of the pool %s are %s: it is of two tokens', listed.venue, listed.gem0)
       when listed.fee > 999999 then
         format('pools: the fee of the pool %s is %s: it must be an integer from 0 to 999999, in millionths', listed.venue, listed.fee)
-      else format('pools: the pool %s is given twice in block %s', listed.venue, listed.block)
+      when listed.times > 1 then format('pools: the pool %s is given twice in block %s', listed.venue, listed.block)
+      when not listed.is_whole then
+        format('pools: the pool %s is given in part: it has either reserve0 and reserve1, or tick_spacing, sqrt_price, tick, liquidity and nets', listed.venue)
+      when listed.tick not between -887272 and 887272 then
+        format('pools: the tick of the pool %s is %s: it must be an integer from -887272 to 887272', listed.venue, listed.tick)
+      when listed.tick_spacing = 0 or listed.sqrt_price = 0 then
+        format('pools: the pool %s has the tick_spacing %s and the sqrt_price %s: both must be above 0', listed.venue, listed.tick_spacing, listed.sqrt_price)
+      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, as -60:1000 60:-1000', listed.venue, left(listed.nets, 90))
     end
     from (
       select
         pools.*,
-        count(*) over (partition by lower(pools.venue), pools.block) as times
+        count(*) over (partition by lower(pools.venue), pools.block) as times,
+        num_nonnulls(pools.reserve0, pools.reserve1) in (0, 2)
+          and num_nonnulls(pools.tick_spacing, pools.sqrt_price, pools.tick, pools.liquidity, pools.nets)
+            = case when pools.reserve0 is null then 5 else 0 end as is_whole,
+        coalesce(
+          (
+            select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
+            from (
+              select distinct
+                split_part(each.pair, ':', 1)::numeric as tick,
+                split_part(each.pair, ':', 2)::numeric as net
+              from string_to_table(pools.nets, ' ') as each (pair)
+              where pools.nets <> ''
+            ) as net
+            where net.tick between -887272 and 887272
+            having count(*) = count(distinct net.tick)
+          ),
+          ''
+        ) as right_nets
       from unnest(write_pools.given) as pools
     ) as listed
     where lower(listed.gem0) = lower(listed.gem1)
       or listed.fee > 999999
       or listed.times > 1
+      or not listed.is_whole
+      or listed.tick not between -887272 and 887272
+      or listed.tick_spacing = 0
+      or listed.sqrt_price = 0
+      or listed.nets <> listed.right_nets
     limit 1
   ));
 
-  insert into public.dex_pool (venue, gem0, gem1, fee, block, market_id, act)
+  insert into public.dex_pool (venue, gem0, gem1, fee, tick_spacing, block, market_id, act)
   select distinct on (lower(pools.venue))
     pools.venue,
     pools.gem0,
     pools.gem1,
     pools.fee,
+    pools.tick_spacing,
     pools.block,
     label.market_id,
     label.act
@@ -3633,21 +3831,50 @@ begin
     pools.block;
 
   perform ingest.refuse((
-    select format('pools: the pool %s is given with %s, %s and the fee %s, and recorded with %s, %s and the fee %s', pools.venue, pools.gem0, pools.gem1, pools.fee, known.gem0, known.gem1, known.fee)
+    select format(
+      'pools: the pool %s is given with %s, %s and the fee %s%s, and recorded with %s, %s and the fee %s%s',
+      pools.venue, pools.gem0, pools.gem1, pools.fee, ', tick_spacing ' || pools.tick_spacing,
+      known.gem0, known.gem1, known.fee, ', tick_spacing ' || known.tick_spacing
+    )
     from unnest(write_pools.given) as pools
     join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
-    where (lower(known.gem0), lower(known.gem1), known.fee) <> (lower(pools.gem0), lower(pools.gem1), pools.fee)
+    where (lower(known.gem0), lower(known.gem1), known.fee, known.tick_spacing)
+      is distinct from (lower(pools.gem0), lower(pools.gem1), pools.fee, pools.tick_spacing)
     limit 1
   ));
 
-  insert into public.dex_pool_state (venue, block, reserve0, reserve1)
+  insert into public.dex_pool_state (venue, block, reserve0, reserve1, sqrt_price, tick, liquidity, nets)
   select
     known.venue,
     pools.block,
     dex_private.as_amount(pools.reserve0),
-    dex_private.as_amount(pools.reserve1)
+    dex_private.as_amount(pools.reserve1),
+    pools.sqrt_price,
+    pools.tick,
+    pools.liquidity,
+    pools.nets
   from unnest(write_pools.given) as pools
   join public.dex_pool as known on lower(known.venue) = lower(pools.venue);
+
+  insert into dex_private.pool_tick
+  select derived.*
+  from unnest(write_pools.given) as pools
+  join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+  join dex_private.derived_pool_tick as derived
+    on derived.venue = known.venue
+    and derived.block = pools.block
+  where pools.nets <> '';
+  perform ingest.refuse((
+    select format('pools: the pool %s has the liquidity %s at tick %s after block %s, and %s by its ticks: a change of its liquidity is missing, or the block that made the pool', wrong.venue, wrong.liquidity, wrong.tick, wrong.block, wrong.right_liquidity)
+    from unnest(write_pools.given) as pools
+    join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+    join dex_private.miscounted_pool as wrong
+      on wrong.venue = known.venue
+      and wrong.block = pools.block
+    where pools.nets is not null
+    order by pools.block
+    limit 1
+  ));
 
   touched := array(
     select distinct known.market_id
@@ -3742,9 +3969,10 @@ begin
   end if;
   if write_block.pools <> '[]' then
     touched := touched || ingest.write_pools(array(
-      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1)::ingest.given_pool
+      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1, listed.tick_spacing, listed.sqrt_price, listed.tick, listed.liquidity, listed.nets)::ingest.given_pool
       from jsonb_to_recordset(write_block.pools) as listed (
-        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric
+        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric,
+        tick_spacing integer, sqrt_price numeric, tick integer, liquidity numeric, nets text
       )
     ));
   end if;
@@ -3849,10 +4077,15 @@ comment on table ingest.staged_trade is 'Trades to write, with the columns of tr
 create unlogged table ingest.staged_pool (
   venue text not null,
   gem0 text not null,
-  reserve0 numeric not null,
+  reserve0 numeric,
   gem1 text not null,
-  reserve1 numeric not null,
+  reserve1 numeric,
   fee integer not null,
+  tick_spacing integer,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  nets text,
   block integer not null,
   time timestamptz not null,
   staged_by xid8 not null default pg_current_xact_id(),
@@ -3927,6 +4160,11 @@ select
   staged.gem1,
   staged.reserve1,
   staged.fee,
+  staged.tick_spacing,
+  staged.sqrt_price,
+  staged.tick,
+  staged.liquidity,
+  staged.nets,
   staged.block,
   staged.time
 from ingest.staged_pool as staged
@@ -3944,7 +4182,7 @@ grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
 grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
 grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
 grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
-grant insert (venue, gem0, reserve0, gem1, reserve1, fee, block, time) on ingest.staged_pool to dex_writer;
+grant insert (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.staged_pool to dex_writer;
 grant select, update, delete on
   ingest.own_block,
   ingest.own_offer,
@@ -4318,7 +4556,7 @@ begin
       staged.block,
       staged.line;
     pooled := ingest.write_pools(array(
-      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1)::ingest.given_pool
+      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1, staged.tick_spacing, staged.sqrt_price, staged.tick, staged.liquidity, staged.nets)::ingest.given_pool
       from ingest.own_pool as staged
     ));
 
@@ -4679,6 +4917,10 @@ begin
     and (offer.killed > to_block or offer.ended > to_block);
   touched := touched || dex_private.enter_book(reopened);
 
+  delete from dex_private.pool_tick as tick
+  using dex_private.derived_pool_tick as derived
+  where derived.block > to_block
+    and (tick.venue, tick.tick, tick.block) = (derived.venue, derived.tick, derived.block);
   delete from public.dex_pool_state as state
   where state.block > to_block;
   delete from public.dex_pool as pool
@@ -5140,6 +5382,10 @@ begin
   set (market_id, act) = (derived.market_id, derived.act)
   from dex_private.mislabelled_pool as derived
   where pool.venue = derived.venue;
+  delete from dex_private.pool_tick;
+  insert into dex_private.pool_tick
+  select *
+  from dex_private.derived_pool_tick;
   delete from dex_private.offer_left;
   insert into dex_private.offer_left
   select *
@@ -5637,25 +5883,244 @@ comment on column dex_summary.ask is 'Innermost ask: the lowest price of the ope
 comment on column dex_summary.spread is 'ask - bid, quote per base; below zero where the two overlap. Null where one of them is.';
 grant select on dex_summary to dex_reader, dex_writer;
 
+-- The ranges of prices that a pool with liquidity in ranges moves through.
+
+-- In a range it has the amounts L × 2^96 × |1 ÷ one − 1 ÷ other| of its first token and L × |one − other| ÷ 2^96 of its second one,
+-- between two of its prices; `counted` millionths of an amount that comes in move the price.
+create function dex_private.range_amount(
+  is_second boolean,
+  liquidity numeric,
+  one numeric,
+  other numeric,
+  counted integer default 1000000,
+  rounds_up boolean default false
+) returns numeric
+language sql immutable parallel safe
+as $$
+  select div(
+    amount.dividend + case when rounds_up then amount.divisor - 1 else 0 end,
+    amount.divisor
+  )
+  from (
+    select
+      liquidity * abs(one - other) * 1000000 * case when is_second then 1 else 79228162514264337593543950336 end as dividend,
+      counted * case when is_second then 79228162514264337593543950336 else one * other end as divisor
+  ) as amount
+$$;
+comment on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) is 'How much of its first or second token a pool with this liquidity moves between two square roots of its price, in the smallest unit, rounded once.';
+grant execute on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) to dex_reader, dex_writer;
+
+-- 2 % of a price are at most 203 ticks. A contract rounds what comes in up, the fee of it too, and what goes out down, in each range.
+create function dex_private.pool_ranges(
+  venue text,
+  block integer,
+  rises boolean,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  fee integer,
+  tick_spacing integer
+)
+returns table (start_price numeric, end_price numeric, liquidity numeric, taken_before numeric, given_before numeric)
+language sql stable
+rows 5
+as $$
+  with edge as (
+    select
+      ends.place,
+      sum(ends.net) as net,
+      dex_private.tick_sqrt_price(min(ends.tick)) as price
+    from (
+      select
+        near.tick,
+        near.net,
+        case when rises then near.tick else -near.tick end as place
+      from (
+        select *
+        from dex_private.pool_ticks_at(pool_ranges.venue, pool_ranges.tick - 250, pool_ranges.tick + 250, pool_ranges.block)
+        union all
+        -- A contract looks for the next tick among 256 at once, and rounds at their end too.
+        select
+          (word.number * 256 + case when rises then 255 else 0 end) * pool_ranges.tick_spacing,
+          0
+        from generate_series(
+          div(pool_ranges.tick - 250, 256 * pool_ranges.tick_spacing)::integer - 1,
+          div(pool_ranges.tick + 250, 256 * pool_ranges.tick_spacing)::integer + 1
+        ) as word (number)
+        union all
+        select
+          pool_ranges.tick + case when rises then 251 else -251 end,
+          0
+      ) as near (tick, net)
+    ) as ends
+    where ends.tick between -887272 and 887272
+      and case when rises then ends.place > pool_ranges.tick else ends.place >= -pool_ranges.tick end
+      and abs(ends.tick - pool_ranges.tick) <= 251
+    group by ends.place
+  )
+  select
+    step.start_price,
+    step.end_price,
+    step.liquidity,
+    coalesce(sum(step.taken + div(step.taken * fee + 999999 - fee, 1000000 - fee)) over earlier, 0),
+    coalesce(sum(step.given) over earlier, 0)
+  from (
+    select
+      range.*,
+      dex_private.range_amount(rises, range.liquidity, range.start_price, range.end_price, rounds_up => true) as taken,
+      dex_private.range_amount(not rises, range.liquidity, range.start_price, range.end_price) as given
+    from (
+      select
+        edge.place,
+        lag(edge.price, 1, pool_ranges.sqrt_price) over in_order as start_price,
+        edge.price as end_price,
+        pool_ranges.liquidity + case when rises then 1 else -1 end * (sum(edge.net) over in_order - edge.net) as liquidity
+      from edge
+      window in_order as (order by edge.place)
+    ) as range
+  ) as step
+  window earlier as (order by step.place rows between unbounded preceding and 1 preceding)
+$$;
+comment on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) is 'The ranges that a pool moves through as its price rises or falls by 2 %, in their order, with what it takes and gives before each one, in the smallest units.';
+grant execute on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) to dex_reader, dex_writer;
+
+-- Of what comes in it takes as much as leads to a price, rounded down. What it gives for that is what the contract gives: it
+-- rounds the new price so that it gives less.
+create function dex_private.range_given(
+  rises boolean,
+  liquidity numeric,
+  price numeric,
+  taken numeric,
+  fee integer
+) returns numeric
+language sql immutable parallel safe
+as $$
+  select dex_private.range_amount(
+    not rises,
+    liquidity,
+    price,
+    case
+      when rises then price + div(net.taken * 79228162514264337593543950336, liquidity)
+      else div(
+        liquidity * 79228162514264337593543950336 * price + liquidity * 79228162514264337593543950336 + net.taken * price - 1,
+        liquidity * 79228162514264337593543950336 + net.taken * price
+      )
+    end
+  )
+  from (
+    select div(taken * (1000000 - fee), 1000000) as taken
+  ) as net
+  where liquidity > 0
+$$;
+comment on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) is 'What a pool with this liquidity gives at this square root of its price for an amount that does not leave its range; null without liquidity.';
+grant execute on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) to dex_reader, dex_writer;
+
 -- The levels of a book that are of pools.
 
--- Up to a price that is 1 + r times the ask, a pool takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token; down to
--- one that is 1 − r times the bid, reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
--- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A level is what a band has
--- beyond the one before. The roots have 60 fractional digits: more than reserves have.
+-- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token; down
+-- to one that is 1 − r times the bid, reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
+-- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
+-- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have.
 create function dex_private.pool_levels(market integer, block integer)
 returns table (act text, price numeric, vol numeric, quote_vol numeric)
 language sql stable
 rows 20
 as $$
+  with side as (
+    select
+      pool.*,
+      given.act as side,
+      given.act = pool.act as rises
+    from dex_private.pools_of(pool_levels.market, pool_levels.block) as pool
+    cross join (values ('buy'), ('sell')) as given (act)
+  ),
+  edge as (
+    select
+      side.*,
+      step.number,
+      pair.base_precision,
+      pair.quote_precision,
+      ratio.dividend / ratio.divisor as ratio,
+      sqrt(case when side.rises then ratio.dividend / ratio.divisor else ratio.divisor / ratio.dividend end) as root,
+      case side.side
+        when 'buy' then dex_private.quotient(side.quote_amt * (1000000 - side.fee) * ratio.divisor, side.base_amt * 1000000000)
+        else dex_private.quotient(side.quote_amt * ratio.dividend * 1000, side.base_amt * (1000000 - side.fee))
+      end as price
+    from side
+    join public.dex_pair as pair on pair.id = pool_levels.market
+    cross join generate_series(1, 10) as step (number)
+    cross join lateral (
+      select
+        case side.side when 'buy' then 1000 else 1000 + 2 * step.number end::numeric(80, 60) as dividend,
+        case side.side when 'buy' then 1000 - 2 * step.number else 1000 end::numeric(80, 60) as divisor
+    ) as ratio
+  ),
+  reserve_band as (
+    select
+      edge.venue,
+      edge.side,
+      edge.number,
+      took.taken,
+      div(took.taken * (1000000 - edge.fee) * has.reserve_out, has.reserve_in * 1000000 + took.taken * (1000000 - edge.fee)) as given
+    from edge
+    cross join lateral (
+      select
+        trunc(edge.base_amt * round(10::numeric ^ edge.base_precision)) as base_units,
+        trunc(edge.quote_amt * round(10::numeric ^ edge.quote_precision)) as quote_units
+    ) as units
+    cross join lateral (
+      select
+        case edge.side when 'buy' then units.base_units else units.quote_units end as reserve_in,
+        case edge.side when 'buy' then units.quote_units else units.base_units end as reserve_out
+    ) as has
+    cross join lateral (
+      select div(has.reserve_in * (sqrt(edge.ratio) - 1) * 1000000, 1000000 - edge.fee) as taken
+    ) as took
+    where edge.sqrt_price is null
+  ),
+  range as materialized (
+    select
+      side.venue,
+      side.side,
+      range.*
+    from side
+    cross join lateral dex_private.pool_ranges(
+      side.venue, pool_levels.block, side.rises, side.sqrt_price, side.tick, side.liquidity, side.fee, side.tick_spacing
+    ) as range
+    where side.sqrt_price is not null
+  ),
+  range_band as (
+    select
+      edge.venue,
+      edge.side,
+      edge.number,
+      range.taken_before + took.taken as taken,
+      range.given_before
+        + coalesce(dex_private.range_given(edge.rises, range.liquidity, range.start_price, took.taken, edge.fee), 0) as given
+    from edge
+    cross join lateral (
+      select case when edge.rises then floor(edge.sqrt_price * edge.root) else ceil(edge.sqrt_price * edge.root) end as price
+    ) as target
+    join range
+      on range.venue = edge.venue
+      and range.side = edge.side
+      and case
+        when edge.rises then target.price >= range.start_price and target.price < range.end_price
+        else target.price <= range.start_price and target.price > range.end_price
+      end
+    cross join lateral (
+      select dex_private.range_amount(edge.rises, range.liquidity, range.start_price, target.price, 1000000 - edge.fee) as taken
+    ) as took
+    where edge.sqrt_price is not null
+  )
   select
-    level.act,
+    level.side,
     level.price,
-    dex_private.quotient(case level.act when 'sell' then level.given else level.taken end, round(10::numeric ^ level.base_precision)),
-    dex_private.quotient(case level.act when 'sell' then level.taken else level.given end, round(10::numeric ^ level.quote_precision))
+    dex_private.quotient(case level.side when 'sell' then level.given else level.taken end, round(10::numeric ^ level.base_precision)),
+    dex_private.quotient(case level.side when 'sell' then level.taken else level.given end, round(10::numeric ^ level.quote_precision))
   from (
     select
-      risen.act,
+      risen.side,
       risen.price,
       risen.base_precision,
       risen.quote_precision,
@@ -5663,52 +6128,20 @@ as $$
       risen.given - lag(risen.given, 1, 0::numeric) over in_order as given
     from (
       select
-        band.*,
-        lag(band.given, 1, 0::numeric) over (partition by band.venue, band.act order by band.number) as given_before
-      from (
-        select
-          pool.venue,
-          side.act,
-          step.number,
-          side.price,
-          pair.base_precision,
-          pair.quote_precision,
-          took.taken,
-          div(took.taken * (1000000 - pool.fee) * side.reserve_out, side.reserve_in * 1000000 + took.taken * (1000000 - pool.fee)) as given
-        from public.dex_pair as pair
-        cross join lateral dex_private.pools_of(pair.id, pool_levels.block) as pool
-        cross join generate_series(1, 10) as step (number)
-        cross join lateral (
-          select
-            trunc(pool.base_amt * round(10::numeric ^ pair.base_precision)) as base_units,
-            trunc(pool.quote_amt * round(10::numeric ^ pair.quote_precision)) as quote_units
-        ) as has
-        cross join lateral (
-          values
-            (
-              'buy',
-              dex_private.quotient(pool.quote_amt * (1000000 - pool.fee) * (1000 - 2 * step.number), pool.base_amt * 1000000000),
-              has.base_units,
-              has.quote_units,
-              1000::numeric(80, 60) / (1000 - 2 * step.number)
-            ),
-            (
-              'sell',
-              dex_private.quotient(pool.quote_amt * (1000 + 2 * step.number) * 1000, pool.base_amt * (1000000 - pool.fee)),
-              has.quote_units,
-              has.base_units,
-              (1000 + 2 * step.number)::numeric(80, 60) / 1000
-            )
-        ) as side (act, price, reserve_in, reserve_out, ratio)
-        cross join lateral (
-          select div(side.reserve_in * (sqrt(side.ratio) - 1) * 1000000, 1000000 - pool.fee) as taken
-        ) as took
-        where pair.id = pool_levels.market
-      ) as band
+        edge.*,
+        band.taken,
+        band.given,
+        lag(band.given, 1, 0::numeric) over (partition by edge.venue, edge.side order by edge.number) as given_before
+      from edge
+      join (
+        select * from reserve_band
+        union all
+        select * from range_band
+      ) as band using (venue, side, number)
     ) as risen
     -- A band that gives nothing more is part of the next one that does.
     where risen.given > risen.given_before
-    window in_order as (partition by risen.venue, risen.act order by risen.number)
+    window in_order as (partition by risen.venue, risen.side order by risen.number)
   ) as level
 $$;
 comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';

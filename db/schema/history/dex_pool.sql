@@ -9,6 +9,8 @@ create table dex_pool (
     constraint dex_pool_gem1_check check (dex_private.is_address(gem1)),
   fee integer not null
     constraint dex_pool_fee_check check (fee between 0 and 999999),
+  tick_spacing integer
+    constraint dex_pool_tick_spacing_check check (tick_spacing > 0),
   block integer not null,
   market_id integer,
   act text,
@@ -30,6 +32,7 @@ comment on column dex_pool.venue is 'Address of the contract.';
 comment on column dex_pool.gem0 is 'Address of its first token.';
 comment on column dex_pool.gem1 is 'Address of its second token.';
 comment on column dex_pool.fee is 'What it keeps of each amount that comes in, in millionths.';
+comment on column dex_pool.tick_spacing is 'Every how many ticks a range of its liquidity can begin or end. Null where it has no ranges: its liquidity is for all prices.';
 comment on column dex_pool.block is 'The block of its first recorded state.';
 comment on column dex_pool.market_id is 'The market of its two tokens. Null where they are no registered pair.';
 comment on column dex_pool.act is '`sell` where its first token is the base of the market, `buy` where it is the quote.';

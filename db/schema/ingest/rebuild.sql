@@ -35,6 +35,10 @@ begin
   set (market_id, act) = (derived.market_id, derived.act)
   from dex_private.mislabelled_pool as derived
   where pool.venue = derived.venue;
+  delete from dex_private.pool_tick;
+  insert into dex_private.pool_tick
+  select *
+  from dex_private.derived_pool_tick;
   delete from dex_private.offer_left;
   insert into dex_private.offer_left
   select *

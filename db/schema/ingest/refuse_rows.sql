@@ -26,13 +26,16 @@ from (
   values
     ('offers', '{id,pair,maker,lot_gem,lot_amt,bid_gem,bid_amt,tx,filled,block,time,venue}'::text[], '{integer,hash,address,address,amount,address,amount,hash,boolean?,integer?,time?,address?}'::text[]),
     ('trades', '{id,offer_id,pair,maker,taker,lot_gem,lot_amt,bid_gem,bid_amt,tx,idx,block,time,venue}', '{id?,integer?,hash,address,address,address,amount,address,amount,hash,integer?,integer?,time?,address?}'),
-    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,block,time}', '{address,address,amount,address,amount,integer,integer?,time?}')
+    ('pools', '{venue,gem0,reserve0,gem1,reserve1,fee,tick_spacing,sqrt_price,tick,liquidity,nets,block,time}', '{address,address,amount?,address,amount?,integer,integer?,units?,tick?,units?,nets?,integer?,time?}')
 ) as given (listed, columns, kinds)
 cross join lateral unnest(given.columns, given.kinds) with ordinality as field (name, kind, place)
 join (
   values
     ('amount', '^"[0-9]+([.][0-9]+)?"$', 3, 1000, 1e78, 18, 'a decimal string from 0 to below 10^78 with at most 18 fractional digits'),
     ('integer', '^"?(0|[1-9][0-9]*)"?$', 1, 12, 2147483648, 0, 'an integer from 0 to 2147483647'),
+    ('units', '^"(0|[1-9][0-9]*)"$', 3, 51, 1461501637330902918203684832716283019655932542976, 0, 'a decimal string of an integer from 0 to below 2^160'),
+    ('tick', '^"?(0|-?[1-9][0-9]*)"?$', 1, 9, 887273, 0, 'an integer from -887272 to 887272'),
+    ('nets', '^"(-?[0-9]+:-?[0-9]+( -?[0-9]+:-?[0-9]+)*)?"$', 2, 100000, null, null, 'ticks in their order, each with its net liquidity, as "-60:1000 60:-1000"'),
     ('id', '^"?[1-9][0-9]*"?$', 1, 18, 4503599627370496, 0, 'an integer from 1 to 4503599627370495'),
     ('address', '^"0x[0-9a-fA-F]+"$', 44, 44, null, null, '0x and 40 hex digits'),
     ('hash', '^"0x[0-9a-f]+"$', 68, 68, null, null, '0x and 64 hex digits in lower case'),

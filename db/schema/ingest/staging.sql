@@ -65,10 +65,15 @@ comment on table ingest.staged_trade is 'Trades to write, with the columns of tr
 create unlogged table ingest.staged_pool (
   venue text not null,
   gem0 text not null,
-  reserve0 numeric not null,
+  reserve0 numeric,
   gem1 text not null,
-  reserve1 numeric not null,
+  reserve1 numeric,
   fee integer not null,
+  tick_spacing integer,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  nets text,
   block integer not null,
   time timestamptz not null,
   staged_by xid8 not null default pg_current_xact_id(),
@@ -143,6 +148,11 @@ select
   staged.gem1,
   staged.reserve1,
   staged.fee,
+  staged.tick_spacing,
+  staged.sqrt_price,
+  staged.tick,
+  staged.liquidity,
+  staged.nets,
   staged.block,
   staged.time
 from ingest.staged_pool as staged
@@ -160,7 +170,7 @@ grant insert (number, time, hash, parent) on ingest.staged_block to dex_writer;
 grant insert (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, filled, block, time, tx, venue) on ingest.staged_offer to dex_writer;
 grant insert (block, offer_id) on ingest.staged_cancellation to dex_writer;
 grant insert (line, id, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx, venue) on ingest.staged_trade to dex_writer;
-grant insert (venue, gem0, reserve0, gem1, reserve1, fee, block, time) on ingest.staged_pool to dex_writer;
+grant insert (venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time) on ingest.staged_pool to dex_writer;
 grant select, update, delete on
   ingest.own_block,
   ingest.own_offer,

@@ -120,6 +120,10 @@ begin
     and (offer.killed > to_block or offer.ended > to_block);
   touched := touched || dex_private.enter_book(reopened);
 
+  delete from dex_private.pool_tick as tick
+  using dex_private.derived_pool_tick as derived
+  where derived.block > to_block
+    and (tick.venue, tick.tick, tick.block) = (derived.venue, derived.tick, derived.block);
   delete from public.dex_pool_state as state
   where state.block > to_block;
   delete from public.dex_pool as pool

@@ -81,9 +81,10 @@ begin
   end if;
   if write_block.pools <> '[]' then
     touched := touched || ingest.write_pools(array(
-      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1)::ingest.given_pool
+      select row(listed.venue, listed.gem0, listed.gem1, listed.fee, write_block.number, listed.reserve0, listed.reserve1, listed.tick_spacing, listed.sqrt_price, listed.tick, listed.liquidity, listed.nets)::ingest.given_pool
       from jsonb_to_recordset(write_block.pools) as listed (
-        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric
+        venue text, gem0 text, gem1 text, fee integer, reserve0 numeric, reserve1 numeric,
+        tick_spacing integer, sqrt_price numeric, tick integer, liquidity numeric, nets text
       )
     ));
   end if;

@@ -111,7 +111,7 @@ begin
       staged.block,
       staged.line;
     pooled := ingest.write_pools(array(
-      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1)::ingest.given_pool
+      select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1, staged.tick_spacing, staged.sqrt_price, staged.tick, staged.liquidity, staged.nets)::ingest.given_pool
       from ingest.own_pool as staged
     ));
 

@@ -7,7 +7,12 @@ create type ingest.given_pool as (
   fee integer,
   block integer,
   reserve0 numeric,
-  reserve1 numeric
+  reserve1 numeric,
+  tick_spacing integer,
+  sqrt_price numeric,
+  tick integer,
+  liquidity numeric,
+  nets text
 );
 comment on type ingest.given_pool is 'What a pool has after a block, as it is given.';
 
@@ -22,26 +27,57 @@ begin
         format('pools: both tokens of the pool %s are %s: it is of two tokens', listed.venue, listed.gem0)
       when listed.fee > 999999 then
         format('pools: the fee of the pool %s is %s: it must be an integer from 0 to 999999, in millionths', listed.venue, listed.fee)
-      else format('pools: the pool %s is given twice in block %s', listed.venue, listed.block)
+      when listed.times > 1 then format('pools: the pool %s is given twice in block %s', listed.venue, listed.block)
+      when not listed.is_whole then
+        format('pools: the pool %s is given in part: it has either reserve0 and reserve1, or tick_spacing, sqrt_price, tick, liquidity and nets', listed.venue)
+      when listed.tick not between -887272 and 887272 then
+        format('pools: the tick of the pool %s is %s: it must be an integer from -887272 to 887272', listed.venue, listed.tick)
+      when listed.tick_spacing = 0 or listed.sqrt_price = 0 then
+        format('pools: the pool %s has the tick_spacing %s and the sqrt_price %s: both must be above 0', listed.venue, listed.tick_spacing, listed.sqrt_price)
+      else format('pools: the nets of the pool %s are %s: they must be ticks from -887272 to 887272 in their order, each once and with its net liquidity, as -60:1000 60:-1000', listed.venue, left(listed.nets, 90))
     end
     from (
       select
         pools.*,
-        count(*) over (partition by lower(pools.venue), pools.block) as times
+        count(*) over (partition by lower(pools.venue), pools.block) as times,
+        num_nonnulls(pools.reserve0, pools.reserve1) in (0, 2)
+          and num_nonnulls(pools.tick_spacing, pools.sqrt_price, pools.tick, pools.liquidity, pools.nets)
+            = case when pools.reserve0 is null then 5 else 0 end as is_whole,
+        coalesce(
+          (
+            select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
+            from (
+              select distinct
+                split_part(each.pair, ':', 1)::numeric as tick,
+                split_part(each.pair, ':', 2)::numeric as net
+              from string_to_table(pools.nets, ' ') as each (pair)
+              where pools.nets <> ''
+            ) as net
+            where net.tick between -887272 and 887272
+            having count(*) = count(distinct net.tick)
+          ),
+          ''
+        ) as right_nets
       from unnest(write_pools.given) as pools
     ) as listed
     where lower(listed.gem0) = lower(listed.gem1)
       or listed.fee > 999999
       or listed.times > 1
+      or not listed.is_whole
+      or listed.tick not between -887272 and 887272
+      or listed.tick_spacing = 0
+      or listed.sqrt_price = 0
+      or listed.nets <> listed.right_nets
     limit 1
   ));
 
-  insert into public.dex_pool (venue, gem0, gem1, fee, block, market_id, act)
+  insert into public.dex_pool (venue, gem0, gem1, fee, tick_spacing, block, market_id, act)
   select distinct on (lower(pools.venue))
     pools.venue,
     pools.gem0,
     pools.gem1,
     pools.fee,
+    pools.tick_spacing,
     pools.block,
     label.market_id,
     label.act
@@ -54,21 +90,50 @@ begin
     pools.block;
 
   perform ingest.refuse((
-    select format('pools: the pool %s is given with %s, %s and the fee %s, and recorded with %s, %s and the fee %s', pools.venue, pools.gem0, pools.gem1, pools.fee, known.gem0, known.gem1, known.fee)
+    select format(
+      'pools: the pool %s is given with %s, %s and the fee %s%s, and recorded with %s, %s and the fee %s%s',
+      pools.venue, pools.gem0, pools.gem1, pools.fee, ', tick_spacing ' || pools.tick_spacing,
+      known.gem0, known.gem1, known.fee, ', tick_spacing ' || known.tick_spacing
+    )
     from unnest(write_pools.given) as pools
     join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
-    where (lower(known.gem0), lower(known.gem1), known.fee) <> (lower(pools.gem0), lower(pools.gem1), pools.fee)
+    where (lower(known.gem0), lower(known.gem1), known.fee, known.tick_spacing)
+      is distinct from (lower(pools.gem0), lower(pools.gem1), pools.fee, pools.tick_spacing)
     limit 1
   ));
 
-  insert into public.dex_pool_state (venue, block, reserve0, reserve1)
+  insert into public.dex_pool_state (venue, block, reserve0, reserve1, sqrt_price, tick, liquidity, nets)
   select
     known.venue,
     pools.block,
     dex_private.as_amount(pools.reserve0),
-    dex_private.as_amount(pools.reserve1)
+    dex_private.as_amount(pools.reserve1),
+    pools.sqrt_price,
+    pools.tick,
+    pools.liquidity,
+    pools.nets
   from unnest(write_pools.given) as pools
   join public.dex_pool as known on lower(known.venue) = lower(pools.venue);
+
+  insert into dex_private.pool_tick
+  select derived.*
+  from unnest(write_pools.given) as pools
+  join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+  join dex_private.derived_pool_tick as derived
+    on derived.venue = known.venue
+    and derived.block = pools.block
+  where pools.nets <> '';
+  perform ingest.refuse((
+    select format('pools: the pool %s has the liquidity %s at tick %s after block %s, and %s by its ticks: a change of its liquidity is missing, or the block that made the pool', wrong.venue, wrong.liquidity, wrong.tick, wrong.block, wrong.right_liquidity)
+    from unnest(write_pools.given) as pools
+    join public.dex_pool as known on lower(known.venue) = lower(pools.venue)
+    join dex_private.miscounted_pool as wrong
+      on wrong.venue = known.venue
+      and wrong.block = pools.block
+    where pools.nets is not null
+    order by pools.block
+    limit 1
+  ));
 
   touched := array(
     select distinct known.market_id

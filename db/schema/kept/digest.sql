@@ -102,13 +102,18 @@ as $$
   union all
   select concat_ws(
     ' ',
-    'pool',
+    case when state.nets is null then 'pool' else 'ranges' end,
     lower(state.venue collate "C"),
     lower(pool.gem0 collate "C"),
     trim_scale(state.reserve0),
     lower(pool.gem1 collate "C"),
     trim_scale(state.reserve1),
-    pool.fee
+    pool.fee,
+    pool.tick_spacing,
+    state.sqrt_price,
+    state.tick,
+    state.liquidity,
+    nullif(state.nets, '')
   )
   from public.dex_pool_state as state
   join public.dex_pool as pool on pool.venue = state.venue

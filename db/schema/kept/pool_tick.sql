@@ -1,0 +1,81 @@
+-- The net liquidity of the ticks of pools, after each block that changed it.
+
+create table dex_private.pool_tick (
+  venue text not null,
+  tick integer not null,
+  block integer not null,
+  net numeric not null,
+  -- Serves the ticks around a price, and each as of a block.
+  constraint pool_tick_pkey primary key (venue, tick, block)
+);
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it: the liquidity of the ranges that begin there, less that of those that end there.';
+grant select on dex_private.pool_tick to dex_reader, dex_writer;
+
+create view dex_private.derived_pool_tick as
+select
+  state.venue,
+  split_part(given.pair, ':', 1)::integer as tick,
+  state.block,
+  split_part(given.pair, ':', 2)::numeric as net
+from public.dex_pool_state as state
+cross join lateral string_to_table(state.nets, ' ') as given (pair)
+where state.nets <> '';
+comment on view dex_private.derived_pool_tick is 'The correct rows of pool_tick.';
+
+create function dex_private.pool_ticks_at(venue text, low integer, high integer, block integer)
+returns table (tick integer, net numeric)
+language sql stable
+rows 20
+as $$
+  select distinct on (kept.tick)
+    kept.tick,
+    kept.net
+  from dex_private.pool_tick as kept
+  where kept.venue = pool_ticks_at.venue
+    and kept.tick between pool_ticks_at.low and pool_ticks_at.high
+    and kept.block <= pool_ticks_at.block
+  order by
+    kept.tick desc,
+    kept.block desc
+$$;
+comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
+grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;
+
+-- The liquidity of a pool is the sum of what its ticks up to the present one have. It changes by what the block changes there, and by
+-- the ticks between the one before and the present one.
+create view dex_private.miscounted_pool as
+select
+  state.venue,
+  state.block,
+  state.tick,
+  state.liquidity,
+  counted.liquidity as right_liquidity
+from public.dex_pool_state as state
+left join lateral dex_private.pool_state_at(state.venue, state.block - 1) as earlier on true
+cross join lateral (
+  select coalesce(earlier.liquidity, 0)
+    + coalesce(sum(tick.net) filter (where tick.is_now and tick.tick <= state.tick), 0)
+    - coalesce(sum(tick.net) filter (where not tick.is_now and tick.tick <= earlier.tick), 0) as liquidity
+  from (
+    select split_part(given.pair, ':', 1)::integer as tick
+    from string_to_table(state.nets, ' ') as given (pair)
+    where state.nets <> ''
+    union
+    select crossed.tick
+    from dex_private.pool_ticks_at(
+      state.venue, least(earlier.tick, state.tick) + 1, greatest(earlier.tick, state.tick), state.block
+    ) as crossed
+    where earlier.tick <> state.tick
+  ) as concerned
+  cross join lateral (
+    select true as is_now, now.*
+    from dex_private.pool_ticks_at(state.venue, concerned.tick, concerned.tick, state.block) as now
+    union all
+    select false, past.*
+    from dex_private.pool_ticks_at(state.venue, concerned.tick, concerned.tick, state.block - 1) as past
+  ) as tick
+) as counted
+where state.sqrt_price is not null
+  and state.liquidity <> counted.liquidity;
+comment on view dex_private.miscounted_pool is 'States of pools whose liquidity does not follow from the state before by their ticks: a change of a range is missing.';
+grant select on dex_private.miscounted_pool to dex_writer;
