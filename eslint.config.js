@@ -5,8 +5,15 @@ import { createNodeResolver, importX } from "eslint-plugin-import-x";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-// Imports go one way: server → rest, graphql, page, chain → http, market → db.
-const ORDER = [["server"], ["rest", "graphql", "page", "chain"], ["http"], ["market"], ["db"]];
+// Imports go one way: server → traces → rest, graphql, page, chain → http, market → db.
+const ORDER = [
+  ["server"],
+  ["traces"],
+  ["rest", "graphql", "page", "chain"],
+  ["http"],
+  ["market"],
+  ["db"],
+];
 const PARTS = ORDER.flat();
 
 // A part imports itself and what is behind it; parts of one place do not import each other.

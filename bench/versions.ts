@@ -12,12 +12,16 @@ import { alternate, type Entry } from "./load/alternate.ts";
 import { askFor, askOnce, type Load } from "./load/client.ts";
 import type { RunningServer } from "./servers/start.ts";
 
-const { other, cases, trades, rounds, ms, connections, warm } = readOptions(
+const { other, settings, cases, trades, rounds, ms, connections, warm } = readOptions(
   "bench -- versions",
   "",
   `Compares the processor time of an answer with that of another checkout, whose database has the same schema.`,
   {
     other: ["the folder of the other checkout, with its packages", ""],
+    settings: [
+      "environment variables of this checkout's service alone, NAME=value separated by ;",
+      "",
+    ],
     cases: ["the part of a case's name that says which are measured, separated by ;", "/v1/prices"],
     trades: ["trades of the history, a multiple of 20", 100_000, 20_000],
     rounds: ["number of rounds; the results are their medians", 5, 1],
@@ -41,12 +45,24 @@ const url = await makeData(server, trades);
 const client = await connect(url, { role: "dex_reader" });
 const facts = await readFacts(client).finally(() => client.end());
 
+const own = Object.fromEntries(
+  settings
+    .split(";")
+    .filter((pair) => pair !== "")
+    .map((pair) => pair.split(/=(.*)/s, 2)),
+) as Record<string, string>;
+
 /** Of each case, by its name: one. */
 const answers = new Map<string, Set<string>>();
 const entries: Entry[] = [];
 for (const cache of ["off", "on"] as const) {
   for (const [version, folder] of Object.entries(VERSIONS)) {
-    const running = await startService(url, cache, {}, `${folder}/server/main.ts`);
+    const running = await startService(
+      url,
+      cache,
+      version === "this" ? own : {},
+      `${folder}/server/main.ts`,
+    );
     stack.defer(() => running.stop());
     entries.push(...(await entriesOf(running, version, cache)));
   }

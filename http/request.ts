@@ -40,6 +40,8 @@ export class RequestState {
   head: AnswerBlock;
   /** The past block that a GraphQL answer is of; undefined for the head. */
   asOf: number | undefined;
+  /** Its place in a trace, where there are traces. */
+  trace: Trace | undefined;
   /** The key of its answer in the cache. */
   cacheKey: string | undefined;
   /** Whether it is a stream, which waits for no answer. */
@@ -82,6 +84,13 @@ export class RequestState {
     // Express removes from `url` the path of a router.
     locate(this, req.originalUrl ?? req.url ?? "");
   }
+}
+
+/** Ids by which a collector of traces has a request, in hexadecimal digits. */
+export interface Trace {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
 }
 
 /** The head of an answer: null without any block, undefined if the answer reads no data. */
@@ -234,12 +243,17 @@ function writeHead(this: ServerResponse, ...args: unknown[]): ServerResponse {
 }
 
 /** Milliseconds to the microsecond. */
-function serverTiming({ cache, databaseMs, startedAt }: RequestState): string {
-  if (cache === "hit") return "cache;desc=hit";
+function serverTiming({ cache, databaseMs, startedAt, trace }: RequestState): string {
+  const traced = trace === undefined ? "" : `, traceparent;desc="${traceparent(trace)}"`;
+  if (cache === "hit") return `cache;desc=hit${traced}`;
   const total = `total;dur=${(performance.now() - startedAt).toFixed(3)}`;
   const database = databaseMs === undefined ? "" : `, db;dur=${databaseMs.toFixed(3)}`;
-  return `${cache === undefined ? "" : `cache;desc=${cache}, `}${total}${database}`;
+  return `${cache === undefined ? "" : `cache;desc=${cache}, `}${total}${database}${traced}`;
 }
+
+/** As W3C's header of this name, which a browser cannot read. */
+const traceparent = ({ traceId, spanId, isSampled }: Trace): string =>
+  `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 
 /** Which proxies' X-Forwarded-For is believed: a number of them, or their addresses; 0 is none. */
 export type TrustedProxies = number | readonly string[];

@@ -8,6 +8,7 @@ import type { ApiKeys } from "../http/keys/api-keys.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
 import type { SharedCounts } from "../http/rate-limit.ts";
 import type { OnOver } from "../http/request.ts";
+import type { Traces } from "../traces/index.ts";
 import type { Config } from "./config.ts";
 
 /** Settings that have a default here too. */
@@ -76,6 +77,8 @@ export interface AppOptions {
   keys?: ApiKeys | undefined;
   /** Those that a client may name by an identifier. Default: none, and any text is run. */
   documents?: PersistedDocuments | undefined;
+  /** Begun and closed by their maker. Default: none. */
+  traces?: Traces | undefined;
   /** Makes GraphQL follow migrations; without it, its schema is that of the start. */
   watch?: WatchOptions | undefined;
 }

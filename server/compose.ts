@@ -83,7 +83,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs, documents, keys } = options;
   const { rest: pool, graphql: graphqlPool = pool } = options.pools;
   const { live: livePool = pool, catalogs = pool, readiness: readinessPool = pool } = options.pools;
-  const { settings = {}, reports = {} } = options;
+  const { settings = {}, reports = {}, traces } = options;
   const {
     http = HTTP_BOUNDS,
     limits = GRAPHQL_LIMITS,
@@ -102,7 +102,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const head = new LastHead();
   const log = (error: unknown): void => (reports.error ?? console.error)(error, currentState()?.id);
   const formats = listingFormats(settings.listings ?? LISTING_SETTINGS);
-  const versions = [v1, v2, ...formats];
+  const versions = [v1, v2, ...formats].map(traces?.ofVersion ?? ((version) => version));
   const segments = versions.map(({ name }) => name);
   const cache =
     options.cache &&
@@ -151,12 +151,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
   });
 
   const live = makeLive({
-    pool: graphqlPool,
-    poll: versionPoll,
-    share: loopShare,
-    open,
-    limits: streamLimits,
-    messageBytes: bodyBytes,
+    ...{ pool: graphqlPool, poll: versionPoll, share: loopShare },
+    ...{ open, limits: streamLimits, messageBytes: bodyBytes },
     ...{ operations, documents, gate, limiter, clientOf, refuse },
     streamsOfKey: keys?.streamsOf,
     observeSocket: (req, socket) => {
@@ -190,6 +186,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
       [...counted, requests.over, onOver],
       [...counted, requests.over, countRefusals(warn)],
     ),
+    ...(traces === undefined ? [] : [traces.step]),
     requests.count,
     ...(keys === undefined ? [] : [keys.step]),
     limiter.limit,
@@ -233,7 +230,10 @@ export async function makeApp(options: AppOptions): Promise<App> {
     watch,
     live,
     onNewSchema: () => cache?.clear(),
-    plugins: [makeGraphqlAnswersPlugin(cache), makeInFlightPlugin(operations, documents)],
+    plugins: [
+      ...[makeGraphqlAnswersPlugin(cache), makeInFlightPlugin(operations, documents)],
+      ...(traces === undefined ? [] : [traces.plugin]),
+    ],
   });
   const first = [gate.refuseUntilOpen, graphql.waitForSchema];
   const served = (version: Version): Mounted => [
@@ -244,11 +244,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // What a request meets in Express, from the first line to the last. The versions are first, since Express passes each
   // layer before them; their routes set the headers of the two lines behind them.
   const behind: Mounted[] = [
-    served(v1),
+    ...versions.slice(0, 1).map(served),
     // Without the database.
     ["/v2", filesRouter(folder)],
     ["/v2", gate.refuseUntilOpen, streams.router],
-    ...[v2, ...formats].map(served),
+    ...versions.slice(1).map(served),
     ["/", setFixedHeaders],
     ["/", readFromAnyOrigin],
     ["/", healthRouter(readiness)],

@@ -131,6 +131,11 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     finality: data.FINALITY,
     /** Their port; undefined for the service's own. */
     metrics: hasMetrics ? { port: data.METRICS_PORT } : undefined,
+    /** Undefined for none; the rest of OpenTelemetry's settings is read where they are made. */
+    traces:
+      data.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? undefined
+        : { protocol: data.OTEL_EXPORTER_OTLP_PROTOCOL },
     cache: data.CACHE_BYTES > 0 ? cache : undefined,
     /** The chain that is indexed into the embedded database. */
     index: index !== undefined && "exchange" in index ? index : undefined,
@@ -151,6 +156,6 @@ const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|::1)$/.te
 function wrongValue(name: string, given: Record<string, string>): string {
   const accepted = variables[name as keyof typeof variables].description ?? "";
   // A URL that cannot be parsed may hold a password anywhere.
-  const shown = name.endsWith("_URL") ? "what was given" : JSON.stringify(given[name]);
+  const shown = /_(URL|ENDPOINT)$/.test(name) ? "what was given" : JSON.stringify(given[name]);
   return `${name}: ${shown} is not ${accepted}.`;
 }

@@ -23,6 +23,7 @@ import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
 import { settingNames, settings } from "./settings.ts";
 import { stopSignals, unlessAborted } from "./stopping.ts";
+import { loadTraces } from "./load-traces.ts";
 
 const STDOUT = 1;
 
@@ -59,8 +60,8 @@ try {
     process.exitCode = 1;
   }
 }
-// Abandoned work would keep the process alive.
-if (hurry.aborted) process.exit();
+// Abandoned work would keep the process alive, as would a collector of traces that does not answer.
+if (hurry.aborted || process.env["OTEL_EXPORTER_OTLP_ENDPOINT"]) process.exit();
 
 /** Serves until it is to stop. To hurry, it waits for nothing but the stop of the embedded database. */
 async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
@@ -88,6 +89,9 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     log,
     onLost: lost.reject,
   });
+  const traces = config.traces && (await loadTraces({ ...config.traces, log }));
+  stack.defer(() => unlessAborted(hurry, traces?.close() ?? Promise.resolve()));
+  for (const ofClients of [pool, pools.graphqlPool]) traces?.follow(ofClients);
   signal.throwIfAborted();
   const progress = progressLine(process.stderr);
   const indexer = config.index && new IndexerStatus();
@@ -150,6 +154,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     sharedCounts,
     documents,
     keys: keyFile?.keys,
+    traces,
     watch: values.watch ? { info: log.info } : undefined,
   });
   const finishAnswers = finishAnswersOf(app.server);

@@ -33,6 +33,13 @@ export function contradictions(given: Record<string, string>, data: Values | und
       "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",
     );
   }
+  const ratio = given["OTEL_TRACES_SAMPLER_ARG"];
+  if (ratio !== undefined && !(given["OTEL_TRACES_SAMPLER"] ?? "").endsWith("ratio")) {
+    lines.push(
+      "OTEL_TRACES_SAMPLER_ARG is given without a sampler that reads it: give OTEL_TRACES_SAMPLER=traceidratio or " +
+        "parentbased_traceidratio, or neither.",
+    );
+  }
   if (data !== undefined && data.MAX_COST < data.MAX_PAGE) {
     lines.push(
       `MAX_COST: ${data.MAX_COST} is less than MAX_PAGE, ${data.MAX_PAGE}, which a page costs.`,

@@ -44,6 +44,10 @@ export function publicUrl(text: string): string | undefined {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
+/** Whether it is a URL, http or https, without a query. */
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text);
+
 /** Where an explorer of the chain has a transaction, and an account. */
 export interface Explorer {
   tx?: string;

@@ -12,6 +12,7 @@ import {
   atMost,
   bounded,
   explorerUrls,
+  isHttpUrl,
   integer,
   isSymbolOrAddress,
   milliseconds,
@@ -139,6 +140,30 @@ const observation = {
     .describe("an integer from 0 (any free port) to 65535"),
 };
 
+const SAMPLERS = [
+  ...["always_on", "always_off", "traceidratio"],
+  ...["parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"],
+] as const;
+const PROTOCOLS = ["http/protobuf", "http/json"] as const;
+
+/** OpenTelemetry's names; it reads more itself, such as OTEL_EXPORTER_OTLP_HEADERS. */
+const traces = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .refine(isHttpUrl)
+    .optional()
+    .describe("a URL such as http://127.0.0.1:4318, http or https, without a query"),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(PROTOCOLS)
+    .default("http/protobuf")
+    .describe(named(PROTOCOLS)),
+  OTEL_TRACES_SAMPLER: z.enum(SAMPLERS).default("parentbased_always_on").describe(named(SAMPLERS)),
+  OTEL_TRACES_SAMPLER_ARG: number
+    .pipe(z.number().min(0).max(1))
+    .default(1)
+    .describe("a number from 0 (none) to 1 (all), such as 0.01"),
+};
+
 const listings = {
   EXCHANGE_NAME: z
     .string()
@@ -178,6 +203,7 @@ export const variables = {
   ...graphqlRequest,
   ...freshness,
   ...observation,
+  ...traces,
   ...listings,
   ...files,
   ...pages,
@@ -195,6 +221,7 @@ const GROUPS: Record<string, Record<string, z.ZodType>> = {
   "What bounds a GraphQL request": graphqlRequest,
   "What protects readers from old data": freshness,
   "Log and metrics": observation,
+  Traces: traces,
   "Listing formats": listings,
   "The files of each day": files,
   "The market pages": pages,

@@ -35,7 +35,7 @@ const recorded = (program: Program, does: string, variable: string, ...args: str
 
 const suites = {
   slow: suite("slow", "what takes long, of all parts: random histories, standbys, 200,000 trades"),
-  process: suite("process", "the service and the embedded database as processes"),
+  process: suite("process", "the service and the embedded database as processes", "traces"),
   dba: suite("dba", "the tutorial and the commands for migrations", "tools/squawk"),
   faults: suite("faults", "faults of the database, the service and its clients"),
   cluster: suite("cluster", "standbys, HAProxy and their failures"),

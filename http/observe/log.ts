@@ -71,7 +71,8 @@ async function onTerminal(level: LogLevel, fd: number): Promise<Log> {
     destination: fd,
     sync: true,
     translateTime: "SYS:HH:MM:ss",
-    ignore: "requestId,method,route,operation,errors,status,ms,cache,answeredAs,isAborted",
+    ignore:
+      "requestId,method,route,operation,errors,status,ms,cache,answeredAs,isAborted,trace_id,span_id",
     messageFormat: (line, messageKey) => asText(line, line[messageKey]),
   });
   return { ...speak(level, stream), dropped: () => 0, flush: () => undefined };
@@ -110,6 +111,9 @@ function requestLine(state: RequestState, level: number | undefined): string {
     cache,
     ms: Math.round(state.ms * 1000) / 1000,
     answeredAs: state.answeredAs,
+    // OpenTelemetry's names.
+    trace_id: state.trace?.traceId,
+    span_id: state.trace?.spanId,
     isAborted: state.isAborted || undefined,
     msg: "request",
   };

@@ -1,0 +1,76 @@
+// Traces: what the service loads where OTEL_EXPORTER_OTLP_ENDPOINT is set.
+import { diag, DiagLogLevel } from "@opentelemetry/api";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type SpanExporter,
+} from "@opentelemetry/sdk-trace-base";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool } from "../db/connect.ts";
+import { release } from "../http/release.ts";
+import type { Step } from "../http/request.ts";
+import type { Version } from "../rest/endpoint.ts";
+import { makeOperationSpansPlugin, withEndpointSpans } from "./operation-spans.ts";
+import { ReportedExporter, reportSeldom } from "./reported-exporter.ts";
+import { spanOfRequest } from "./request-spans.ts";
+import { followStatements } from "./statement-spans.ts";
+
+export interface Traces {
+  /** Begins the span of each request. */
+  step: Step;
+  /** The same version, whose endpoints have spans. */
+  ofVersion: (version: Version) => Version;
+  /** Makes spans of GraphQL's operations. */
+  plugin: GraphileConfig.Plugin;
+  /** Makes spans of the statements of a pool without connections. */
+  follow: (pool: Pool) => void;
+  /** Sends what is left, for a second at most. What then waits for the collector keeps the process alive. */
+  close: () => Promise<void>;
+}
+
+export interface TracesOptions {
+  protocol: "http/protobuf" | "http/json";
+  log: Record<"info" | "warn", (line: string) => void>;
+}
+
+const NAME = "dex-market-data";
+const CLOSE_MS = 1000;
+
+/** Batches on their way to a collector that does not answer. */
+const MAX_UNANSWERED = 2;
+
+/** Where they are sent, which are sampled, and how many wait: OpenTelemetry reads that from the environment. */
+export function openTraces({ protocol, log }: TracesOptions): Traces {
+  diag.setLogger(reportSeldom(log.warn), DiagLogLevel.WARN);
+  const limits = { concurrencyLimit: MAX_UNANSWERED };
+  const exporter: SpanExporter =
+    protocol === "http/json" ? new JsonExporter(limits) : new ProtobufExporter(limits);
+  const own = resourceFromAttributes({ "service.name": NAME, "service.version": release() });
+  const provider = new BasicTracerProvider({
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are last, since the last one counts.
+    resource: defaultResource()
+      .merge(own)
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor(new ReportedExporter(exporter, log))],
+  });
+  const tracer = provider.getTracer(NAME, release());
+  return {
+    step: spanOfRequest(tracer),
+    ofVersion: (version) => withEndpointSpans(version, tracer),
+    plugin: makeOperationSpansPlugin(tracer),
+    follow: (pool) => followStatements(pool, tracer),
+    close: () =>
+      Promise.race([
+        provider.shutdown().catch(() => undefined),
+        sleep(CLOSE_MS, undefined, { ref: false }),
+      ]),
+  };
+}

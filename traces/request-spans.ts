@@ -1,0 +1,107 @@
+// The span of a request, from its first line until its answer is out.
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type Span,
+  type Tracer,
+} from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import type { IncomingHttpHeaders } from "node:http";
+import {
+  currentState,
+  stateOf,
+  type RequestState,
+  type Step,
+  type Trace,
+} from "../http/request.ts";
+
+/** The trace of a request; `context` is that of its innermost span. */
+export class RequestTrace implements Trace {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+  context: Context;
+
+  constructor(span: Span, parent: Context) {
+    const { traceId, spanId, traceFlags } = span.spanContext();
+    this.traceId = traceId;
+    this.spanId = spanId;
+    this.isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
+    this.context = trace.setSpan(parent, span);
+  }
+}
+
+/** The trace of a request that is sampled. */
+export const sampledTrace = (
+  state: RequestState | undefined = currentState(),
+): RequestTrace | undefined =>
+  state?.trace instanceof RequestTrace && state.trace.isSampled ? state.trace : undefined;
+
+/** Runs what has a span within that of its request. */
+export async function withinSpan<Result>(
+  span: Span,
+  requestTrace: RequestTrace,
+  act: () => Result,
+): Promise<Awaited<Result>> {
+  const outer = requestTrace.context;
+  requestTrace.context = trace.setSpan(outer, span);
+  try {
+    return await act();
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    requestTrace.context = outer;
+    span.end();
+  }
+}
+
+const propagator = new W3CTraceContextPropagator();
+const HEADERS = {
+  keys: (headers: IncomingHttpHeaders): string[] => Object.keys(headers),
+  get: (headers: IncomingHttpHeaders, name: string) => headers[name],
+};
+
+export const spanOfRequest =
+  (tracer: Tracer): Step =>
+  (next) =>
+  (req, res) => {
+    const state = stateOf(req);
+    if (state.isOfSupervisor) {
+      next(req, res);
+      return;
+    }
+    const { headers } = req;
+    const parent =
+      headers["traceparent"] === undefined
+        ? ROOT_CONTEXT
+        : propagator.extract(ROOT_CONTEXT, headers, HEADERS);
+    const span = tracer.startSpan(state.method, { kind: SpanKind.SERVER }, parent);
+    state.trace = new RequestTrace(span, parent);
+    // After the listener by which `begin` notes the status.
+    if (span.isRecording()) res.on("close", () => end(span, state));
+    next(req, res);
+  };
+
+/** Like the log it has no path, since that may hold an address. */
+function end(span: Span, state: RequestState): void {
+  const { method, route, status } = state;
+  if (route !== undefined) span.updateName(`${method} ${route}`);
+  span.setAttributes({
+    "http.request.method": method,
+    "http.route": route,
+    "http.response.status_code": status,
+    "dex.request_id": state.id,
+    "dex.cache": state.cache,
+    "dex.answered_as": state.answeredAs,
+  });
+  if (status >= 500) {
+    span.setAttribute("error.type", String(status));
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
