@@ -101,6 +101,18 @@ export async function etagAnswer(
   return { headers, body, etag, block };
 }
 
+/** Makes the answer of each source once in each encoding, and keeps it as long as the source. */
+export function keptAnswers<Source extends object>(contentOf: (source: Source) => Content) {
+  const kept = new WeakMap<Source, Map<Encoding, Promise<Answer>>>();
+  return (source: Source, encoding: Encoding): Promise<Answer> => {
+    const answers = kept.get(source) ?? new Map<Encoding, Promise<Answer>>();
+    kept.set(source, answers);
+    const answer = answers.get(encoding) ?? etagAnswer(contentOf(source), encoding);
+    answers.set(encoding, answer);
+    return answer;
+  };
+}
+
 const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/i;
 
 /** Sends an answer, or 304 to a client that has it. Node leaves out the body for HEAD. */

@@ -3,7 +3,7 @@ import { Router, type Request, type Response } from "express";
 import Negotiator from "negotiator";
 import type { IncomingMessage } from "node:http";
 import type { Pool } from "../db/connect.ts";
-import type { ExportedFolder } from "../db/export/exported-folder.ts";
+import type { ExportedFolder, Listing } from "../db/export/exported-folder.ts";
 import { UnknownPair } from "../market/absent.ts";
 import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
 import { findNewestTrades } from "../market/queries/newest-trades.ts";
@@ -17,6 +17,7 @@ import {
   CACHE_CONTROL_OF_FINAL,
   encodingFor,
   etagAnswer,
+  keptAnswers,
   sendAnswer,
   type Answer,
   type Content,
@@ -189,12 +190,16 @@ export function pageRouter({
     });
   });
 
+  // A year of files is a long page.
+  const filesAnswer = keptAnswers(({ contents }: Listing) => ({
+    ...{ type: HTML, cacheControl: "public, max-age=60", fixed: FIXED },
+    plain: filesDocument(contents.days, `${publicUrl}/v2/files/`),
+  }));
+
   readOnlyRoute(router, "/files", async (req, res) => {
     const listing = await folder?.listing();
     if (listing === undefined) throw new NoSuchFile("no day has been exported");
-    const plain = filesDocument(listing.contents.days, `${publicUrl}/v2/files/`);
-    const content = { type: HTML, cacheControl: "public, max-age=60", plain, fixed: FIXED };
-    sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));
+    sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
   });
 
   async function readMarkets(): Promise<Page> {

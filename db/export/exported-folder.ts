@@ -17,9 +17,10 @@ interface Known {
   listing: Promise<Listing>;
 }
 
-/** No link leads out of the folder. */
-const openIn = (dir: string, name: string): Promise<FileHandle> =>
-  open(join(dir, name), constants.O_RDONLY | constants.O_NOFOLLOW);
+// No link leads out of the folder, and a pipe without a writer does not hold one of the few threads that open files.
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+const openIn = (dir: string, name: string): Promise<FileHandle> => open(join(dir, name), FLAGS);
 
 export class ExportedFolder {
   readonly #dir: string;

@@ -7,7 +7,8 @@ export interface ByteRange {
   end: number;
 }
 
-const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
+// Of any length: a number that is rounded is behind the end of every file.
+const RANGE = /^bytes=(\d*)-(\d*)$/i;
 
 /**
  * Undefined for the whole file: without `Range`, with several ranges or another unit, and where `If-Range` names other

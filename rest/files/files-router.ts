@@ -4,13 +4,7 @@ import fresh from "fresh";
 import { pipeline } from "node:stream/promises";
 import type { ExportedFolder, Listing } from "../../db/export/exported-folder.ts";
 import { MANIFEST, type ListedFile } from "../../db/export/manifest.ts";
-import {
-  encodingFor,
-  etagAnswer,
-  sendAnswer,
-  type Answer,
-  type Encoding,
-} from "../../http/answer.ts";
+import { encodingFor, keptAnswers, sendAnswer } from "../../http/answer.ts";
 import { NoSuchFile, RangeBehindEnd } from "../../http/errors.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import { readOnlyRoute } from "../../http/paths.ts";
@@ -34,7 +28,7 @@ const typeOf = (name: string): string =>
 
 export function filesRouter(folder: ExportedFolder | undefined): Router {
   const router = Router({ caseSensitive: true });
-  const manifests = new WeakMap<Listing, Map<Encoding, Promise<Answer>>>();
+  const manifestOf = keptAnswers(manifestContent);
 
   const listed = async (): Promise<Listing> => {
     const listing = await folder?.listing();
@@ -43,13 +37,7 @@ export function filesRouter(folder: ExportedFolder | undefined): Router {
   };
 
   const sendManifest = async (req: Request, res: Response): Promise<void> => {
-    const listing = await listed();
-    const answers = manifests.get(listing) ?? new Map<Encoding, Promise<Answer>>();
-    manifests.set(listing, answers);
-    const encoding = encodingFor(req, "gzip");
-    const answer = answers.get(encoding) ?? etagAnswer(manifestContent(listing), encoding);
-    answers.set(encoding, answer);
-    sendAnswer(req, res, await answer);
+    sendAnswer(req, res, await manifestOf(await listed(), encodingFor(req, "gzip")));
   };
 
   readOnlyRoute(router, "/files", sendManifest);

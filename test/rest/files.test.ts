@@ -1,10 +1,12 @@
 // The files of each day as the service serves them, and the page that shows them.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Response } from "supertest";
 import { exportDays } from "../../db/export/export-days.ts";
+import { ExportedFolder } from "../../db/export/exported-folder.ts";
 import { readManifest, type Contents } from "../../db/export/manifest.ts";
 import { startExporting } from "../../server/exporting.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
@@ -76,6 +78,8 @@ it.each([
   ["bytes=4-", 4, undefined],
   ["bytes=-8", -8, undefined],
   ["bytes=0-999999999", 0, undefined],
+  ["bytes=0-99999999999999999999999999", 0, undefined],
+  ["Bytes=0-3", 0, 4],
   ["bytes=-999999999", 0, undefined],
 ])("serves the range %s", async (range, from, to) => {
   const whole = await readFile(join(dir, TRADES));
@@ -102,7 +106,7 @@ it.each(["bytes=0-1,4-5", "lines=0-1", "bytes=5-2", "bytes=-", "bytes=a-b"])(
 
 it("refuses a range behind the end, and keeps to the bytes that If-Range and If-None-Match name", async () => {
   const whole = await readFile(join(dir, TRADES));
-  for (const range of [`bytes=${whole.length}-`, "bytes=-0"]) {
+  for (const range of [`bytes=${whole.length}-`, "bytes=9999999999999999999-", "bytes=-0"]) {
     const { headers, body } = await app.request
       .get(`/v2/files/${TRADES}`)
       .set({ range })
@@ -137,12 +141,17 @@ it("serves nothing that the manifest does not list, and follows no link", async 
   await symlink(join(dir, "secret"), join(dir, TRADES));
   await app.request.get(`/v2/files/${TRADES}`).expect(500);
   await rm(join(dir, TRADES));
+  // Node opens files with four threads: a pipe that held them would hold every other file.
+  execFileSync("mkfifo", [join(dir, TRADES)]);
+  const piped = Array.from({ length: 5 }, () => app.request.get(`/v2/files/${TRADES}`));
+  for (const { status } of await Promise.all(piped)) expect(status).toBe(500);
+  await rm(join(dir, TRADES));
   // Cut off: nothing of it is served.
   await writeFile(join(dir, TRADES), right.subarray(1));
   await app.request.get(`/v2/files/${TRADES}`).expect(500);
   await writeFile(join(dir, TRADES), right);
   await ask(TRADES).expect(200);
-  expect(app.logged.splice(0)).toHaveLength(2);
+  expect(app.logged.splice(0)).toHaveLength(7);
 });
 
 it("says where there are no files", async () => {
@@ -158,6 +167,25 @@ it("shows people the days with links and sizes, and the statements of DuckDB", a
   expect(text).toContain(`<a href="/v2/files/${TRADES}">Parquet</a>`);
   expect(text).toContain("set variable base = &#39;https://dex.example/v2/files/&#39;;");
   expect(text.indexOf("2026-01-02</th>")).toBeLessThan(text.indexOf("2026-01-01</th>"));
+});
+
+it("makes the page of a manifest once, however often it is asked for", async () => {
+  const listing = (await new ExportedFolder(dir).listing())!;
+  let made = 0;
+  const counted = {
+    ...listing,
+    get contents() {
+      made += 1;
+      return listing.contents;
+    },
+  };
+  const spy = jest.spyOn(ExportedFolder.prototype, "listing").mockResolvedValue(counted);
+  try {
+    for (let n = 0; n < 3; n += 1) await app.request.get("/files").expect(200);
+    expect(made).toBe(1);
+  } finally {
+    spy.mockRestore();
+  }
 });
 
 it("exports each day by itself when it is final, and says once why it does not", async () => {
