@@ -14,7 +14,7 @@ const LOOK_MS = 1000;
 const PREFIX = "key ";
 
 // Node has taken the spaces behind it. A lazy match would look through a run of spaces again from each of them.
-const BEARER = /^Bearer +(\S.*)$/i;
+const BEARER = /^Bearer(?:$|[ \t]+)(.*)$/i;
 
 export class ApiKeys {
   #byName = new Map<string, ApiKey>();

@@ -77,7 +77,7 @@ function parseKey(words: readonly string[], refuse: (problem: string) => never):
   const digest = DIGEST.test(key) ? Buffer.from(key.slice("sha256:".length), "hex") : digestOf(key);
   const read: ApiKey = { name, digest };
   for (const word of budgets) {
-    const [budget = "", value = ""] = word.split("=", 2);
+    const [, budget = "", value = ""] = /^([^=]*)=?(.*)$/.exec(word) ?? [];
     if (!isBudget(budget)) {
       refuse("behind the key must be rate=, streams= or cost=, each with an integer");
       continue;

@@ -103,10 +103,13 @@ describe("an unknown key", () => {
   });
 
   it("is what stands between the spaces around it, however many are within", async () => {
-    const app = await serve({ rateLimit: 4 });
+    const app = await serve({ rateLimit: 5 });
     const statusWith = async (given: string): Promise<number> =>
       (await app.request.get("/v2/head").set("Authorization", given)).status;
     expect(await statusWith(`bearer   ${ACME}  `)).toBe(200);
+    // A tab is no other scheme, and no key is no key that is known: else its holder would count as anybody.
+    expect(await statusWith(`Bearer\t${ACME}x`)).toBe(401);
+    expect(await statusWith("Bearer ")).toBe(401);
     expect(await statusWith(`Bearer a${" ".repeat(10_000)}b`)).toBe(401);
   });
 
@@ -192,6 +195,7 @@ describe("the file", () => {
     ["an upper-case digest", `acme sha256:${"A".repeat(64)}`, "behind the name must be a key"],
     ["an unknown word", `acme ${KEY} speed=5`, "behind the key must be rate=, streams= or cost="],
     ["no number", `acme ${KEY} rate=1e3`, "rate must be an integer from 0 to 1000000000"],
+    ["a second =", `acme ${KEY} rate=1=2`, "rate must be an integer from 0 to 1000000000"],
     ["no stream", `acme ${KEY} streams=0`, "streams must be an integer from 1 to 1000000"],
     ["a word twice", `acme ${KEY} cost=1 cost=2`, "cost must be given once"],
     ["a name twice", `acme ${KEY}\nacme ${KEY}x`, "its name is that of line 2 too"],
