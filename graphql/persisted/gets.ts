@@ -32,15 +32,19 @@ export const persistedQuestions =
     if (!state.isForGraphql) return undefined;
     const given = parametersOf(req.url ?? "");
     if (!documents.has(given.get("documentId") ?? "")) return undefined;
-    // Others change no answer, but for `query`, which is refused, and one that is given twice.
-    const asked = [...given].filter(([name]) => isParameter(name) || name === "query");
+    // Others change no answer, but for `query`, which is refused, one that is given twice, and one that is misspelt.
+    const asked = [...given].filter(([name]) => meant(name) !== undefined || name === "query");
     const { accept = "" } = req.headers;
     // GraphQL reads the head only for a request that asks for a block.
     const of = `${state.minBlock === undefined ? "" : "\nhead"}${budgetOf(state)}`;
     return `${JSON.stringify(asked)}\n${accept}${of}`;
   };
 
-const isParameter = (name: string): boolean => PARAMETERS.some((known) => known === name);
+/** The parameter that a name stands for, also in another letter case or with brackets behind it. */
+function meant(given: string): string | undefined {
+  const bare = given.replace(/\[.*$/s, "").toLowerCase();
+  return PARAMETERS.find((name) => name.toLowerCase() === bare);
+}
 
 /** The same request as the body of a POST. */
 function bodyOf(url: string): Buffer {
@@ -48,6 +52,10 @@ function bodyOf(url: string): Buffer {
   if (given.has("query")) throw new BadBody("query must not be in the URL: send it by POST");
   for (const name of PARAMETERS) {
     if (given.getAll(name).length > 1) throw new BadBody(`${name} must be given once`);
+  }
+  for (const key of given.keys()) {
+    const name = meant(key);
+    if (name !== undefined && name !== key) throw new BadBody(`${key} must be written ${name}`);
   }
   const { documentId, operationName } = Object.fromEntries(given);
   const members = [`"documentId":${JSON.stringify(documentId)}`];

@@ -131,6 +131,14 @@ describe("a GET", () => {
       /^variables must be JSON/,
     ],
     ["more", pathOf(HEAD, { variables: '{},"query":"x"' }).slice(9), "BAD_REQUEST", /must be JSON/],
+    ...["Variables", "VARIABLES", "variables[]", "variables[market]"].map(
+      (name): [string, string, string, RegExp] => [
+        name,
+        pathOf(HEAD, { [name]: "{}" }).slice(9),
+        "BAD_REQUEST",
+        / must be written variables$/,
+      ],
+    ),
     ["no object", pathOf(HEAD, { variables: "[]" }).slice(9), "BAD_REQUEST", /^body.variables/],
   ])("is refused with %s, and not kept", async (_, query, code, message) => {
     for (const _again of [1, 2]) {
