@@ -59,11 +59,15 @@ function readPlace(name: string, text: string): OfferPlace {
 /** Of the query string. Throws BadParameter. */
 export function accountPagesIn(url: string): AccountPages {
   const given = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1] ?? "");
-  const [trades, open, past] = ["trades", "open", "past"].map((name) => given.get(name));
+  const [trades, open, past] = ["trades", "open", "past"].map((name) => {
+    const [text, second] = given.getAll(name);
+    if (second !== undefined) throw new BadParameter(name, "given once");
+    return text;
+  });
   return {
-    ...(trades != null && { trades: readTrade(trades) }),
-    ...(open != null && { open: readPlace("open", open) }),
-    ...(past != null && { past: readPlace("past", past) }),
+    ...(trades !== undefined && { trades: readTrade(trades) }),
+    ...(open !== undefined && { open: readPlace("open", open) }),
+    ...(past !== undefined && { past: readPlace("past", past) }),
   };
 }
 

@@ -204,6 +204,7 @@ it.each([
   [`/accounts/${ALICE}0`, "The address must be 0x and 40 hexadecimal digits"],
   [`/accounts/${encodeURIComponent("<b>")}`, "The address must be 0x and 40 hexadecimal digits"],
   [`/accounts/${ALICE}?trades=x`, "trades must be the id of a trade"],
+  [`/accounts/${ALICE}?trades=5&trades=4`, "trades must be given once"],
   [`/accounts/${ALICE}?open=1`, "open must be the block and the id of an offer, such as 20511.73"],
   [`/accounts/${ALICE}?past=1.2147483648`, "past must be the block and the id of an offer"],
 ])("%s is a page of status 400 that says what is accepted", async (path, message) => {
