@@ -54,6 +54,10 @@ const COMMON_SETTINGS = {
   search_path: "public",
   // The service's queries are short: JIT compilation takes longer than execution.
   jit: "off",
+  // Whatever the database or the login has: with a block the past would be served as the head, and the patterns in
+  // functions are read with their backslashes.
+  "dex.as_of_block": "",
+  standard_conforming_strings: "on",
 };
 
 /** The settings of a reader's session; behind a pooler, those of the login. */

@@ -202,7 +202,7 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
 /** Behind a pooler the login has the settings of the session. */
 async function checkSettings(pool: Pool, url: string): Promise<void> {
   const { rows } = await pool.query<{ name: string; setting: string }>(
-    "select name, current_setting(name) as setting from unnest($1::text[]) as name",
+    "select name, coalesce(current_setting(name, true), '') as setting from unnest($1::text[]) as name",
     [Object.keys(READER_SETTINGS)],
   );
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));

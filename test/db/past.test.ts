@@ -284,3 +284,25 @@ it("changes nothing for a writer", async () => {
   writer.release();
   expect(await readAt("", LAST)).toEqual([{ hour: 5, last: "105" }]);
 });
+
+it("is named by the session alone: a setting of the database changes no figure of the service", async () => {
+  await writeHours();
+  const name = new URL(database.url).pathname.slice(1);
+  await using owner = await openClient(database.url);
+  const set = (setting: string, value: string): Promise<unknown> =>
+    owner.query(`alter database ${name} ${value === "" ? "reset" : "set"} ${setting}${value}`);
+  await set("dex.as_of_block", ` = '${blockAt(1)}'`);
+  await set("standard_conforming_strings", " = off");
+  try {
+    await using reader = await openClient(database.url, { role: "dex_reader" });
+    const { rows } = await reader.query("select block from dex_head");
+    expect(rows).toEqual([{ block: blockAt(4) }]);
+    await reader.query("select set_config('dex.as_of_block', $1, false)", [hours(2)]);
+    expect((await reader.query("select block from dex_head")).rows).toEqual([
+      { block: blockAt(2) },
+    ]);
+  } finally {
+    await set("dex.as_of_block", "");
+    await set("standard_conforming_strings", "");
+  }
+});
