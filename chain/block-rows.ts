@@ -2,7 +2,7 @@
 import { pairHash } from "../db/load/checksum.ts";
 import type { OfferRow, TradeRow } from "../db/load/checked-rows.ts";
 import type { Header } from "./node-answers.ts";
-import type { Fact } from "./exchange-facts.ts";
+import { isOfPool, type Fact, type PoolFact } from "./exchange-facts.ts";
 
 /** Of an offer that has no id of the database yet. */
 interface Ref {
@@ -18,16 +18,21 @@ export interface BlockRows {
   leftOut: number;
 }
 
-/** What a pool has after a block. */
+/** What a pool has after a block: reserves, or liquidity in ranges. */
 export interface PoolRow {
   block: number;
   time: string;
   venue: string;
   gem0: string;
-  reserve0: string;
   gem1: string;
-  reserve1: string;
   fee: number;
+  reserve0?: string;
+  reserve1?: string;
+  tick_spacing?: number;
+  sqrt_price?: string;
+  tick?: number;
+  liquidity?: string;
+  nets?: string;
 }
 
 /** `decimalsOf` gives a token's decimals, or undefined where its rows are left out. */
@@ -41,20 +46,17 @@ export function rowsOf(
     const lotDecimals = decimalsOf(fact.lotGem);
     const bidDecimals = decimalsOf(fact.bidGem);
     if (lotDecimals === undefined || bidDecimals === undefined) {
-      if (fact.kind !== "reserves") rows.leftOut += 1;
+      if (!isOfPool(fact)) rows.leftOut += 1;
+      continue;
+    }
+    if (isOfPool(fact)) {
+      rows.pools.push(poolRow(fact, lotDecimals, bidDecimals));
       continue;
     }
     const { block, tx, venue } = fact;
     const time = isoTime(fact.time);
     const lot_amt = decimal(fact.lotAmt, lotDecimals);
     const bid_amt = decimal(fact.bidAmt, bidDecimals);
-    if (fact.kind === "reserves") {
-      rows.pools.push({
-        ...{ block, time, venue, fee: fact.fee },
-        ...{ gem0: fact.lotGem, reserve0: lot_amt, gem1: fact.bidGem, reserve1: bid_amt },
-      });
-      continue;
-    }
     const own: Ref = fact.ref === undefined ? {} : { ref: fact.ref };
     if (fact.kind === "cancellation") {
       rows.cancellations.push({ block, time, offerId: fact.offerId, venue, ...own });
@@ -79,6 +81,24 @@ export function rowsOf(
     }
   }
   return rows;
+}
+
+function poolRow(fact: PoolFact, decimals0: number, decimals1: number): PoolRow {
+  const { block, venue, fee, lotGem: gem0, bidGem: gem1 } = fact;
+  const row = { block, time: isoTime(fact.time), venue, gem0, gem1, fee };
+  if (fact.kind === "reserves") {
+    const reserve0 = decimal(fact.lotAmt, decimals0);
+    return { ...row, reserve0, reserve1: decimal(fact.bidAmt, decimals1) };
+  }
+  const { price, nets, tickSpacing: tick_spacing } = fact;
+  if (price === undefined || nets === undefined) {
+    throw new Error(`the state of ${venue} after block ${block} is not whole`);
+  }
+  const { tick, sqrtPrice, liquidity } = price;
+  return {
+    ...{ ...row, tick_spacing, tick, nets },
+    ...{ sqrt_price: String(sqrtPrice), liquidity: String(liquidity) },
+  };
 }
 
 /** An amount of the smallest unit as a decimal number of whole tokens: 1500000 with 6 decimals is 1.5. */

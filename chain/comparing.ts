@@ -2,6 +2,7 @@
 import type { Client } from "../db/connect.ts";
 import { rowsOf } from "./block-rows.ts";
 import { withMakers } from "./makers.ts";
+import { withRanges } from "./pool-states.ts";
 import type { Registry } from "./index-registry.ts";
 import type { Range } from "./source.ts";
 
@@ -20,7 +21,9 @@ export async function differencesOf(
   range: Range,
   registry: Registry,
 ): Promise<Difference[]> {
-  const facts = await withMakers(client, range.facts);
+  const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
+  const made = await withMakers(client, range.facts);
+  const facts = await withRanges(client, made, decimalsOf, range.from - 1);
   const chain = namedRows({ ...range, facts: [...facts] }, registry);
   return [...differences(chain, await recordedRows(client, range.from, range.end.number))];
 }
@@ -38,7 +41,7 @@ function namedRows({ facts, found, end }: Range, registry: Registry): Named {
     named.set(`cancellation of ${offerName(offerId, ref, venue)}`, { block });
   }
   for (const { venue, ...pool } of rows.pools) {
-    named.set(`reserves of ${venue} after block ${pool.block}`, pool);
+    named.set(`state of ${venue} after block ${pool.block}`, pool);
   }
   for (const { address, answers, ...contract } of found) {
     named.set(`contract ${address}`, { ...contract, ...answers });
@@ -86,7 +89,7 @@ async function recordedRows(client: Client, from: number, to: number): Promise<N
     where block between $1 and $2
     union all
     select
-      'reserves of ' || venue || ' after block ' || state.block,
+      'state of ' || venue || ' after block ' || state.block,
       json_build_object(
         'block', state.block,
         'time', to_char(block.time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -94,7 +97,12 @@ async function recordedRows(client: Client, from: number, to: number): Promise<N
         'reserve0', trim_scale(state.reserve0)::text,
         'gem1', pool.gem1,
         'reserve1', trim_scale(state.reserve1)::text,
-        'fee', pool.fee
+        'fee', pool.fee,
+        'tick_spacing', pool.tick_spacing,
+        'sqrt_price', state.sqrt_price::text,
+        'tick', state.tick,
+        'liquidity', state.liquidity::text,
+        'nets', state.nets
       )
     from dex_pool_state as state
     join dex_pool as pool using (venue)

@@ -61,6 +61,20 @@ export interface ReservesFact extends Swap {
   canFollow?: ((before: Both) => boolean) | undefined;
 }
 
+/** What a pool with liquidity in ranges of prices has after a block: the lot is its first token, the bid its second. */
+export interface RangesFact extends Omit<Swap, "lotAmt" | "bidAmt" | "ref"> {
+  kind: "ranges";
+  /** What the pool keeps of each amount that comes in, in millionths. */
+  fee: number;
+  tickSpacing: number;
+  /** Undefined where no log of the block says it: it is that of the block before. */
+  price: { sqrtPrice: bigint; tick: number; liquidity: bigint } | undefined;
+  /** What the block adds to the net liquidity of ticks. */
+  changes: ReadonlyMap<number, bigint>;
+  /** The ticks that it changes with what they have then, once that is known. */
+  nets?: string;
+}
+
 /** A pair of tokens that the exchange lists or delists; addresses have an EIP-55 checksum. */
 export interface MarketFact extends Place {
   kind: "market";
@@ -73,7 +87,9 @@ export interface MarketFact extends Place {
   isGiven?: true;
 }
 
-export type Fact = OfferFact | TradeFact | CancellationFact | ReservesFact | MarketFact;
+export type PoolFact = ReservesFact | RangesFact;
+
+export type Fact = OfferFact | TradeFact | CancellationFact | PoolFact | MarketFact;
 
 /** A fact without a time where neither the log nor the event has it. */
 export type UntimedFact =
@@ -81,13 +97,25 @@ export type UntimedFact =
   | Untimed<TradeFact>
   | Untimed<CancellationFact>
   | Untimed<ReservesFact>
+  | Untimed<RangesFact>
   | MarketFact;
-type Untimed<F extends Swap> = Omit<F, "time"> & { time: number | undefined };
+type Untimed<F extends { time: number }> = Omit<F, "time"> & { time: number | undefined };
 
 /** The same as a decoder reads it: without a venue where it is the contract. */
 export type ReadFact =
-  Read<OfferFact> | Read<TradeFact> | Read<CancellationFact> | Read<ReservesFact> | MarketFact;
-type Read<F extends Swap> = Omit<Untimed<F>, "venue"> & { venue?: string };
+  | Read<OfferFact>
+  | Read<TradeFact>
+  | Read<CancellationFact>
+  | Read<ReservesFact>
+  | Read<RangesFact>
+  | MarketFact;
+type Read<F extends { time: number; venue: string }> = Omit<Untimed<F>, "venue"> & {
+  venue?: string;
+};
+
+export const isOfPool = <F extends { kind: string }>(
+  fact: F,
+): fact is F & { kind: PoolFact["kind"] } => fact.kind === "reserves" || fact.kind === "ranges";
 
 export const marketsOf = (facts: readonly Fact[]): MarketFact[] =>
   facts.filter((fact) => fact.kind === "market");
@@ -129,8 +157,8 @@ export interface Decoder {
   readonly withFee?: (fee: number) => Decoder;
   /** That share, where it is another than the kind's. */
   readonly otherFee?: number;
-  /** How a pool returns what it has of its two tokens. */
-  readonly reserves?: ContractCall<Both>;
+  /** How a pool returns what it has: its reserves, or its price, tick and liquidity. */
+  readonly poolState?: PoolState;
   /**
    * The facts of logs that are in the order of the chain, whole transactions only. Throws
    * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says. A fact without
@@ -156,6 +184,12 @@ export interface ContractState {
   lastOffer: ContractCall<number>;
   /** What is left of an offer: nothing of one that is filled, cancelled or was never made. */
   offer: (id: number) => ContractCall<{ lotAmt: bigint; bidAmt: bigint }>;
+}
+
+export interface PoolState {
+  /** What it is, as messages show it. */
+  name: string;
+  calls: readonly ContractCall<readonly bigint[]>[];
 }
 
 /** A call without a transaction. `read` gives undefined for what the function never returns. */

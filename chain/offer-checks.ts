@@ -36,9 +36,9 @@ export class OfferChecks {
     const keeper = all.find((one) => one.decoder.hasOffers !== false);
     this.#books = all
       .filter((one, n) => n === 0 || one.decoder.state !== undefined)
-      .filter((one) => one.decoder.reserves === undefined)
+      .filter((one) => one.decoder.poolState === undefined)
       .map((one) => new BookCheck(this.#readingOf(one), one === keeper));
-    const pools = all.filter((one) => one.decoder.reserves !== undefined);
+    const pools = all.filter((one) => one.decoder.poolState !== undefined);
     const [pool] = pools;
     if (pool !== undefined) {
       const decoders = new Map(pools.map((one) => [one.decoder.kind, one.decoder]));
@@ -60,7 +60,7 @@ export class OfferChecks {
 
   /** Learns which contracts return their offers. Halts where an address is of no contract. */
   async learnKind(latest: number): Promise<void> {
-    if (this.#reading.decoder.reserves !== undefined) await checkCode(this.#reading, latest);
+    if (this.#reading.decoder.poolState !== undefined) await checkCode(this.#reading, latest);
     for (const book of this.#books) {
       const isFirst = book.exchange === this.#reading.exchange;
       if (isFirst || book.isUnknownAt(latest)) await book.learnKind(latest);

@@ -1,6 +1,6 @@
 // The ids of orders: of the first contract with offers its own, of every other one what the database gives.
 import type { Client } from "../db/connect.ts";
-import type { Fact, ReadFact } from "./exchange-facts.ts";
+import { isOfPool, type Fact, type ReadFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 
 /** The database gives ids from here on. */
@@ -8,7 +8,7 @@ const FIRST_GIVEN = 2 ** 30;
 
 /** The contract's own id of the offer that a fact is of; null where it is of none. */
 export function ownIdOf(fact: Fact | ReadFact): number | null {
-  if (fact.kind === "market" || fact.kind === "reserves") return null;
+  if (fact.kind === "market" || isOfPool(fact)) return null;
   return fact.kind === "offer" ? fact.id : fact.offerId;
 }
 
@@ -38,7 +38,7 @@ export async function withOfferIds(
   decimalsOf: (token: string) => number | undefined,
 ): Promise<readonly Fact[]> {
   const asked = facts.flatMap((fact) => {
-    if (fact.kind === "market" || fact.kind === "reserves" || fact.ref === undefined) return [];
+    if (fact.kind === "market" || isOfPool(fact) || fact.ref === undefined) return [];
     const isLeftOut = [fact.lotGem, fact.bidGem].some((gem) => decimalsOf(gem) === undefined);
     return isLeftOut ? [] : [{ fact, ref: fact.ref }];
   });
@@ -55,7 +55,7 @@ export async function withOfferIds(
   for (const [n, { fact }] of asked.entries()) ids.set(fact, rows[0]?.ids[n] ?? 0);
   return facts.map((fact) => {
     const id = ids.get(fact);
-    if (id === undefined || fact.kind === "market" || fact.kind === "reserves") return fact;
+    if (id === undefined || fact.kind === "market" || isOfPool(fact)) return fact;
     const { ref: _, ...row } = fact;
     return row.kind === "offer" ? { ...row, id } : { ...row, offerId: id };
   });

@@ -2,23 +2,23 @@
 import { checksumAddress } from "../db/load/checksum.ts";
 import { AT_ONCE, type AuditSubject } from "./audit.ts";
 import { readState } from "./contract-state.ts";
-import type { Both, Decoder } from "./exchange-facts.ts";
+import type { Decoder } from "./exchange-facts.ts";
 import type { FoundContract } from "./known-contracts.ts";
 import { Contradiction } from "./offers-left.ts";
-import { changedPools, keptReserves, type KeptReserves } from "./pool-states.ts";
+import { changedPools, keptStates, type KeptState } from "./pool-states.ts";
 import type { Reading } from "./chain-reading.ts";
 import type { Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 interface Difference {
   venue: string;
-  kept: KeptReserves;
-  onChain: Both;
+  kept: KeptState;
+  onChain: readonly bigint[];
 }
 
 /** A round goes through the pools that have changed, or were made, since the block up to which all is audited. */
 export class PoolAudit implements AuditSubject<string> {
-  readonly name = "The reserves of pools";
+  readonly name = "The states of pools";
   /** So many are compared before the next block is written, where a round is whole. */
   readonly most = 1000;
   recording: Recording | undefined;
@@ -57,11 +57,11 @@ export class PoolAudit implements AuditSubject<string> {
     const [found] = await this.#differences(again, block);
     if (found === undefined) return;
     const { venue, kept, onChain } = found;
-    const [first, second] = kept.has;
+    const { poolState } = this.#decoders.get(this.#kindOf(venue)) ?? {};
     throw new Contradiction(
-      `the reserves of the pool ${venue} are ${first} and ${second} by its logs up to block ${block.number}, the last one of block ${kept.block}, and ${onChain[0]} and ${onChain[1]} by the contract`,
+      `the ${poolState?.name} of the pool ${venue} are ${listed(onChain.map((_, n) => kept.has[n] ?? 0n))} by its logs up to block ${block.number}, the last one of block ${kept.block}, and ${listed(onChain)} by the contract`,
       kept.block,
-      `reserves of ${venue} after block ${kept.block}`,
+      `state of ${venue} after block ${kept.block}`,
     );
   }
 
@@ -71,15 +71,16 @@ export class PoolAudit implements AuditSubject<string> {
     if (recording === undefined) return [];
     const { known, registry } = this.#reading;
     const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-    const kept = await keptReserves(recording.client, venues, decimalsOf, block.number);
+    const kept = await keptStates(recording.client, venues, decimalsOf, block.number);
     const found: Difference[] = [];
     for (let at = 0; at < venues.length; at += AT_ONCE) {
       await Promise.all(
         venues.slice(at, at + AT_ONCE).map(async (venue) => {
           const contract = known.get(venue.toLowerCase());
           const has = kept.get(venue) ?? nothingOf(contract, decimalsOf);
-          const onChain = has && (await this.#reserves(venue, contract, block));
-          if (onChain === undefined || onChain.every((amount, n) => amount === has?.has[n])) return;
+          const onChain = has && (await this.#stateOf(venue, block));
+          if (onChain === undefined || onChain.every((value, n) => value === (has?.has[n] ?? 0n)))
+            return;
           if (has !== undefined) found.push({ venue, kept: has, onChain });
         }),
       );
@@ -87,38 +88,48 @@ export class PoolAudit implements AuditSubject<string> {
     return found;
   }
 
-  /** Undefined where it is not of a kind that returns them. */
-  async #reserves(
-    venue: string,
-    contract: FoundContract | undefined,
-    block: Recorded,
-  ): Promise<Both | undefined> {
-    const decoder = this.#decoders.get(contract?.kind ?? "");
-    if (decoder?.reserves === undefined || this.#left.has(venue)) return undefined;
+  #kindOf(venue: string): string {
+    return this.#reading.known.get(venue.toLowerCase())?.kind ?? "";
+  }
+
+  /** Undefined where it is not of a kind that returns it. */
+  async #stateOf(venue: string, block: Recorded): Promise<readonly bigint[] | undefined> {
+    const decoder = this.#decoders.get(this.#kindOf(venue));
+    if (decoder?.poolState === undefined || this.#left.has(venue)) return undefined;
     const pool = { requests: this.#reading.requests, exchange: venue, decoder };
-    const first = await readState(pool, block, decoder.reserves);
-    if (first !== undefined) return first;
-    // That it does not is believed when two answers say so, of two nodes where there are two.
-    this.#reading.requests.askElsewhere();
-    const second = await readState(pool, block, decoder.reserves);
-    if (second !== undefined) return second;
-    this.#left.add(venue);
-    this.#reading.onEvent?.({
-      event: "doubt",
-      reason: `The pool ${venue} does not return ${decoder.reserves.name} in block ${block.number}: its logs are not compared with its state`,
-    });
-    return undefined;
+    const found: bigint[] = [];
+    for (const call of decoder.poolState.calls) {
+      let values = await readState(pool, block, call);
+      if (values === undefined) {
+        // That it does not return it is believed when two answers say so, of two nodes where there are two.
+        this.#reading.requests.askElsewhere();
+        values = await readState(pool, block, call);
+      }
+      if (values === undefined) {
+        this.#left.add(venue);
+        this.#reading.onEvent?.({
+          event: "doubt",
+          reason: `The pool ${venue} does not return ${call.name} in block ${block.number}: its logs are not compared with its state`,
+        });
+        return undefined;
+      }
+      found.push(...values);
+    }
+    return found;
   }
 }
+
+const listed = (values: readonly bigint[]): string =>
+  [values.slice(0, -1).join(", "), values.at(-1)].join(" and ");
 
 /** A pool whose factory's log was read has nothing before its first log; undefined where its amounts are left out. */
 export function nothingOf(
   contract: FoundContract | undefined,
   decimalsOf: (token: string) => number | undefined,
-): KeptReserves | undefined {
+): KeptState | undefined {
   if (contract === undefined || contract.factory === null) return undefined;
   if (tokensOf(contract).some((token) => decimalsOf(token) === undefined)) return undefined;
-  return { block: contract.block, has: [0n, 0n] };
+  return { block: contract.block, has: [] };
 }
 
 const tokensOf = ({ answers }: FoundContract): string[] =>

@@ -3,7 +3,7 @@ import { Audit } from "./audit.ts";
 import type { Decoder, Fact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
 import { nothingOf, PoolAudit } from "./pool-audit.ts";
-import { keptReserves } from "./pool-states.ts";
+import { keptStates } from "./pool-states.ts";
 import type { Reading } from "./chain-reading.ts";
 import type { Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
@@ -41,12 +41,13 @@ export class PoolCheck {
     const reserves = facts.filter((fact) => fact.kind === "reserves");
     const venues = new Set(reserves.filter(({ canFollow }) => canFollow).map(({ venue }) => venue));
     const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-    const kept = await keptReserves(client, [...venues], decimalsOf, upTo);
+    const kept = await keptStates(client, [...venues], decimalsOf, upTo);
     for (const { venue, block, lotAmt, bidAmt, canFollow } of reserves) {
       const before = kept.get(venue) ?? nothingOf(known.get(venue.toLowerCase()), decimalsOf);
-      if (before !== undefined && canFollow?.(before.has) === false) {
+      const [first = 0n, second = 0n] = before?.has ?? [];
+      if (before !== undefined && canFollow?.([first, second]) === false) {
         throw new Contradiction(
-          `the logs of the pool ${venue} in block ${block}, after which it has ${lotAmt} and ${bidAmt}, do not follow the reserves of block ${before.block}, ${before.has[0]} and ${before.has[1]}`,
+          `the logs of the pool ${venue} in block ${block}, after which it has ${lotAmt} and ${bidAmt}, do not follow the reserves of block ${before.block}, ${first} and ${second}`,
           before.block,
         );
       }

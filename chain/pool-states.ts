@@ -1,47 +1,124 @@
-// What pools have of their two tokens, as the database keeps it.
+// What pools have, as the database keeps it: reserves, or a price with liquidity in ranges.
 import type { Client } from "../db/connect.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
-import type { Both } from "./exchange-facts.ts";
+import type { Fact, RangesFact } from "./exchange-facts.ts";
+import { Contradiction } from "./offers-left.ts";
 
-export interface KeptReserves {
+export interface KeptState {
   /** The block after which it has this. */
   block: number;
-  has: Both;
+  /** Its reserves in the smallest units; or the square root of its price, its tick and its liquidity. */
+  has: readonly bigint[];
 }
 
 const LARGEST_BLOCK = 2 ** 31 - 1;
 
 /** Of these pools that have a state, up to this block, by address. `decimalsOf` gives the decimals of a token. */
-export async function keptReserves(
+export async function keptStates(
   client: Client,
   venues: readonly string[],
   decimalsOf: (token: string) => number | undefined,
   upTo = LARGEST_BLOCK,
-): Promise<Map<string, KeptReserves>> {
+): Promise<Map<string, KeptState>> {
   if (venues.length === 0) return new Map();
-  const { rows } = await client.query<Omit<PoolRow, "time" | "fee">>(
+  const { rows } = await client.query<
+    { venue: string; block: number; gem0: string; gem1: string } & Record<
+      "reserve0" | "reserve1",
+      string | null
+    > & { ranges: string[] }
+  >(
     `select
       given.venue,
       state.block,
       pool.gem0,
       trim_scale(state.reserve0)::text as reserve0,
       pool.gem1,
-      trim_scale(state.reserve1)::text as reserve1
+      trim_scale(state.reserve1)::text as reserve1,
+      array[state.sqrt_price::text, state.tick::text, state.liquidity::text] as ranges
     from unnest($1::text[]) as given (venue)
     join dex_pool as pool on pool.venue = given.venue
     cross join lateral dex_private.pool_state_at(given.venue, $2) as state`,
     [venues, upTo],
   );
-  const kept = new Map<string, KeptReserves>();
-  for (const { venue, block, gem0, reserve0, gem1, reserve1 } of rows) {
+  const kept = new Map<string, KeptState>();
+  for (const { venue, block, gem0, reserve0, gem1, reserve1, ranges } of rows) {
     const [first, second] = [decimalsOf(gem0), decimalsOf(gem1)];
     if (first === undefined || second === undefined) continue;
-    kept.set(venue, {
-      block,
-      has: [smallestUnits(reserve0, first), smallestUnits(reserve1, second)],
-    });
+    const has =
+      reserve0 === null || reserve1 === null
+        ? ranges.map(BigInt)
+        : [smallestUnits(reserve0, first), smallestUnits(reserve1, second)];
+    kept.set(venue, { block, has });
   }
   return kept;
+}
+
+/**
+ * The facts with whole states of pools with liquidity in ranges: what their logs do not say is that of the facts before, or of the
+ * database, up to this block. Throws a `Contradiction` where neither has it.
+ */
+export async function withRanges(
+  client: Client,
+  facts: readonly Fact[],
+  decimalsOf: (token: string) => number | undefined,
+  upTo = LARGEST_BLOCK,
+): Promise<readonly Fact[]> {
+  const isKept = ({ lotGem, bidGem }: RangesFact): boolean =>
+    [lotGem, bidGem].every((token) => decimalsOf(token) !== undefined);
+  const changed = facts.filter((fact) => fact.kind === "ranges").filter(isKept);
+  if (changed.length === 0) return facts;
+  const venues = [...new Set(changed.map(({ venue }) => venue))];
+  const kept = await keptStates(client, venues, decimalsOf, upTo);
+  const nets = await keptNets(client, changed, upTo);
+  return facts.map((fact) => {
+    if (fact.kind !== "ranges" || !isKept(fact)) return fact;
+    const { venue, block } = fact;
+    const price = fact.price ?? priceAfter(fact, kept.get(venue));
+    const { sqrtPrice, tick, liquidity } = price;
+    kept.set(venue, { block, has: [sqrtPrice, BigInt(tick), liquidity] });
+    const changes = [...fact.changes].sort(([one], [other]) => one - other);
+    const own = changes.map(([at, change]) => {
+      const net = (nets.get(`${venue} ${at}`) ?? 0n) + change;
+      nets.set(`${venue} ${at}`, net);
+      return `${at}:${net}`;
+    });
+    return { ...fact, price, nets: own.join(" ") };
+  });
+}
+
+/** Where no log of a block says the price, ranges that it is in have changed, and the price has not. */
+function priceAfter({ venue, block, changes }: RangesFact, before: KeptState | undefined) {
+  const [sqrtPrice, tick, liquidity] = before?.has ?? [];
+  if (sqrtPrice === undefined || tick === undefined || liquidity === undefined) {
+    throw new Contradiction(
+      `the pool ${venue} has a change of its liquidity in block ${block}, and no Initialize before it: its first block is that in which it was made`,
+      block,
+    );
+  }
+  let after = liquidity;
+  for (const [at, change] of changes) if (BigInt(at) <= tick) after += change;
+  return { sqrtPrice, tick: Number(tick), liquidity: after };
+}
+
+/** The net liquidity of the ticks that these facts change, by pool and tick. */
+async function keptNets(
+  client: Client,
+  facts: readonly RangesFact[],
+  upTo: number,
+): Promise<Map<string, bigint>> {
+  const ticks = facts.flatMap(({ venue, changes }) =>
+    [...changes.keys()].map((at) => ({ venue, at })),
+  );
+  const { rows } = await client.query<{ name: string; net: string }>(
+    `select given.venue || ' ' || given.tick as name, kept.net::text as net
+    from (
+      select distinct *
+      from unnest($1::text[], $2::integer[]) as listed (venue, tick)
+    ) as given
+    cross join lateral dex_private.pool_ticks_at(given.venue, given.tick, given.tick, $3) as kept`,
+    [ticks.map(({ venue }) => venue), ticks.map(({ at }) => at), upTo],
+  );
+  return new Map(rows.map(({ name, net }) => [name, BigInt(net)]));
 }
 
 /** The pools that have another state after this block. */
@@ -53,15 +130,16 @@ export async function changedPools(client: Client, after: number): Promise<strin
   return rows.map(({ venue }) => venue);
 }
 
+const STAGED =
+  "venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time";
+
 /** For `ingest.write_blocks` in the same transaction. */
 export async function stagePools(client: Client, pools: readonly PoolRow[]): Promise<void> {
   if (pools.length === 0) return;
   await client.query(
-    `insert into ingest.staged_pool (venue, gem0, reserve0, gem1, reserve1, fee, block, time)
-    select venue, gem0, reserve0, gem1, reserve1, fee, block, time
-    from jsonb_to_recordset($1) as pool (
-      venue text, gem0 text, reserve0 numeric, gem1 text, reserve1 numeric, fee integer, block integer, time timestamptz
-    )`,
+    `insert into ingest.staged_pool (${STAGED})
+    select ${STAGED}
+    from jsonb_populate_recordset(null::ingest.staged_pool, $1)`,
     [JSON.stringify(pools)],
   );
 }

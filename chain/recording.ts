@@ -11,7 +11,7 @@ import type { FoundContract, KnownContracts } from "./known-contracts.ts";
 import { Contradiction, type OpenOffer } from "./offers-left.ts";
 import { withMakers } from "./makers.ts";
 import { withOfferIds } from "./offer-refs.ts";
-import { stagePools } from "./pool-states.ts";
+import { stagePools, withRanges } from "./pool-states.ts";
 import { lastBlock, openOffers, type Book } from "./written-blocks.ts";
 import { isRefusal, type Registry } from "./index-registry.ts";
 import type { Block, Range } from "./source.ts";
@@ -187,10 +187,8 @@ export class Recording {
 
   async #rowsOf(facts: readonly Fact[]): Promise<BlockRows> {
     const decimalsOf = (token: string): number | undefined => this.#registry.decimalsOf(token);
-    return rowsOf(
-      await withOfferIds(this.client, await withMakers(this.client, facts), decimalsOf),
-      decimalsOf,
-    );
+    const made = await withMakers(this.client, await withRanges(this.client, facts, decimalsOf));
+    return rowsOf(await withOfferIds(this.client, made, decimalsOf), decimalsOf);
   }
 
   async #writeBlock(header: Header, rows: BlockRows): Promise<void> {

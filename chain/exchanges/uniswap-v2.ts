@@ -1,14 +1,14 @@
 // Reads the events of Uniswap v2 pairs and of the factory that makes them, and of those that have their events.
-import { getAddress, parseAbi, toEventSelector, toFunctionSelector } from "viem";
+import { parseAbi, toEventSelector, toFunctionSelector } from "viem";
 import {
   IncompleteLogs,
   type Both,
   type ChainLog,
-  type ContractCall,
   type Decoder,
   type ReadFact,
   type ReservesFact,
 } from "../exchange-facts.ts";
+import { addressCall, tradeOf, type Tokens } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
 const EVENTS = [
@@ -28,9 +28,6 @@ const createdTopic = toEventSelector(CREATED);
 /** Of what comes in, 3 of 1,000 stay with an original pool and are not traded for; in millionths. */
 const FEE = 3000;
 
-/** Addresses of the two tokens. */
-type Tokens = readonly [string, string];
-
 interface Pool {
   tokens: Tokens;
   fee: number;
@@ -46,13 +43,18 @@ const poolsWith = (fee: number): Decoder => ({
   takerIs: "sender",
   withFee: poolsWith,
   ...(fee !== FEE && { otherFee: fee }),
-  reserves: {
-    name: "getReserves()",
-    data: toFunctionSelector("function getReserves()"),
-    read: (result) =>
-      /^0x[0-9a-fA-F]{192}$/.test(result)
-        ? [BigInt(result.slice(0, 66)), BigInt(`0x${result.slice(66, 130)}`)]
-        : undefined,
+  poolState: {
+    name: "reserves",
+    calls: [
+      {
+        name: "getReserves()",
+        data: toFunctionSelector("function getReserves()"),
+        read: (result) =>
+          /^0x[0-9a-fA-F]{192}$/.test(result)
+            ? [BigInt(result.slice(0, 66)), BigInt(`0x${result.slice(66, 130)}`)]
+            : undefined,
+      },
+    ],
   },
   discover(log) {
     if (log.topics[0] !== createdTopic) return undefined;
@@ -63,7 +65,10 @@ const poolsWith = (fee: number): Decoder => ({
     };
   },
   async setUp(ask) {
-    const tokens = [await ask(tokenCall("token0()")), await ask(tokenCall("token1()"))] as const;
+    const tokens = [
+      await ask(addressCall("token0()")),
+      await ask(addressCall("token1()")),
+    ] as const;
     return { ...poolsWith(fee), decode: (logs) => factsOf(logs, { tokens, fee }) };
   },
   decode() {
@@ -72,14 +77,6 @@ const poolsWith = (fee: number): Decoder => ({
 });
 
 export const uniswapV2 = poolsWith(FEE);
-
-/** A function of the pair that returns an address. */
-const tokenCall = (name: string): ContractCall<string> => ({
-  name,
-  data: toFunctionSelector(`function ${name}`),
-  read: (result) =>
-    /^0x0{24}[0-9a-fA-F]{40}$/.test(result) ? getAddress(`0x${result.slice(26)}`) : undefined,
-});
 
 /**
  * The trades, and what the pair has after each block. Each Swap, Mint and Burn has its Sync right before it, in its
@@ -138,17 +135,6 @@ const reservesFact = (
   ...{ kind: "reserves" as const, block, hash, time, tx, idx, fee },
   ...{ lotGem: tokens[0], lotAmt: has[0], bidGem: tokens[1], bidAmt: has[1] },
 });
-
-/** Undefined where not one token moved to the pair and the other from it. */
-function tradeOf({ address, block, hash, time, tx, idx }: ChainLog, tokens: Tokens, moved: Both) {
-  if (moved[0] * moved[1] >= 0n) return undefined;
-  const [bid, lot] = moved[0] > 0n ? ([0, 1] as const) : ([1, 0] as const);
-  return {
-    ...{ kind: "trade" as const, offerId: null, block, hash, time, tx, idx },
-    maker: getAddress(address),
-    ...{ lotGem: tokens[lot], lotAmt: -moved[lot], bidGem: tokens[bid], bidAmt: moved[bid] },
-  };
-}
 
 /** A token that lowers balances by itself takes part of the reserve, where the pool gets none of it. */
 const isChange = (before: Both, after: Both, gets: Both, gives: Both): boolean =>

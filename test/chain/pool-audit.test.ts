@@ -252,7 +252,7 @@ it("asks again what a node refuses, and waits for an answer", async () => {
   expect(indexing.events).toContainEqual({
     event: "doubt",
     reason: expect.stringContaining(
-      "The reserves of pools are not compared with the contract's state yet",
+      "The states of pools are not compared with the contract's state yet",
     ),
   });
 });

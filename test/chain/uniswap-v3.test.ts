@@ -1,0 +1,316 @@
+// The logs of a Uniswap v3 pool as trades and states, and what shows that one is missing.
+import {
+  concatHex,
+  encodeAbiParameters,
+  encodeEventTopics,
+  getAddress,
+  numberToHex,
+  parseAbi,
+  toFunctionSelector,
+  type Abi,
+  type Hex,
+} from "viem";
+import type { ChainLog, Decoder } from "../../chain/exchange-facts.ts";
+import { uniswapV3 } from "../../chain/exchanges/uniswap-v3.ts";
+import { makeDatabase, type TestDatabase } from "../database.ts";
+import { startIndexing, type Indexing } from "./indexing.ts";
+import {
+  chainOf,
+  EXCHANGE,
+  startInventedNode,
+  type Act,
+  type Call,
+  type InventedNode,
+  type Log,
+} from "./invented-chain.ts";
+import { act, FIRST, PAIR, poolOf, SECOND, TO, type Event } from "./pair-events.ts";
+
+const ABI = parseAbi([
+  "event Initialize(uint160 sqrtPriceX96, int24 tick)",
+  "event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)",
+  "event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)",
+  "event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)",
+  "event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool)",
+]);
+/** The same, for names that are chosen as it runs. */
+const EVENTS: Abi = ABI;
+
+function event(eventName: (typeof ABI)[number]["name"], args: Record<string, unknown>): Event {
+  const { inputs } = ABI.find(({ name }) => name === eventName)!;
+  const plain = inputs.filter((input) => !("indexed" in input));
+  return {
+    topics: encodeEventTopics({ abi: EVENTS, eventName, args }).flatMap((topic) => topic ?? []),
+    data: encodeAbiParameters(
+      plain,
+      plain.map(({ name }) => args[name]),
+    ),
+  };
+}
+
+/** The square root of the price 1. */
+const ONE = 2n ** 96n;
+const initialize = (sqrtPriceX96 = ONE, tick = 0): Event =>
+  event("Initialize", { sqrtPriceX96, tick });
+const swap = (amount0: bigint, amount1: bigint, tick: number, liquidity = 1000n): Event =>
+  event("Swap", {
+    ...{ sender: PAIR, recipient: TO, amount0, amount1, liquidity, tick },
+    sqrtPriceX96: ONE + BigInt(tick),
+  });
+const range = (tickLower: number, tickUpper: number, amount: bigint) => ({
+  ...{ sender: PAIR, owner: PAIR, tickLower, tickUpper, amount, amount0: 1n, amount1: 1n },
+});
+const mint = (...given: Parameters<typeof range>): Event => event("Mint", range(...given));
+const burn = (...given: Parameters<typeof range>): Event => event("Burn", range(...given));
+const made = (number: bigint): Event =>
+  event("PoolCreated", {
+    ...{ token0: FIRST, token1: SECOND, fee: 500, tickSpacing: 10, pool: poolOf(number) },
+  });
+
+let pool: Decoder;
+beforeAll(async () => {
+  const answers: Record<string, unknown> = {
+    ...{ "token0()": FIRST, "token1()": SECOND, "fee()": 500, "tickSpacing()": 10 },
+  };
+  pool = (await uniswapV3.setUp?.(((call: { name: string }) =>
+    Promise.resolve(answers[call.name])) as never))!;
+});
+
+/** The logs of one block after the other. */
+const logsOf = (...blocks: Event[][]): ChainLog[] =>
+  blocks.flatMap((events, n) =>
+    events.map((one, idx) => ({
+      ...{ address: PAIR, ...one, block: n + 1, hash: "0x", time: undefined },
+      ...{ tx: numberToHex(n, { size: 32 }), idx },
+    })),
+  );
+const factsOf = (...blocks: Event[][]) => pool.decode(logsOf(...blocks));
+const statesOf = (...blocks: Event[][]): unknown[] =>
+  factsOf(...blocks).map((fact) =>
+    fact.kind === "ranges" ? [fact.block, fact.price, [...fact.changes]] : fact.kind,
+  );
+
+it.each([
+  ["the first token for the second", swap(100n, -90n, 5), [SECOND, 90n, FIRST, 100n]],
+  ["the second token for the first", swap(-80n, 100n, 5), [FIRST, 80n, SECOND, 100n]],
+])("a swap of %s is a trade of what moved", (_name, swapped, [lotGem, lotAmt, bidGem, bidAmt]) => {
+  expect(factsOf([swapped])[0]).toEqual({
+    ...{ kind: "trade", offerId: null, maker: getAddress(PAIR), taker: TO },
+    ...{ lotGem, lotAmt, bidGem, bidAmt, block: 1, hash: "0x", time: undefined, idx: 0 },
+    tx: numberToHex(0, { size: 32 }),
+  });
+});
+
+it("a swap that moves one token alone is no trade, and moves the price", () => {
+  expect(statesOf([swap(7n, 0n, -3)])).toEqual([
+    [1, { sqrtPrice: ONE - 3n, tick: -3, liquidity: 1000n }, []],
+  ]);
+});
+
+it("a block has its last price, and what its ranges add to the ticks that they end at", () => {
+  expect(
+    statesOf(
+      [initialize(), mint(-10, 10, 70n)],
+      // In the range, from its first tick to before its last one, and beside it.
+      [swap(1n, -1n, -20, 900n), mint(-20, 10, 5n), mint(-10, 0, 8n), burn(-40, -20, 3n)],
+      [mint(20, 30, 4n)],
+      // Nothing is burnt; and what is made is given back.
+      [burn(20, 30, 0n)],
+      [mint(0, 10, 6n), burn(0, 10, 6n)],
+    ),
+  ).toEqual([
+    [
+      1,
+      { sqrtPrice: ONE, tick: 0, liquidity: 70n },
+      [
+        [-10, 70n],
+        [10, -70n],
+      ],
+    ],
+    "trade",
+    [
+      2,
+      { sqrtPrice: ONE - 20n, tick: -20, liquidity: 905n },
+      // -20 begins 5, and ends the 3 that are no more; 10 ends 5.
+      [
+        [-20, 8n],
+        [10, -5n],
+        [-10, 8n],
+        [0, -8n],
+        [-40, -3n],
+      ],
+    ],
+    [
+      3,
+      undefined,
+      [
+        [20, 4n],
+        [30, -4n],
+      ],
+    ],
+  ]);
+});
+
+it("a log of the factory adds its pool with its tokens, fee and tick spacing", () => {
+  const [log] = logsOf([made(7n)]);
+  expect(uniswapV3.discover?.(log!)).toEqual({
+    ...{ address: poolOf(7n), number: null },
+    answers: { "token0()": FIRST, "token1()": SECOND, "fee()": 500, "tickSpacing()": 10 },
+  });
+  expect(uniswapV3.discover?.(logsOf([initialize()])[0]!)).toBeUndefined();
+});
+
+it.each([
+  ["slot0()", 0, "0x"],
+  ["slot0()", 0, numberToHex(1, { size: 64 })],
+  ["liquidity()", 1, numberToHex(1, { size: 64 })],
+])("an answer to %s of another form is none", (name, n, answer) => {
+  const call = uniswapV3.poolState?.calls[n];
+  expect([call?.name, call?.read(answer)]).toEqual([name, undefined]);
+});
+
+describe("an indexer", () => {
+  const POOL = poolOf(1n);
+  const NAME = getAddress(POOL);
+  let database: TestDatabase;
+  let node: InventedNode;
+  let indexing: Indexing;
+  /** What the pool says that it has from a block on: the square root of its price, its tick and liquidity. */
+  let says: [number, bigint, number, bigint][];
+
+  const answer = ({ method, params }: Call, truth: unknown): unknown => {
+    const [call, block] = params as unknown as [{ to: Hex; data: Hex }, { blockHash: Hex }];
+    if (method !== "eth_call" || call.to.toLowerCase() !== POOL) return truth;
+    const end = node.blocks.findIndex(({ header }) => header.hash === block.blockHash);
+    const [, price = 0n, tick = 0, liquidity = 0n] = says.findLast(([from]) => from <= end) ?? [];
+    if (call.data === toFunctionSelector("function liquidity()")) {
+      return numberToHex(liquidity, { size: 32 });
+    }
+    if (call.data !== toFunctionSelector("function slot0()")) return truth;
+    const words = [price, BigInt.asUintN(256, BigInt(tick)), 0n, 0n, 0n, 0n, 1n];
+    return concatHex(words.map((word) => numberToHex(word, { size: 32 })));
+  };
+
+  /** A chain of 40 blocks in which the factory makes the pool in block 1; it has these events. */
+  const serve = async (events: Record<number, Event[]>, without?: number): Promise<void> => {
+    const acts = Array.from({ length: 40 }, (): Act[] => []);
+    acts[1] = [act([made(1n)], EXCHANGE)];
+    for (const [block, some] of Object.entries(events)) acts[Number(block)]!.push(act(some, POOL));
+    node = await startInventedNode(chainOf(acts), 39);
+    node.lie = answer;
+    if (without === undefined) return;
+    node.logs = (all) =>
+      all
+        .flatMap(({ logs }) => logs)
+        .filter(
+          ({ address, blockNumber }: Log) => address !== POOL || Number(blockNumber) !== without,
+        );
+  };
+  const start = (exchange: string = EXCHANGE): Indexing => {
+    indexing = startIndexing({
+      ...{ databaseUrl: database.url, url: node.url, exchange, decoder: uniswapV3 },
+      ...{ finality: undefined, taker: "event" },
+    });
+    return indexing;
+  };
+
+  beforeEach(async () => {
+    database = await makeDatabase();
+  });
+  afterEach(async () => {
+    await indexing.stop().catch(() => undefined);
+    await Promise.all([node.stop(), database.drop()]);
+  });
+
+  it("keeps the state of a pool after each block, and goes on from it after another start", async () => {
+    says = [[2, ONE, 0, 70n]];
+    await serve({
+      2: [initialize(), mint(-10, 10, 70n)],
+      4: [mint(-20, 0, 5n), mint(-20, 20, 6n)],
+    });
+    says.push([4, ONE, 0, 76n]);
+    start();
+    await indexing.wrote(39);
+    await indexing.stop();
+    // The price falls through -10: 5 and 6 are left of 70, 5 and 6.
+    const more = Array.from({ length: 40 }, (): Act[] => []);
+    more[2] = [act([swap(3n, -2n, -15, 11n)], POOL), act([burn(-20, 0, 5n)], POOL)];
+    const acts = Array.from({ length: 40 }, (): Act[] => []);
+    node.blocks = chainOf([...acts, ...more], "", node.blocks);
+    node.finalized = 79;
+    says.push([42, ONE - 15n, -15, 6n]);
+    start();
+    await indexing.wrote(79);
+    const { rows } = await database.owner.query<{ row: string }>(
+      "select concat_ws(' ', block, sqrt_price - 2::numeric ^ 96, tick, liquidity, nets) as row from dex_pool_state order by block",
+    );
+    expect(rows.map(({ row }) => row.replace(/^(\d+) (-?\d+)\.0+/, "$1 $2"))).toEqual([
+      "2 0 0 70 -10:70 10:-70",
+      "4 0 0 76 -20:11 0:-5 20:-6",
+      "42 -15 -15 6 -20:6 0:0",
+    ]);
+    expect(indexing.events.filter(({ event }) => event === "failure")).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a swap",
+      4,
+      `${ONE}, 0 and 70 by its logs up to block 39, the last one of block 2, and ${ONE + 3n}, 3 and 70`,
+    ],
+    [
+      "a change of its liquidity",
+      6,
+      `${ONE + 3n}, 3 and 70 by its logs up to block 39, the last one of block 4, and ${ONE + 3n}, 3 and 78`,
+    ],
+  ])(
+    "halts where %s is missing, which the pool's own state shows",
+    async (_name, without, values) => {
+      says = [
+        [2, ONE, 0, 70n],
+        [4, ONE + 3n, 3, 70n],
+        [6, ONE + 3n, 3, 78n],
+      ];
+      const events = {
+        2: [initialize(), mint(-10, 10, 70n)],
+        4: [swap(1n, -1n, 3, 70n)],
+        6: [mint(0, 10, 8n)],
+      };
+      const served = without === 4 ? { 2: events[2], 4: events[4] } : events;
+      if (without === 4) says.pop();
+      await serve(served, without);
+      await expect(start().ended).rejects.toThrow(
+        `the square root of the price, tick and liquidity of the pool ${NAME} are ${values} by the contract`,
+      );
+    },
+  );
+
+  it("halts where the price crosses the end of a range that is missing", async () => {
+    says = [];
+    await serve(
+      {
+        2: [initialize(), mint(-10, 10, 70n)],
+        4: [mint(20, 30, 8n)],
+        30: [swap(-1n, 1n, 25, 8n)],
+      },
+      4,
+    );
+    await expect(start().ended).rejects.toThrow(
+      `the pool ${NAME} has the liquidity 8 at tick 25 after block 30, and 0 by its ticks: a change of its liquidity is missing`,
+    );
+  });
+
+  it("halts where a pool is given with a later block than that in which it was made", async () => {
+    says = [];
+    await serve({ 4: [mint(20, 30, 8n)] });
+    const names = ["token0()", "token1()", "fee()", "tickSpacing()"];
+    const values = [BigInt(FIRST), BigInt(SECOND), 500n, 10n];
+    node.lie = ({ method, params }, truth) => {
+      const [{ data = "" } = {}] = params as { data?: string }[];
+      const n = names.findIndex((name) => toFunctionSelector(`function ${name}`) === data);
+      return method === "eth_call" && n >= 0 ? numberToHex(values[n]!, { size: 32 }) : truth;
+    };
+    await expect(start(NAME).ended).rejects.toThrow(
+      `the pool ${NAME} has a change of its liquidity in block 4, and no Initialize before it`,
+    );
+  });
+});
