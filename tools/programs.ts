@@ -97,6 +97,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     },
     readme: written("the answers in the pages", "WRITE_README", "test/readme.test.ts"),
     contract: written("docs/releases/", "WRITE_CONTRACT", "test/docs/contract.test.ts"),
+    dump: written("the database of the release to come", "WRITE_DUMP", "test/db/upgrade.test.ts"),
     picture: written("docs/schema.md", "WRITE_PICTURE", "test/docs/schema-picture.test.ts"),
     plans: node("docs/plans.md", "tools/plans.ts"),
     // Faults are timed: another file's would be felt.
