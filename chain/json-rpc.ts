@@ -1,6 +1,7 @@
 // JSON-RPC over HTTP to one node: requests made at once are sent as one batch, except what asks for a range of blocks.
 import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
+import { fetchBounded } from "./bounded-answers.ts";
 
 /** The most requests in a batch. */
 const MAX_BATCH = 50;
@@ -50,6 +51,7 @@ export class JsonRpc {
   constructor(url: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }) {
     this.#client = getHttpRpcClient(url, {
       timeout: timeoutMs,
+      fetchFn: fetchBounded,
       maxResponseBodySize: MAX_ANSWER_BYTES,
       // A redirect would not be counted, and may lead anywhere.
       fetchOptions: { signal, redirect: "error" },

@@ -81,6 +81,30 @@ function ask(urls: string[], options = {}): Asking {
 
 const height = ({ requests }: Asking) => requests.ask("eth_blockNumber", [], readQuantity);
 
+describe("an answer", () => {
+  /** A list of so many empty lists: each has a comma and a bracket. */
+  const listOf = (count: number): string => `[${"[],".repeat(count - 1)}[]]`;
+
+  it("with more parts than memory has room for is one that is too large", async () => {
+    // 2 × 800,000 parts are more than 1,500,000, in 2.4 of the 32 MB that an answer may have.
+    let count = 800_000;
+    const node = await startNode(([call], response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(`{"jsonrpc":"2.0","id":${call!.id},"result":${listOf(count)}}`);
+    });
+    const asking = ask([node.url]);
+    const length = () =>
+      asking.requests.ask("eth_getLogs", [], (result) => (result as unknown[]).length);
+
+    await expect(length()).rejects.toMatchObject({
+      name: "Refused",
+      message: "eth_getLogs: the answer is too large",
+    });
+    count = 400_000;
+    expect(await length()).toBe(400_000);
+  });
+});
+
 describe("a JSON-RPC error", () => {
   it.each([
     ["an object", { code: -32000, message: "no such block" }, "eth_blockNumber: no such block"],
