@@ -165,11 +165,9 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     ),
   );
   const url = await listen(app.server, config);
-  log.info(`Index     ${url}/`);
-  log.info(`REST      ${url}/v1/markets/`);
-  log.info(`REST docs ${url}/docs`);
-  log.info(`GraphQL   ${url}/graphql`);
-  log.info(`GraphiQL  ${url}/graphiql`);
+  log.info(`Markets   ${url}/`);
+  log.info(`REST      ${url}/v1/markets/, described at ${url}/docs`);
+  log.info(`GraphiQL  ${url}/graphiql, for POST ${url}/graphql`);
 
   if (app.metrics && config.metrics?.port !== undefined) {
     const server = metricsServer(app.metrics);
