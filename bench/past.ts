@@ -11,7 +11,7 @@ import { processorTimeOf } from "./servers/start.ts";
 const { trades, few, blocks, out } = readOptions(
   "bench -- past",
   "bench/results/past",
-  "Measures SQL, by the processor time of its connection, and REST without its cache, as of past blocks.",
+  "Measures SQL, by the processor time of its connection, prepared and sent as text, and REST without its cache, as of past blocks.",
   {
     trades: ["trades of the long history, a multiple of 20", 1_000_000, 60_000],
     few: ["trades of the short one", 100_000, 60_000],
@@ -56,8 +56,8 @@ async function inTurns(last: number, ask: (block: number | undefined) => Promise
   return { head, older, newer, past: (older + newer) / 2 };
 }
 
-/** Microseconds of processor time of a connection. */
-async function inSql(url: string, size: number, sql: string) {
+/** Microseconds of processor time of a connection. Programs prepare statements; what people type is planned each time. */
+async function inSql(url: string, size: number, sql: string, isPrepared = true) {
   const client = await connect(url, { role: "dex_reader" });
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const used = async () => (await processorTimeOf(rows[0]?.pid ?? 0)) ?? NaN;
@@ -65,7 +65,7 @@ async function inSql(url: string, size: number, sql: string) {
     await client.query("begin");
     await client.query("select set_config('dex.as_of_block', $1, true)", [block ?? ""]);
     const before = await used();
-    await client.query({ name: "asked", text: sql });
+    await client.query(isPrepared ? { name: "asked", text: sql } : sql);
     const time = (await used()) - before;
     await client.query("commit");
     return time;
@@ -84,9 +84,13 @@ try {
   const goals = [];
   for (const [name, atMost, sql, path] of CASES) {
     const { head, past, older, newer } = await inSql(url, trades, sql);
+    const asText = await inSql(url, trades, sql, false);
     const ofFew = await inSql(fewUrl, few, sql);
+    const us = (of: Record<"past" | "head", number>) =>
+      `${whole(of.past)} µs, as of the head ${whole(of.head)}`;
     goals.push(
-      most(`${name}, SQL: ${whole(past)} µs, as of the head ${whole(head)}`, past / head, atMost),
+      most(`${name}, SQL, prepared: ${us({ past, head })}`, past / head, atMost),
+      most(`${name}, SQL, as text: ${us(asText)}`, asText.past / asText.head, atMost),
       most(`${name}: older blocks against newer`, older / newer, 1.2),
       most(`${name}: the long history against the short`, past / ofFew.past, 1.2),
     );

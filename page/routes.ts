@@ -233,9 +233,9 @@ export function pageRouter({
     }
     const found = await findAsOf(asOf, findPastMarket(asked, intervalIn(req.url)));
     const market = onlyRecord(found.rows);
-    const { next, nextHasRows } = market.neighbours;
-    // The link to the next block must stay right too.
-    const isFinal = found.isFinal && nextHasRows === true && (next ?? 0) <= (found.final ?? 0);
+    const { next, areLasting } = market.neighbours;
+    // The links to the blocks beside it must stay right too.
+    const isFinal = found.isFinal && areLasting && next !== null && next <= (found.final ?? 0);
     return {
       text: marketDocument(market, found, { explorer, past: market }),
       ...{ block: found.head, isPast: true },

@@ -69,6 +69,7 @@
 \ir published/dex_summary.sql
 \ir published/pool_ranges.sql
 \ir published/pool_levels.sql
+\ir published/past_offers.sql
 \ir published/dex_book.sql
 \ir published/dex_candles.sql
 \ir published/usd_gems.sql

@@ -5,8 +5,8 @@ import type { Database } from "../../db/connect.ts";
 export interface Neighbours {
   previous: number | null;
   next: number | null;
-  /** Whether the next one stays: a block without rows is deleted some time later. */
-  nextHasRows: boolean | null;
+  /** Whether both stay: a block without rows is deleted some time later. */
+  areLasting: boolean;
 }
 
 /** One look into the index for each side. */
@@ -15,14 +15,17 @@ export async function findNeighbours(db: Database, block: number | null): Promis
     name: "block_neighbours",
     text: `
       select
-        (
-          select max(earlier.number)
-          from dex_block as earlier
-          where earlier.number < $1
-        ) as previous,
+        earlier.number as previous,
         later.number as next,
-        later.has_rows as "nextHasRows"
+        coalesce(earlier.has_rows, true) and coalesce(later.has_rows, true) as "areLasting"
       from (values (true)) as one (row)
+      left join lateral (
+        select *
+        from dex_block as block
+        where block.number < $1
+        order by block.number desc
+        limit 1
+      ) as earlier on true
       left join lateral (
         select *
         from dex_block as block
@@ -33,5 +36,5 @@ export async function findNeighbours(db: Database, block: number | null): Promis
     `,
     values: [block],
   });
-  return rows[0] ?? { previous: null, next: null, nextHasRows: null };
+  return rows[0] ?? { previous: null, next: null, areLasting: false };
 }

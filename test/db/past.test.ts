@@ -175,6 +175,63 @@ it("handles no error in a function of a parallel query", async () => {
   expect(rows).toEqual([]);
 });
 
+it("finds the offers that were open after a block in few cells, of whatever blocks they were open in", async () => {
+  const { rows } = await database.owner.query<{ ranges: number; nodes: number; missed: number }>(`
+    with open_in as (
+      select
+        first.block as first,
+        least(first.block + lasted.blocks - 1, 2147483646) as last
+      from unnest('{0,1,2,3,7,8,1000,1023,1024,20000001,1073741823,2147483645}'::integer[]) as first (block)
+      cross join unnest('{1,2,3,4,5,16,17,1000,1024,1025,1000000,1073741824}'::bigint[]) as lasted (blocks)
+    )
+    select
+      count(*)::integer as ranges,
+      max(found.nodes)::integer as nodes,
+      count(*) filter (where not found.is_found)::integer as missed
+    from open_in
+    cross join lateral unnest(array[first, (first + last) / 2, last]::integer[]) as block
+    cross join lateral (
+      select
+        count(*) as nodes,
+        bool_or(node = dex_private.block_node(first, last::integer)) as is_found
+      from dex_private.block_nodes(block) as node
+    ) as found`);
+  // Of 31 powers of two, at most the cell of the block and the one before.
+  expect(rows).toEqual([{ ranges: 12 * 12 * 3, nodes: 61, missed: 0 }]);
+});
+
+it("has candles up to the block: cut within a minute or an hour, and without later hours of their interval", async () => {
+  const hoursAndPrices = [
+    [1, 101],
+    [2, 102],
+    [2.005, 90],
+    [2.5, 95],
+    [3, 103],
+  ] as const;
+  for (const [hour, price] of hoursAndPrices) {
+    await writeBlock(hour, { trades: [aTrade({ hour, quote: String(price) })] });
+  }
+  const candlesAt = async (hour: number) =>
+    (
+      await readAt<{ candles: string }>(
+        String(blockAt(hour)),
+        `select string_agg(trim_scale(close) || ' of ' || trades, ', ' order by time) as candles
+         from unnest('{1m,1h,4h}'::text[]) as asked (length)
+         cross join lateral dex_candles('WETH', 'DAI', asked.length)
+         group by asked.length
+         order by asked.length desc`,
+      )
+    ).map(({ candles }) => candles);
+  // Of 4 hours, of minutes, and of hours.
+  expect(await candlesAt(2)).toEqual(["102 of 2", "101 of 1, 102 of 1", "101 of 1, 102 of 1"]);
+  expect(await candlesAt(2.005)).toEqual(["90 of 3", "101 of 1, 90 of 2", "101 of 1, 90 of 2"]);
+  expect(await candlesAt(2.5)).toEqual([
+    "95 of 4",
+    "101 of 1, 90 of 2, 95 of 1",
+    "101 of 1, 95 of 3",
+  ]);
+});
+
 it("has no block that was taken back", async () => {
   await writeHours();
   await database.writer.query("select ingest.take_back($1)", [blockAt(2)]);

@@ -1,5 +1,6 @@
 // The document of a market, as of a past block, is what it was when that block was the head.
 import { makeTestApp, OF_ONE_VERSION } from "../app.ts";
+import { makeDatabase } from "../database.ts";
 import {
   aHash,
   anOffer,
@@ -154,6 +155,27 @@ it("is kept for an hour where the block and the next are final, and has an ETag"
   const first = await page(`?block=${blockAt(2)}`);
   const again = await page(`?block=${blockAt(2)}`).set("If-None-Match", first.headers["etag"]!);
   expect(again.status).toBe(304);
+});
+
+it("is not kept for an hour beside a block without rows, which is deleted later", async () => {
+  const other = await makeDatabase();
+  await registerMarkets(other.writer);
+  const small = await makeTestApp(other.reader, { finality: 1 });
+  for (const hour of [1, 1.05, 1.1, 1.15, 1.2, 1.25]) {
+    const trades = hour === 1.05 ? [] : [aTrade({ hour })];
+    await other.writer.query("select ingest.write_block($1, $2, $3, trades => $4)", [
+      ...[blockAt(hour), hours(hour), aHash(`in ${hour}`), JSON.stringify(trades)],
+    ]);
+  }
+  const kept = async (hour: number) =>
+    (await small.request.get(`${MARKET}?block=${blockAt(hour)}`).accept("text/html")).headers[
+      "cache-control"
+    ];
+  expect(await kept(1)).toBe("public, max-age=1");
+  expect(await kept(1.1)).toBe("public, max-age=1");
+  expect(await kept(1.15)).toBe("public, max-age=3600");
+  await small.close();
+  await other.drop();
 });
 
 it("leaves the documents of the head in memory, however many past ones are asked for", async () => {

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:d2a66cdaff03a4f08d02c2809cca266dac307cfe
+--! Hash: sha1:8ca95416ca7268b7aea55a3eef1e33363b501c67
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -622,12 +622,10 @@ where case
 end;
 comment on view dex_private.kept_moment is 'The moment of the kept figures, as last_moment. Raises an error if the derived data are not of the head.';
 
--- The planner inlines it.
+-- The planner inlines it, as it is parsed: each statement as of the head has it several times.
 create function dex_private.is_past() returns boolean
 language sql stable parallel safe
-as $$
-  select coalesce(current_setting('dex.as_of_block', true), '') <> ''
-$$;
+return coalesce(current_setting('dex.as_of_block', true), '') <> '';
 comment on function dex_private.is_past() is 'Whether the session asks as of a block: by `set dex.as_of_block`.';
 grant execute on function dex_private.is_past() to dex_reader, dex_writer;
 
@@ -665,51 +663,11 @@ $$;
 comment on function dex_private.refuse_block(text, integer) is 'Raises an error that there is no such block, with the blocks up to `last` that there are.';
 grant execute on function dex_private.refuse_block(text, integer) to dex_reader, dex_writer;
 
--- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
-create function dex_private.named_moment() returns dex_private.last_moment
-language plpgsql stable parallel safe
+-- The planner inlines it.
+create function dex_private.moment_at(height integer) returns setof dex_private.last_moment
+language sql stable parallel safe
+rows 1
 as $$
-declare
-  asked constant text := current_setting('dex.as_of_block', true);
-  -- What is asked for most: in a transaction each expression takes about as long to begin as a block to find.
-  height integer := case when asked ~ '^(0|[1-9]\d{0,9})$' and asked::bigint <= 2147483647 then asked end;
-  asked_time timestamptz;
-  shown text;
-  moment dex_private.last_moment;
-begin
-  if height is null then
-    if coalesce(asked, '') = '' then
-      return null;
-    end if;
-    if asked ~ '^0[xX][0-9a-fA-F]{64}$' then
-      height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
-    elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
-      -- A day that the month does not have would be an error of PostgreSQL.
-      if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
-        asked_time := asked;
-        height := coalesce(
-          (
-            select block.number
-            from public.dex_block as block
-            where block.time <= asked_time
-              and asked_time <= (select head.time from dex_private.last_block as head)
-            order by
-              block.time desc,
-              block.number desc
-            limit 1
-          ),
-          -1
-        );
-      end if;
-    end if;
-  end if;
-  if height is null then
-    -- A setting may have any length.
-    shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
-    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
-      using errcode = 'invalid_parameter_value';
-  end if;
-
   select
     found.number,
     found.time,
@@ -720,11 +678,59 @@ begin
       order by later.number
       limit 1
     )
-  into moment
   from public.dex_block as found
   where found.number <= height
   order by found.number desc
-  limit 1;
+  limit 1
+$$;
+comment on function dex_private.moment_at(integer) is 'The last recorded block at or below this number; `beyond` is null where none is above it.';
+grant execute on function dex_private.moment_at(integer) to dex_reader, dex_writer;
+
+-- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
+create function dex_private.sought_moment(asked text) returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+declare
+  height integer;
+  asked_time timestamptz;
+  shown text;
+  moment dex_private.last_moment;
+begin
+  if coalesce(asked, '') = '' then
+    return null;
+  elsif asked ~ '^(0|[1-9]\d{0,9})$' then
+    height := case when asked::bigint <= 2147483647 then asked end;
+  elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
+    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+  elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
+    -- A day that the month does not have would be an error of PostgreSQL.
+    if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
+      asked_time := asked;
+      height := coalesce(
+        (
+          select block.number
+          from public.dex_block as block
+          where block.time <= asked_time
+            and asked_time <= (select head.time from dex_private.last_block as head)
+          order by
+            block.time desc,
+            block.number desc
+          limit 1
+        ),
+        -1
+      );
+    end if;
+  end if;
+  if height is null then
+    -- A setting may have any length.
+    shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
+    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select *
+  into moment
+  from dex_private.moment_at(height);
   if moment.beyond is not null then
     return moment;
   end if;
@@ -735,6 +741,27 @@ begin
   end if;
   perform dex_private.refuse_block(asked, 2147483647);
   return null;
+end
+$$;
+comment on function dex_private.sought_moment(text) is 'The moment that `asked` names as a value of `dex.as_of_block`; null for none. Raises an error if there is no such block.';
+grant execute on function dex_private.sought_moment(text) to dex_reader, dex_writer;
+
+-- What is asked for most, the number of a block below the head, takes one statement: in a transaction each expression of plpgsql takes
+-- about as long to begin as a block to find.
+create function dex_private.named_moment() returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+declare
+  asked constant text := current_setting('dex.as_of_block', true);
+begin
+  return coalesce(
+    (
+      select named
+      from dex_private.moment_at(case when asked ~ '^(0|[1-9]\d{0,8})$' then asked::integer end) as named
+      where named.beyond is not null
+    ),
+    dex_private.sought_moment(asked)
+  );
 end
 $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
@@ -807,15 +834,14 @@ grant execute on function dex_latest_head() to dex_reader, dex_writer;
 
 -- The arithmetic of the exchange: exact division, base and quote amounts, prices, minutes and hours.
 
--- round(a / b, 18) would round twice, because numeric division rounds at a scale that it chooses itself.
+-- round(a / b, 18) would round twice, because numeric division rounds at a scale that it chooses itself. A body in quotation marks
+-- would be parsed for each place where the planner inlines it.
 create function dex_private.quotient(dividend numeric, divisor numeric) returns numeric
 language sql immutable parallel safe
-as $$
-  select case
-    when divisor = 0 then null
-    else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
-  end
-$$;
+return case
+  when divisor = 0 then null
+  else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
+end;
 comment on function dex_private.quotient(numeric, numeric) is 'dividend ÷ divisor with 18 fractional digits, rounded once, half away from zero; null if the divisor is 0. Neither may be negative.';
 grant execute on function dex_private.quotient(numeric, numeric) to dex_reader, dex_writer;
 
@@ -1390,8 +1416,8 @@ create table dex_private.ended_offer (
   act text not null,
   price numeric not null,
   ended integer not null,
-  -- Serves the book as of a block, without a look at the table.
-  constraint ended_offer_pkey primary key (market_id, node, made, offer_id) include (act, price, ended)
+  -- Serves the book as of a block, from the best prices of each node on, without a look at the table.
+  constraint ended_offer_pkey primary key (market_id, node, act, price, offer_id) include (made, ended)
 );
 comment on table dex_private.ended_offer is 'The offers of registered markets that had a price, were open after a block, and are not any more.';
 comment on column dex_private.ended_offer.node is 'What block_node gives for the blocks after which the offer was open.';
@@ -1399,34 +1425,36 @@ comment on column dex_private.ended_offer.made is 'The block in which the offer 
 comment on column dex_private.ended_offer.ended is 'The first block after which it was not.';
 grant select on dex_private.ended_offer to dex_reader, dex_writer;
 
--- Numbers are the nodes of a binary tree: odd ones its leaves, and above each pair the even number between them. Every
--- range has one node that is in it and above all others of it. So the ranges that a block is in have a node on the
--- way from the block up, which are 31 of any number of them.
+-- For each power of two from 2 on, the blocks are in cells of as many. An offer belongs to the cell in which it was made, of the
+-- smallest power that is not below the number of its blocks: so of each power, the offers that were open after a block are in
+-- its cell or in the one before, where they are a good part of all. A node is the middle of a cell, which no other cell has.
 create function dex_private.block_node(first_block integer, last_block integer) returns integer
 language plpgsql immutable parallel safe
 as $$
 declare
-  -- All bits from the highest one that differs.
-  below integer := first_block # last_block;
+  -- All bits below the power.
+  below integer := last_block - first_block;
 begin
   below := below | (below >> 1);
   below := below | (below >> 2);
   below := below | (below >> 4);
   below := below | (below >> 8);
   below := below | (below >> 16);
-  -- 0 is no node: the range of block 0 alone is at 1, the first one on its way up.
-  return greatest(1, last_block & (~(below >> 1)));
+  below := below | 1;
+  return (first_block & ~below) | ((below >> 1) + 1);
 end
 $$;
-comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides; 1 for block 0 alone.';
+comment on function dex_private.block_node(integer, integer) is 'The cell of blocks to which this range of blocks belongs.';
 grant execute on function dex_private.block_node(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.block_nodes(block integer) returns setof integer
 language sql immutable parallel safe
-rows 31
+rows 50
 as $$
-  select ((block >> (bit + 1)) << (bit + 1)) | (1 << bit)
+  select (((block >> (bit + 1)) - back) << (bit + 1)) | (1 << bit)
   from generate_series(0, 30) as bit
+  cross join generate_series(0, 1) as back
+  where block >> (bit + 1) >= back
 $$;
 comment on function dex_private.block_nodes(integer) is 'What block_node can give for a range with this block in it.';
 grant execute on function dex_private.block_nodes(integer) to dex_reader, dex_writer;
@@ -1468,7 +1496,8 @@ begin
   join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
   where past.market_id = derived.market_id
     and past.node = derived.node
-    and past.made = derived.made
+    and past.act = derived.act
+    and past.price = derived.price
     and past.offer_id = derived.offer_id;
 end
 $$;
@@ -1688,20 +1717,18 @@ comment on column dex_private.best_price.act is 'The side: `buy` for the bid, `s
 comment on column dex_private.best_price.price is 'Null where the side was empty.';
 grant select on dex_private.best_price to dex_reader, dex_writer;
 
-create function dex_private.best_price_at(market integer, act text, block integer) returns numeric
-language plpgsql stable
+-- The planner inlines it: a statement of it alone takes longer to begin than to find the row.
+create function dex_private.best_price_at(market integer, act text, block integer) returns setof dex_private.best_price
+language sql stable parallel safe
+rows 1
 as $$
-begin
-  return (
-    select best.price
-    from dex_private.best_price as best
-    where best.market_id = best_price_at.market
-      and best.act = best_price_at.act
-      and best.block <= best_price_at.block
-    order by best.block desc
-    limit 1
-  );
-end
+  select *
+  from dex_private.best_price as best
+  where best.market_id = best_price_at.market
+    and best.act = best_price_at.act
+    and best.block <= best_price_at.block
+  order by best.block desc
+  limit 1
 $$;
 comment on function dex_private.best_price_at(integer, text, integer) is 'The best price of a side of a market''s book after this block.';
 grant execute on function dex_private.best_price_at(integer, text, integer) to dex_reader, dex_writer;
@@ -1850,7 +1877,7 @@ begin
       best.act := step.act;
       offered := null;
       pooled := null;
-      price_before := dex_private.best_price_at(step.market_id, step.act, after);
+      price_before := (select known.price from dex_private.best_price_at(step.market_id, step.act, after) as known);
     end if;
     if step.is_offer then
       offered := step.offered;
@@ -2084,38 +2111,54 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
 
+-- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
-returns setof dex_private.period_figure
+returns dex_private.period_figure[]
 language plpgsql stable
-rows 1
 as $$
 declare
-  last_minute constant timestamptz := dex_private.minute_of(moment.time);
-  cut constant dex_private.period_figure[] := array(
-    select figure
-    from dex_private.figures_from(dex_private.first_trade_from(last_minute), market, moment.beyond) as figure
-    where figure.minutes = 1
+  traded_next constant timestamptz := (
+    select summed.time
+    from dex_private.running_sum as summed
+    where summed.market_id = market
+      and (summed.time, summed.block) > (moment.time, moment.block)
+    order by
+      summed.time,
+      summed.block
+    limit 1
   );
+  last_minute constant timestamptz := dex_private.minute_of(moment.time);
+  is_whole constant boolean := traded_next >= last_minute + interval '1 minute';
+  first_trade bigint;
+  parts dex_private.period_figure[] := '{}';
 begin
-  if cut_period.minutes = 1 then
-    return query
-      select *
-      from unnest(cut);
-    return;
+  if coalesce(traded_next >= date_bin(make_interval(mins => minutes), moment.time, 'epoch') + make_interval(mins => minutes), true) then
+    return null;
   end if;
-  return query
-    select *
-    from dex_private.hours_of(cut || array(
-      select figure
-      from dex_private.period_figure as figure
-      where figure.market_id = market
-        and figure.minutes = 1
-        and figure.start >= dex_private.hour_of(moment.time)
-        and figure.start < last_minute
-    ));
+  if not is_whole then
+    first_trade := dex_private.first_trade_from(last_minute);
+    parts := array(
+      select cut
+      from dex_private.figures_from(first_trade, market, moment.beyond) as cut
+      where cut.minutes = 1
+    );
+  end if;
+  if cut_period.minutes = 1 then
+    return parts;
+  end if;
+  -- In a variable, because the planner inlines no function of a subquery.
+  parts := parts || array(
+    select figure
+    from dex_private.period_figure as figure
+    where figure.market_id = market
+      and figure.minutes = 1
+      and figure.start >= dex_private.hour_of(last_minute)
+      and figure.start < case when is_whole then last_minute + interval '1 minute' else last_minute end
+  );
+  return array(select hour from dex_private.hours_of(parts) as hour);
 end
 $$;
-comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade.';
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it: empty where it has no trade, null where that is all of it.';
 grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text
@@ -2467,7 +2510,7 @@ create type dex_private.window_figures as (
 comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t].';
 
 -- One scan for all edges, and no aggregates: to begin either takes longer than to find a row. `offset 0` has each row read once. The
--- prices of the day are in the last row, unless a trade of the day before it has left the window since.
+-- prices of the day are in the last row, unless a trade that had one of them has left the window since.
 create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
 language plpgsql stable strict parallel safe
 as $$
@@ -2503,7 +2546,18 @@ begin
           kept.rows[5] as hour,
           kept.rows[1].time > moment.time - interval '24 hours' as is_traded,
           kept.rows[1].time > moment.time - interval '24 hours'
-            and kept.rows[2].time > kept.rows[1].time - interval '24 hours' as is_moved
+            and kept.rows[2].time > kept.rows[1].time - interval '24 hours'
+            and case
+              -- Many may have left in that time.
+              when kept.rows[1].time < moment.time - interval '10 minutes' then true
+              else (
+                select min(gone.low) <= kept.rows[1].day_low or max(gone.high) >= kept.rows[1].day_high
+                from dex_private.running_sum as gone
+                where gone.market_id = windows_at.market
+                  and gone.time > kept.rows[1].time - interval '24 hours'
+                  and gone.time <= moment.time - interval '24 hours'
+              )
+            end as is_moved
         from (
           select array(
             select (
@@ -2550,8 +2604,8 @@ as $$
 begin
   return (
     select row(
-      dex_private.best_price_at(market, 'buy', moment.block),
-      dex_private.best_price_at(market, 'sell', moment.block),
+      (select best.price from dex_private.best_price_at(market, 'buy', moment.block) as best),
+      (select best.price from dex_private.best_price_at(market, 'sell', moment.block) as best),
       (
         select until.active
         from dex_private.active_until as until
@@ -5755,19 +5809,14 @@ from (
     from dex_private.market_figure as market
   ) as figure
 ) as kept
-where coalesce(
-  (
-    select case
-      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
-      when dex_private.is_past() then dex_private.named_moment() is distinct from null
-      else true
-    end
-    from public.dex_block as head
-    cross join dex_private.write_state as state
-    order by head.number desc
-    limit 1
-  ),
-  dex_private.is_checked()
+where (
+  select case
+    when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
+    when dex_private.is_past() then dex_private.named_moment() is distinct from null
+    else true
+  end
+  from dex_private.write_state as state
+  left join dex_private.last_block as head on true
 );
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
 
@@ -6147,24 +6196,9 @@ $$;
 comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';
 grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;
 
--- The order book of a market by price level.
+-- The offers that were open after a past block.
 
-create type dex_book_level as (
-  act text,
-  price numeric,
-  vol numeric,
-  quote_vol numeric,
-  offers integer
-);
-comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
-comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
-comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
-comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
-comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
-
--- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
--- The planner inlines it.
+-- They are read by a few look-ups, as many as block_nodes has.
 create function dex_private.past_offers(market integer, past integer)
 returns table (offer_id integer, act text, price numeric)
 language sql stable
@@ -6195,6 +6229,125 @@ as $$
 $$;
 comment on function dex_private.past_offers(integer, integer) is 'The offers of a market with a price that were open after this block.';
 grant execute on function dex_private.past_offers(integer, integer) to dex_reader, dex_writer;
+
+-- The best prices of each node are read in the order of the index, and a window ends behind the last of them.
+create function dex_private.past_bids(market integer, past integer, levels integer)
+returns table (offer_id integer, act text, price numeric)
+language sql stable
+rows 50
+as $$
+  select
+    offer.offer_id,
+    'buy',
+    offer.price
+  from (
+    select
+      listed.*,
+      dense_rank() over (order by listed.price desc) as place
+    from (
+      select
+        ended.offer_id,
+        ended.price
+      from dex_private.block_nodes(past) as path (node)
+      cross join lateral (
+        select
+          ranked.*,
+          dense_rank() over (order by ranked.price desc) as place
+        from dex_private.ended_offer as ranked
+        where ranked.market_id = past_bids.market
+          and ranked.node = path.node
+          and ranked.act = 'buy'
+          and ranked.made <= past
+          and ranked.ended > past
+      ) as ended
+      where ended.place <= levels
+      union all
+      select
+        standing.offer_id,
+        standing.price
+      from (
+        select
+          ranked.*,
+          dense_rank() over (order by ranked.price desc) as place
+        from dex_private.standing_offer as ranked
+        where ranked.market_id = past_bids.market
+          and ranked.act = 'buy'
+          and ranked.made <= past
+      ) as standing
+      where standing.place <= levels
+    ) as listed
+  ) as offer
+  where offer.place <= levels
+$$;
+comment on function dex_private.past_bids(integer, integer, integer) is 'The offers that buy base at the best prices of a market after this block, as many prices as `levels`.';
+grant execute on function dex_private.past_bids(integer, integer, integer) to dex_reader, dex_writer;
+
+create function dex_private.past_asks(market integer, past integer, levels integer)
+returns table (offer_id integer, act text, price numeric)
+language sql stable
+rows 50
+as $$
+  select
+    offer.offer_id,
+    'sell',
+    offer.price
+  from (
+    select
+      listed.*,
+      dense_rank() over (order by listed.price) as place
+    from (
+      select
+        ended.offer_id,
+        ended.price
+      from dex_private.block_nodes(past) as path (node)
+      cross join lateral (
+        select
+          ranked.*,
+          dense_rank() over (order by ranked.price) as place
+        from dex_private.ended_offer as ranked
+        where ranked.market_id = past_asks.market
+          and ranked.node = path.node
+          and ranked.act = 'sell'
+          and ranked.made <= past
+          and ranked.ended > past
+      ) as ended
+      where ended.place <= levels
+      union all
+      select
+        standing.offer_id,
+        standing.price
+      from (
+        select
+          ranked.*,
+          dense_rank() over (order by ranked.price) as place
+        from dex_private.standing_offer as ranked
+        where ranked.market_id = past_asks.market
+          and ranked.act = 'sell'
+          and ranked.made <= past
+      ) as standing
+      where standing.place <= levels
+    ) as listed
+  ) as offer
+  where offer.place <= levels
+$$;
+comment on function dex_private.past_asks(integer, integer, integer) is 'The offers that sell base at the best prices of a market after this block, as many prices as `levels`.';
+grant execute on function dex_private.past_asks(integer, integer, integer) to dex_reader, dex_writer;
+
+-- The order book of a market by price level.
+
+create type dex_book_level as (
+  act text,
+  price numeric,
+  vol numeric,
+  quote_vol numeric,
+  offers integer
+);
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
+comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
+comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
+comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
+comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
 -- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
 -- the time does not depend on the size of the book.
@@ -6234,9 +6387,13 @@ begin
   );
 
   return query
-  with past_offer as materialized (
-    select *
-    from dex_private.past_offers(market, moment.block)
+  with past_level as (
+    select past.*
+    from dex_private.past_bids(market, moment.block, levels) as past
+    where is_past
+    union all
+    select past.*
+    from dex_private.past_asks(market, moment.block, levels) as past
     where is_past
   ),
   level as (
@@ -6261,28 +6418,6 @@ begin
         and standing.market_id = market
         and standing.act = 'sell'
       order by standing.price
-      limit levels
-    )
-    union all
-    (
-      select
-        'buy',
-        past_offer.price
-      from past_offer
-      where past_offer.act = 'buy'
-      group by past_offer.price
-      order by past_offer.price desc
-      limit levels
-    )
-    union all
-    (
-      select
-        'sell',
-        past_offer.price
-      from past_offer
-      where past_offer.act = 'sell'
-      group by past_offer.price
-      order by past_offer.price
       limit levels
     )
   ),
@@ -6317,19 +6452,17 @@ begin
     where not is_past
     union all
     select
-      past_offer.act,
-      past_offer.price,
-      past_offer.offer_id,
+      past_level.act,
+      past_level.price,
+      past_level.offer_id,
       null,
       (
         select coalesce(sum(trade.lot_amt), 0)
         from public.dex_trade as trade
-        where trade.offer_id = past_offer.offer_id
+        where trade.offer_id = past_level.offer_id
           and trade.id < moment.beyond
       )
-    from edge
-    join past_offer
-      on case past_offer.act when 'buy' then past_offer.price >= edge.bid else past_offer.price <= edge.ask end
+    from past_level
   ),
   valued_offer as materialized (
     select
@@ -6430,6 +6563,7 @@ create function dex_candles(
 ) returns setof dex_candle
 language plpgsql stable
 rows 100
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
@@ -6457,7 +6591,7 @@ declare
   oldest timestamptz;
   -- Those before it are read whole.
   whole_beyond timestamptz;
-  cut dex_private.period_figure[] := '{}';
+  cut dex_private.period_figure[];
 begin
   if minutes is null then
     raise exception 'interval must be 1m, 5m, 15m, 30m, 1h, 4h or 1d, not %', "interval"
@@ -6505,7 +6639,16 @@ begin
     order by figure.start
     limit 1;
     if oldest is null and is_past then
-      oldest := (select cut.start from dex_private.cut_period(market, 1, moment) as cut where cut.low is not null);
+      oldest := (
+        select dex_private.minute_of(summed.last_time)
+        from dex_private.running_sum as summed
+        where summed.market_id = market
+          and (summed.time, summed.block) <= (moment.time, moment.block)
+        order by
+          summed.time desc,
+          summed.block desc
+        limit 1
+      );
     end if;
     lowest := greatest(lowest, date_bin(span, oldest, epoch));
     if oldest is null or lowest >= beyond then
@@ -6518,16 +6661,14 @@ begin
     end if;
   end if;
 
-  -- As of a past block, the last period is cut.
+  -- As of a past block, the last period may be cut, and the interval may have later ones.
   whole_beyond := beyond;
   if is_past and beyond > moment.time then
+    cut := dex_private.cut_period(market, part, moment);
     whole_beyond := date_bin(make_interval(mins => part), moment.time, epoch);
-    cut := array(
-      select figure
-      from dex_private.cut_period(market, part, moment) as figure
-      where figure.start >= lowest
-        and figure.low is not null
-    );
+    if cut is null then
+      whole_beyond := whole_beyond + make_interval(mins => part);
+    end if;
   end if;
 
   return query execute format(
@@ -6601,7 +6742,8 @@ begin
       order by listed.time
     $statement$,
     case when "from" is null then 'desc' else 'asc' end,
-    case when is_past then 'union all select * from unnest($11)' else '' end
+    -- Without `offset 0` the planner compares ways to merge the two in their order.
+    case when cut is not null then 'union all select * from unnest($11) as cut where cut.start >= $3 and cut.low is not null offset 0' else '' end
   )
   using span, market, lowest, beyond, most * parts, most, moment.time, is_flat, part, whole_beyond, cut;
 end

@@ -1,14 +1,13 @@
 -- The arithmetic of the exchange: exact division, base and quote amounts, prices, minutes and hours.
 
--- round(a / b, 18) would round twice, because numeric division rounds at a scale that it chooses itself.
+-- round(a / b, 18) would round twice, because numeric division rounds at a scale that it chooses itself. A body in quotation marks
+-- would be parsed for each place where the planner inlines it.
 create function dex_private.quotient(dividend numeric, divisor numeric) returns numeric
 language sql immutable parallel safe
-as $$
-  select case
-    when divisor = 0 then null
-    else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
-  end
-$$;
+return case
+  when divisor = 0 then null
+  else div(2 * dividend * 1000000000000000000 + divisor, 2 * divisor) * 0.000000000000000001
+end;
 comment on function dex_private.quotient(numeric, numeric) is 'dividend ÷ divisor with 18 fractional digits, rounded once, half away from zero; null if the divisor is 0. Neither may be negative.';
 grant execute on function dex_private.quotient(numeric, numeric) to dex_reader, dex_writer;
 

@@ -8,8 +8,8 @@ create table dex_private.ended_offer (
   act text not null,
   price numeric not null,
   ended integer not null,
-  -- Serves the book as of a block, without a look at the table.
-  constraint ended_offer_pkey primary key (market_id, node, made, offer_id) include (act, price, ended)
+  -- Serves the book as of a block, from the best prices of each node on, without a look at the table.
+  constraint ended_offer_pkey primary key (market_id, node, act, price, offer_id) include (made, ended)
 );
 comment on table dex_private.ended_offer is 'The offers of registered markets that had a price, were open after a block, and are not any more.';
 comment on column dex_private.ended_offer.node is 'What block_node gives for the blocks after which the offer was open.';
@@ -17,34 +17,36 @@ comment on column dex_private.ended_offer.made is 'The block in which the offer 
 comment on column dex_private.ended_offer.ended is 'The first block after which it was not.';
 grant select on dex_private.ended_offer to dex_reader, dex_writer;
 
--- Numbers are the nodes of a binary tree: odd ones its leaves, and above each pair the even number between them. Every
--- range has one node that is in it and above all others of it. So the ranges that a block is in have a node on the
--- way from the block up, which are 31 of any number of them.
+-- For each power of two from 2 on, the blocks are in cells of as many. An offer belongs to the cell in which it was made, of the
+-- smallest power that is not below the number of its blocks: so of each power, the offers that were open after a block are in
+-- its cell or in the one before, where they are a good part of all. A node is the middle of a cell, which no other cell has.
 create function dex_private.block_node(first_block integer, last_block integer) returns integer
 language plpgsql immutable parallel safe
 as $$
 declare
-  -- All bits from the highest one that differs.
-  below integer := first_block # last_block;
+  -- All bits below the power.
+  below integer := last_block - first_block;
 begin
   below := below | (below >> 1);
   below := below | (below >> 2);
   below := below | (below >> 4);
   below := below | (below >> 8);
   below := below | (below >> 16);
-  -- 0 is no node: the range of block 0 alone is at 1, the first one on its way up.
-  return greatest(1, last_block & (~(below >> 1)));
+  below := below | 1;
+  return (first_block & ~below) | ((below >> 1) + 1);
 end
 $$;
-comment on function dex_private.block_node(integer, integer) is 'The number in this range of blocks that the highest power of two divides; 1 for block 0 alone.';
+comment on function dex_private.block_node(integer, integer) is 'The cell of blocks to which this range of blocks belongs.';
 grant execute on function dex_private.block_node(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.block_nodes(block integer) returns setof integer
 language sql immutable parallel safe
-rows 31
+rows 50
 as $$
-  select ((block >> (bit + 1)) << (bit + 1)) | (1 << bit)
+  select (((block >> (bit + 1)) - back) << (bit + 1)) | (1 << bit)
   from generate_series(0, 30) as bit
+  cross join generate_series(0, 1) as back
+  where block >> (bit + 1) >= back
 $$;
 comment on function dex_private.block_nodes(integer) is 'What block_node can give for a range with this block in it.';
 grant execute on function dex_private.block_nodes(integer) to dex_reader, dex_writer;
@@ -86,7 +88,8 @@ begin
   join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
   where past.market_id = derived.market_id
     and past.node = derived.node
-    and past.made = derived.made
+    and past.act = derived.act
+    and past.price = derived.price
     and past.offer_id = derived.offer_id;
 end
 $$;

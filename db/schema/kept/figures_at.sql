@@ -86,7 +86,7 @@ create type dex_private.window_figures as (
 comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t].';
 
 -- One scan for all edges, and no aggregates: to begin either takes longer than to find a row. `offset 0` has each row read once. The
--- prices of the day are in the last row, unless a trade of the day before it has left the window since.
+-- prices of the day are in the last row, unless a trade that had one of them has left the window since.
 create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
 language plpgsql stable strict parallel safe
 as $$
@@ -122,7 +122,18 @@ begin
           kept.rows[5] as hour,
           kept.rows[1].time > moment.time - interval '24 hours' as is_traded,
           kept.rows[1].time > moment.time - interval '24 hours'
-            and kept.rows[2].time > kept.rows[1].time - interval '24 hours' as is_moved
+            and kept.rows[2].time > kept.rows[1].time - interval '24 hours'
+            and case
+              -- Many may have left in that time.
+              when kept.rows[1].time < moment.time - interval '10 minutes' then true
+              else (
+                select min(gone.low) <= kept.rows[1].day_low or max(gone.high) >= kept.rows[1].day_high
+                from dex_private.running_sum as gone
+                where gone.market_id = windows_at.market
+                  and gone.time > kept.rows[1].time - interval '24 hours'
+                  and gone.time <= moment.time - interval '24 hours'
+              )
+            end as is_moved
         from (
           select array(
             select (
@@ -169,8 +180,8 @@ as $$
 begin
   return (
     select row(
-      dex_private.best_price_at(market, 'buy', moment.block),
-      dex_private.best_price_at(market, 'sell', moment.block),
+      (select best.price from dex_private.best_price_at(market, 'buy', moment.block) as best),
+      (select best.price from dex_private.best_price_at(market, 'sell', moment.block) as best),
       (
         select until.active
         from dex_private.active_until as until

@@ -14,39 +14,6 @@ comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, 
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
--- Which offers were open is read by a few look-ups, as many as block_nodes has, and what each had left from its trades.
--- The planner inlines it.
-create function dex_private.past_offers(market integer, past integer)
-returns table (offer_id integer, act text, price numeric)
-language sql stable
-rows 1000
-as $$
-  select
-    ended.offer_id,
-    ended.act,
-    ended.price
-  from dex_private.block_nodes(past) as path (node)
-  cross join lateral (
-    select *
-    from dex_private.ended_offer as offer
-    where offer.market_id = past_offers.market
-      and offer.node = path.node
-      and offer.made <= past
-      and offer.ended > past
-    offset 0
-  ) as ended
-  union all
-  select
-    standing.offer_id,
-    standing.act,
-    standing.price
-  from dex_private.standing_offer as standing
-  where standing.market_id = past_offers.market
-    and standing.made <= past
-$$;
-comment on function dex_private.past_offers(integer, integer) is 'The offers of a market with a price that were open after this block.';
-grant execute on function dex_private.past_offers(integer, integer) to dex_reader, dex_writer;
-
 -- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
 -- the time does not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
@@ -85,9 +52,13 @@ begin
   );
 
   return query
-  with past_offer as materialized (
-    select *
-    from dex_private.past_offers(market, moment.block)
+  with past_level as (
+    select past.*
+    from dex_private.past_bids(market, moment.block, levels) as past
+    where is_past
+    union all
+    select past.*
+    from dex_private.past_asks(market, moment.block, levels) as past
     where is_past
   ),
   level as (
@@ -112,28 +83,6 @@ begin
         and standing.market_id = market
         and standing.act = 'sell'
       order by standing.price
-      limit levels
-    )
-    union all
-    (
-      select
-        'buy',
-        past_offer.price
-      from past_offer
-      where past_offer.act = 'buy'
-      group by past_offer.price
-      order by past_offer.price desc
-      limit levels
-    )
-    union all
-    (
-      select
-        'sell',
-        past_offer.price
-      from past_offer
-      where past_offer.act = 'sell'
-      group by past_offer.price
-      order by past_offer.price
       limit levels
     )
   ),
@@ -168,19 +117,17 @@ begin
     where not is_past
     union all
     select
-      past_offer.act,
-      past_offer.price,
-      past_offer.offer_id,
+      past_level.act,
+      past_level.price,
+      past_level.offer_id,
       null,
       (
         select coalesce(sum(trade.lot_amt), 0)
         from public.dex_trade as trade
-        where trade.offer_id = past_offer.offer_id
+        where trade.offer_id = past_level.offer_id
           and trade.id < moment.beyond
       )
-    from edge
-    join past_offer
-      on case past_offer.act when 'buy' then past_offer.price >= edge.bid else past_offer.price <= edge.ask end
+    from past_level
   ),
   valued_offer as materialized (
     select

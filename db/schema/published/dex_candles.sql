@@ -35,6 +35,7 @@ create function dex_candles(
 ) returns setof dex_candle
 language plpgsql stable
 rows 100
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
@@ -62,7 +63,7 @@ declare
   oldest timestamptz;
   -- Those before it are read whole.
   whole_beyond timestamptz;
-  cut dex_private.period_figure[] := '{}';
+  cut dex_private.period_figure[];
 begin
   if minutes is null then
     raise exception 'interval must be 1m, 5m, 15m, 30m, 1h, 4h or 1d, not %', "interval"
@@ -110,7 +111,16 @@ begin
     order by figure.start
     limit 1;
     if oldest is null and is_past then
-      oldest := (select cut.start from dex_private.cut_period(market, 1, moment) as cut where cut.low is not null);
+      oldest := (
+        select dex_private.minute_of(summed.last_time)
+        from dex_private.running_sum as summed
+        where summed.market_id = market
+          and (summed.time, summed.block) <= (moment.time, moment.block)
+        order by
+          summed.time desc,
+          summed.block desc
+        limit 1
+      );
     end if;
     lowest := greatest(lowest, date_bin(span, oldest, epoch));
     if oldest is null or lowest >= beyond then
@@ -123,16 +133,14 @@ begin
     end if;
   end if;
 
-  -- As of a past block, the last period is cut.
+  -- As of a past block, the last period may be cut, and the interval may have later ones.
   whole_beyond := beyond;
   if is_past and beyond > moment.time then
+    cut := dex_private.cut_period(market, part, moment);
     whole_beyond := date_bin(make_interval(mins => part), moment.time, epoch);
-    cut := array(
-      select figure
-      from dex_private.cut_period(market, part, moment) as figure
-      where figure.start >= lowest
-        and figure.low is not null
-    );
+    if cut is null then
+      whole_beyond := whole_beyond + make_interval(mins => part);
+    end if;
   end if;
 
   return query execute format(
@@ -206,7 +214,8 @@ begin
       order by listed.time
     $statement$,
     case when "from" is null then 'desc' else 'asc' end,
-    case when is_past then 'union all select * from unnest($11)' else '' end
+    -- Without `offset 0` the planner compares ways to merge the two in their order.
+    case when cut is not null then 'union all select * from unnest($11) as cut where cut.start >= $3 and cut.low is not null offset 0' else '' end
   )
   using span, market, lowest, beyond, most * parts, most, moment.time, is_flat, part, whole_beyond, cut;
 end

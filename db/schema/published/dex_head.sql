@@ -25,12 +25,10 @@ where case
 end;
 comment on view dex_private.kept_moment is 'The moment of the kept figures, as last_moment. Raises an error if the derived data are not of the head.';
 
--- The planner inlines it.
+-- The planner inlines it, as it is parsed: each statement as of the head has it several times.
 create function dex_private.is_past() returns boolean
 language sql stable parallel safe
-as $$
-  select coalesce(current_setting('dex.as_of_block', true), '') <> ''
-$$;
+return coalesce(current_setting('dex.as_of_block', true), '') <> '';
 comment on function dex_private.is_past() is 'Whether the session asks as of a block: by `set dex.as_of_block`.';
 grant execute on function dex_private.is_past() to dex_reader, dex_writer;
 
@@ -68,51 +66,11 @@ $$;
 comment on function dex_private.refuse_block(text, integer) is 'Raises an error that there is no such block, with the blocks up to `last` that there are.';
 grant execute on function dex_private.refuse_block(text, integer) to dex_reader, dex_writer;
 
--- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
-create function dex_private.named_moment() returns dex_private.last_moment
-language plpgsql stable parallel safe
+-- The planner inlines it.
+create function dex_private.moment_at(height integer) returns setof dex_private.last_moment
+language sql stable parallel safe
+rows 1
 as $$
-declare
-  asked constant text := current_setting('dex.as_of_block', true);
-  -- What is asked for most: in a transaction each expression takes about as long to begin as a block to find.
-  height integer := case when asked ~ '^(0|[1-9]\d{0,9})$' and asked::bigint <= 2147483647 then asked end;
-  asked_time timestamptz;
-  shown text;
-  moment dex_private.last_moment;
-begin
-  if height is null then
-    if coalesce(asked, '') = '' then
-      return null;
-    end if;
-    if asked ~ '^0[xX][0-9a-fA-F]{64}$' then
-      height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
-    elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
-      -- A day that the month does not have would be an error of PostgreSQL.
-      if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
-        asked_time := asked;
-        height := coalesce(
-          (
-            select block.number
-            from public.dex_block as block
-            where block.time <= asked_time
-              and asked_time <= (select head.time from dex_private.last_block as head)
-            order by
-              block.time desc,
-              block.number desc
-            limit 1
-          ),
-          -1
-        );
-      end if;
-    end if;
-  end if;
-  if height is null then
-    -- A setting may have any length.
-    shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
-    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
-      using errcode = 'invalid_parameter_value';
-  end if;
-
   select
     found.number,
     found.time,
@@ -123,11 +81,59 @@ begin
       order by later.number
       limit 1
     )
-  into moment
   from public.dex_block as found
   where found.number <= height
   order by found.number desc
-  limit 1;
+  limit 1
+$$;
+comment on function dex_private.moment_at(integer) is 'The last recorded block at or below this number; `beyond` is null where none is above it.';
+grant execute on function dex_private.moment_at(integer) to dex_reader, dex_writer;
+
+-- Without a block that handles errors: before version 17, PostgreSQL begins no subtransaction in a parallel query.
+create function dex_private.sought_moment(asked text) returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+declare
+  height integer;
+  asked_time timestamptz;
+  shown text;
+  moment dex_private.last_moment;
+begin
+  if coalesce(asked, '') = '' then
+    return null;
+  elsif asked ~ '^(0|[1-9]\d{0,9})$' then
+    height := case when asked::bigint <= 2147483647 then asked end;
+  elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
+    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+  elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
+    -- A day that the month does not have would be an error of PostgreSQL.
+    if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
+      asked_time := asked;
+      height := coalesce(
+        (
+          select block.number
+          from public.dex_block as block
+          where block.time <= asked_time
+            and asked_time <= (select head.time from dex_private.last_block as head)
+          order by
+            block.time desc,
+            block.number desc
+          limit 1
+        ),
+        -1
+      );
+    end if;
+  end if;
+  if height is null then
+    -- A setting may have any length.
+    shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
+    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  select *
+  into moment
+  from dex_private.moment_at(height);
   if moment.beyond is not null then
     return moment;
   end if;
@@ -138,6 +144,27 @@ begin
   end if;
   perform dex_private.refuse_block(asked, 2147483647);
   return null;
+end
+$$;
+comment on function dex_private.sought_moment(text) is 'The moment that `asked` names as a value of `dex.as_of_block`; null for none. Raises an error if there is no such block.';
+grant execute on function dex_private.sought_moment(text) to dex_reader, dex_writer;
+
+-- What is asked for most, the number of a block below the head, takes one statement: in a transaction each expression of plpgsql takes
+-- about as long to begin as a block to find.
+create function dex_private.named_moment() returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+declare
+  asked constant text := current_setting('dex.as_of_block', true);
+begin
+  return coalesce(
+    (
+      select named
+      from dex_private.moment_at(case when asked ~ '^(0|[1-9]\d{0,8})$' then asked::integer end) as named
+      where named.beyond is not null
+    ),
+    dex_private.sought_moment(asked)
+  );
 end
 $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';

@@ -53,18 +53,13 @@ from (
     from dex_private.market_figure as market
   ) as figure
 ) as kept
-where coalesce(
-  (
-    select case
-      when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
-      when dex_private.is_past() then dex_private.named_moment() is distinct from null
-      else true
-    end
-    from public.dex_block as head
-    cross join dex_private.write_state as state
-    order by head.number desc
-    limit 1
-  ),
-  dex_private.is_checked()
+where (
+  select case
+    when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
+    when dex_private.is_past() then dex_private.named_moment() is distinct from null
+    else true
+  end
+  from dex_private.write_state as state
+  left join dex_private.last_block as head on true
 );
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
