@@ -83,25 +83,17 @@ export async function readFacts(client: Client): Promise<Facts> {
         ),
         '0'
       ) as "beforeId",
-      (select count(*)::integer from dex_trade where market = pair.market) as busiest,
-      (
-        select trade.taker
-        from dex_trade as trade
-        where trade.market = pair.market
-        group by trade.taker
-        order by count(*) desc
-        limit 1
-      ) as taker,
-      (
-        select trade.maker
-        from dex_trade as trade
-        where trade.market = pair.market
-        group by trade.maker
-        order by count(*) desc
-        limit 1
-      ) as maker
+      trades.*
     from dex_pair as pair
     cross join dex_head as head
+    cross join lateral (
+      select
+        count(*)::integer as busiest,
+        mode() within group (order by taker) as taker,
+        mode() within group (order by maker) as maker
+      from dex_trade
+      where market = pair.market
+    ) as trades
     where pair.market = $1`,
     [BUSIEST.market],
   );
@@ -119,6 +111,7 @@ export function graphqlCases(facts: Facts): GraphqlCase[] {
   const { taker, wethGem, daiGem, since, until, beforeId } = facts;
   const market = BUSIEST.market;
   const deep = Math.min(10_000, Math.floor(facts.busiest / PAGE));
+  const deepName = `by market, page ${deep.toLocaleString("en")} by cursor`;
   const byMarket = "condition: {market: $market}";
   const or = [
     { lotGem: { equalTo: wethGem }, bidGem: { equalTo: daiGem } },
@@ -141,12 +134,7 @@ export function graphqlCases(facts: Facts): GraphqlCase[] {
       cursorAfter: PAGE,
     },
     {
-      ...page(
-        "CursorPageDeep",
-        `by market, page ${deep.toLocaleString("en")} by cursor`,
-        ...afterCursor,
-        { market },
-      ),
+      ...page("CursorPageDeep", deepName, ...afterCursor, { market }),
       cursorAfter: (deep - 1) * PAGE,
     },
     {

@@ -34,6 +34,8 @@ export interface Comparison {
   measured: Measured[];
   /** Number of trades that the writer wrote during the measurement. */
   written: number;
+  /** Bytes that the service holds after all cases, without its cache and with it. */
+  memory: { service: number; cached: number };
 }
 
 export interface CompareOptions extends ReadSize {
@@ -60,8 +62,15 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
   const client = await connect(databaseUrl, { role: "dex_reader" });
   const facts = await readFacts(client).finally(() => client.end());
   const pages = graphqlCases(facts);
-  const recorded = await recordPages(databaseUrl, await requestsToPlain(databaseUrl, pages));
-  const asking = await startAsking(databaseUrl, recorded, stack);
+  const plain = await startServer(PROGRAMS.plainPostgraphile, { DATABASE_URL: databaseUrl });
+  stack.defer(() => plain.stop());
+  // The hand-written server uses its SQL.
+  const toPlain = pages.map(async (page) => ({
+    name: page.operation,
+    request: await requestTo(plain, byId(page)),
+  }));
+  const recorded = await recordPages(databaseUrl, await Promise.all(toPlain));
+  const asking = { ...(await startAsking(databaseUrl, recorded, stack)), plain };
   const rest = restCases(options.trades).map(({ name, request }): Contest => {
     const requests = { service: request, cached: request, handWritten: request };
     return { name, requests: { ...requests, sameDuties: request } };
@@ -105,7 +114,8 @@ export async function compare(options: CompareOptions): Promise<Comparison> {
     stack.defer(() => few.stop());
     await measure("A long and a short history", growthEntries(options, asking.service, few));
   }
-  return { measured, written };
+  const [service, cached] = [await asking.service.memory(), await asking.cached.memory()];
+  return { measured, written, memory: { service, cached } };
 }
 
 /** The name of an endpoint's case in the comparison of history sizes. */
@@ -119,10 +129,12 @@ const growthEntries = (
   few: RunningServer,
 ): Entry[] =>
   everyEndpoint().flatMap(({ name, request }) =>
-    [
-      { size: trades, server: many },
-      { size: fewTrades, server: few },
-    ].map(({ size, server }) => ({
+    (
+      [
+        [trades, many],
+        [fewTrades, few],
+      ] as const
+    ).map(([size, server]) => ({
       case: growthCase(name),
       contender: sizeName(size),
       match: "by size",
@@ -130,27 +142,14 @@ const growthEntries = (
     })),
   );
 
-const measuredBy = (
+/** How a request to a server is measured. */
+export const measuredBy = (
   server: RunningServer,
   request: BenchRequest,
 ): Pick<Entry, "ask" | "processorTime"> => ({
   ask: (load: Load) => askFor(server.url, request, load),
   processorTime: () => server.processorTime(),
 });
-
-/** The requests to the plain PostGraphile, whose SQL the hand-written server then uses. */
-async function requestsToPlain(databaseUrl: string, pages: GraphqlCase[]) {
-  const plain = await startServer(PROGRAMS.plainPostgraphile, { DATABASE_URL: databaseUrl });
-  try {
-    const requests: { name: string; request: BenchRequest }[] = [];
-    for (const page of pages) {
-      requests.push({ name: page.operation, request: await requestTo(plain, byId(page)) });
-    }
-    return requests;
-  } finally {
-    await plain.stop();
-  }
-}
 
 const CURSOR_ATTEMPTS = 5;
 

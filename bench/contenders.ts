@@ -49,7 +49,7 @@ export async function startAsking(
   databaseUrl: string,
   pages: RecordedPage[],
   stack: AsyncDisposableStack,
-): Promise<Record<"service" | "cached" | "plain" | "handWritten" | "sameDuties", RunningServer>> {
+): Promise<Record<"service" | "cached" | "handWritten" | "sameDuties", RunningServer>> {
   const file = await temporaryFile(pages, stack);
   const started = async (server: Promise<RunningServer>): Promise<RunningServer> => {
     const running = await server;
@@ -60,7 +60,6 @@ export async function startAsking(
   return {
     service: await started(startService(databaseUrl, "off")),
     cached: await started(startService(databaseUrl, "on")),
-    plain: await started(startServer(PROGRAMS.plainPostgraphile, env)),
     handWritten: await started(startServer(PROGRAMS.handWritten, { ...env, PAGES: file })),
     sameDuties: await started(
       startServer(PROGRAMS.handWritten, { ...env, PAGES: file, DUTIES: "on" }),

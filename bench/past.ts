@@ -60,7 +60,7 @@ async function inTurns(last: number, ask: (block: number | undefined) => Promise
 async function inSql(url: string, size: number, sql: string, isPrepared = true) {
   const client = await connect(url, { role: "dex_reader" });
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  const used = async () => (await processorTimeOf(rows[0]?.pid ?? 0)) ?? NaN;
+  const used = async () => processorTimeOf(rows[0]?.pid ?? 0);
   const found = await inTurns(size / 20, async (block) => {
     await client.query("begin");
     await client.query("select set_config('dex.as_of_block', $1, true)", [block ?? ""]);

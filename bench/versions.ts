@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import { connect } from "../db/connect.ts";
 import { refuse } from "../db/command-line.ts";
 import { graphqlCases, readFacts, restCases } from "./cases.ts";
-import { requestTo } from "./compare.ts";
+import { measuredBy, requestTo } from "./compare.ts";
 import { startService } from "./contenders.ts";
 import { makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
 import { log, readOptions, table } from "./harness.ts";
 import { alternate, type Entry } from "./load/alternate.ts";
-import { askFor, askOnce, type Load } from "./load/client.ts";
+import { askFor, askOnce } from "./load/client.ts";
 import type { RunningServer } from "./servers/start.ts";
 
 const { other, settings, cases, trades, rounds, ms, connections, warm } = readOptions(
@@ -27,11 +27,7 @@ const { other, settings, cases, trades, rounds, ms, connections, warm } = readOp
     rounds: ["number of rounds; the results are their medians", 5, 1],
     ms: ["milliseconds of each measurement", 2000, 1],
     connections: ["number of keep-alive connections", 16, 1],
-    warm: [
-      "answers before the first measurement, since a program gets faster while it runs",
-      3000,
-      0,
-    ],
+    warm: ["answers before the first measurement: a program gets faster while it runs", 3000, 0],
   },
 );
 if (other === "") refuse("--other is the folder of another checkout");
@@ -100,8 +96,7 @@ async function entriesOf(running: RunningServer, version: string, cache: string)
       case: `${name}, cache ${cache}`,
       contender: version,
       match: "versions",
-      ask: (load: Load) => askFor(running.url, request, load),
-      processorTime: () => running.processorTime(),
+      ...measuredBy(running, request),
     });
   }
   return made;

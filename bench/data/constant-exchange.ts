@@ -161,9 +161,8 @@ export class Exchange {
     // Seven offers have twenty shares.
     const taken = this.#offerId % OFFERS === 0 ? 2 : 3;
     const shares = this.#offerId % OFFERS < TAKEN ? taken : 1000;
-    const [lotGem, bidGem] = sells
-      ? [market.baseGem, market.quoteGem]
-      : [market.quoteGem, market.baseGem];
+    const { baseGem, quoteGem } = market;
+    const [lotGem, bidGem] = sells ? [baseGem, quoteGem] : [quoteGem, baseGem];
     const given = {
       ...{ id: this.#offerId, pair: pairHash(lotGem, bidGem) },
       ...{ maker: pick(MAKERS, this.#skewed(MAKERS.length)) },
@@ -190,10 +189,8 @@ export class Exchange {
 
   #hash(): string {
     let digits = "0x";
-    while (digits.length < 66)
-      digits += this.#random(2 ** 32)
-        .toString(16)
-        .padStart(8, "0");
+    const eight = (): string => this.#random(2 ** 32).toString(16);
+    while (digits.length < 66) digits += eight().padStart(8, "0");
     return digits;
   }
 }

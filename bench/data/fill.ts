@@ -1,13 +1,8 @@
 // Writes blocks through the functions of ingest, one by one like an indexer.
 import type { Client } from "../../db/connect.ts";
 import { loadRows } from "../../db/load/write-rows.ts";
-import {
-  MARKETS,
-  type Block,
-  type Exchange,
-  type Labels,
-  type Shape,
-} from "./constant-exchange.ts";
+import { MARKETS, type Block, type Labels } from "./constant-exchange.ts";
+import type { Exchange, Shape } from "./constant-exchange.ts";
 
 /** Registers the exchange's tokens and markets. */
 export const register = (client: Client): Promise<unknown> =>

@@ -51,9 +51,6 @@ export function livePage(
 }
 
 const OF_WEB_SOCKETS =
-  "By WebSocket each follower has a connection and a separate subscription, and both servers get the same document. " +
-  "While requests wait, the service gives all subscriptions a quarter of its event loop; plain PostGraphile has no " +
-  "bound. It listens to the market's channel (`listen` with `pgSubscriber`, as in its manual): in its turn the " +
-  "writer sends the ids of a block's trades by `pg_notify` in the block's transaction, and each follower's rows are read " +
-  "by a separate statement. The processor time is that of the server's process, without PostgreSQL. Memory is counted " +
-  "when each follower has got an event, for all four.";
+  "By WebSocket both servers get the same document. While requests wait, the service gives all subscriptions a quarter " +
+  "of its event loop; plain PostGraphile has no bound. The processor time is that of the server's process, without " +
+  "PostgreSQL. Memory is counted when each follower has got an event, with what is not collected yet.";

@@ -5,8 +5,8 @@ import { connect } from "../../db/connect.ts";
 import { BUSIEST, Exchange, FULL, type Block } from "../data/constant-exchange.ts";
 import { callFor, register } from "../data/fill.ts";
 import { makeDatabase, type BenchServer } from "../data/server.ts";
-import { log } from "../harness.ts";
-import { channelOf, NOTIFY } from "../servers/notify.ts";
+import { log, whole } from "../harness.ts";
+import { channelOf, NOTIFY } from "../servers/listen-notify.ts";
 import { PROGRAMS, startServer, type RunningServer } from "../servers/start.ts";
 import { startFollowers, type Followers } from "./followers.ts";
 import type { Followed } from "./followers-process.ts";
@@ -46,7 +46,7 @@ const PAUSE_MS = 300;
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Tells the server of the next block, and returns when that was. */
+/** The text of the next block, and what tells the server of it and returns when that was. */
 type Tell = () => { expect: string; at: () => Promise<number> };
 
 export async function measureLive(
@@ -87,6 +87,8 @@ export async function measureLive(
     });
   await write();
 
+  const events = { followers, blocks, followed: STREAM, write };
+  const messages = { followers: webSocketFollowers, blocks, followed: SUBSCRIPTION, write };
   const startService = (): Promise<RunningServer> =>
     startServer(PROGRAMS.service, {
       MAX_REQUESTS_PER_CLIENT: "0",
@@ -98,61 +100,50 @@ export async function measureLive(
     async service() {
       const service = await startService();
       sample = await firstUpdate(service.url, write);
-      return measure(service, { followers, blocks, followed: STREAM, write, tell: tellOf(write) });
+      return measure(service, { ...events, tell: tellOf(write) });
     },
     async bare() {
       const bare = await startServer(PROGRAMS.bareStream, {});
-      const tell = tellBare(bare.url, sample);
-      return measure(bare, { followers, blocks, followed: STREAM, write, tell });
+      return measure(bare, { ...events, tell: tellBare(bare.url, sample) });
     },
     async serviceWebSocket() {
-      return measure(await startService(), {
-        ...{ followers: webSocketFollowers, blocks, followed: SUBSCRIPTION, write },
-        tell: tellOf(write),
-      });
+      return measure(await startService(), { ...messages, tell: tellOf(write) });
     },
     async plainPostgraphile() {
-      const plain = await startServer(PROGRAMS.plainPostgraphile, {
-        ...{ DATABASE_URL: url, SUBSCRIPTIONS: "on" },
-      });
-      return measure(plain, {
-        ...{ followers: webSocketFollowers, blocks, followed: SUBSCRIPTION, write: writeAndNotify },
-        tell: tellOf(writeAndNotify),
-      });
+      const env = { DATABASE_URL: url, SUBSCRIPTIONS: "on" };
+      const plain = await startServer(PROGRAMS.plainPostgraphile, env);
+      const tell = tellOf(writeAndNotify);
+      return measure(plain, { ...messages, write: writeAndNotify, tell });
     },
   };
 
-  const results: Record<Contender, Measured[]> = {
-    ...{ service: [], bare: [], serviceWebSocket: [], plainPostgraphile: [] },
-  };
+  const results: Measured[][] = CONTENDERS.map(() => []);
   for (let round = 1; round <= rounds; round += 1) {
-    for (const name of CONTENDERS) {
-      results[name].push(await turns[name]());
-      log(`  ${name}, round ${round}: ${shown(results[name])}`);
+    for (const [n, name] of CONTENDERS.entries()) {
+      const measured = await turns[name]();
+      results[n]?.push(measured);
+      log(
+        `  ${name}, round ${round}: ${whole(Math.min(...measured.rates))} lines a second at least`,
+      );
     }
   }
-  return {
-    ...{ service: together(results.service), bare: together(results.bare) },
-    serviceWebSocket: together(results.serviceWebSocket),
-    plainPostgraphile: together(results.plainPostgraphile),
-  };
+  return Object.fromEntries(
+    CONTENDERS.map((name, n) => [name, together(results[n] ?? [])]),
+  ) as Record<Contender, Measured>;
 }
 
 /** The bare server gets the event's bytes, with another number of the block each time. */
 function tellBare(url: string, sample: string): Tell {
   let number = 1_000_000;
   return () => {
-    number += 1;
-    const expect = `"block":${number},`;
-    const body = sample.replace(/"block":\d+,/, expect);
-    return {
-      expect,
-      at: async () => {
-        const at = now();
-        await fetch(url, { method: "POST", body });
-        return at;
-      },
+    const expect = `"block":${(number += 1)},`;
+    const post = { method: "POST", body: sample.replace(/"block":\d+,/, expect) };
+    const at = async (): Promise<number> => {
+      const before = now();
+      await fetch(url, post);
+      return before;
     };
+    return { expect, at };
   };
 }
 
@@ -164,21 +155,18 @@ interface Turn {
   tell: Tell;
 }
 
-const shown = (measured: Measured[]): string =>
-  `${Math.round(Math.min(...(measured.at(-1)?.rates ?? [])))} lines a second at least`;
-
 async function measure(
   server: RunningServer,
   { followers, blocks, followed, write, tell }: Turn,
 ): Promise<Measured> {
-  const memoryBefore = (await server.memory())?.now ?? 0;
+  const memoryBefore = await server.memory();
   let streams: Followers | undefined;
   try {
     streams = await startFollowers(followers, server.url, followed, write);
     // The first block is not counted: a slow server may still be sending what was written until all had begun.
     await send(streams, tell);
-    const memory = ((await server.memory())?.now ?? 0) - memoryBefore;
-    const processorBefore = (await server.processorTime()) ?? 0;
+    const memory = (await server.memory()) - memoryBefore;
+    const processorBefore = await server.processorTime();
     const latencies: number[] = [];
     const rates: number[] = [];
     for (let n = 0; n < blocks; n += 1) {
@@ -187,9 +175,9 @@ async function measure(
       times.sort((one, other) => one - other);
       rates.push((followers * 1000) / ((times.at(-1) ?? 0) - (times[0] ?? 0)));
     }
-    const processor = ((await server.processorTime()) ?? 0) - processorBefore;
+    const processor = (await server.processorTime()) - processorBefore;
     return {
-      ...{ latencies, rates, memoryOfFollower: (memory * 1024) / followers },
+      ...{ latencies, rates, memoryOfFollower: memory / followers },
       processorOfLine: processor / (followers * blocks),
     };
   } finally {
@@ -225,30 +213,25 @@ const isFollowed = ({ trades }: Block): boolean =>
 /** The number of the next block that has a trade of the followed market. */
 function nextNumber(exchange: Exchange): number {
   const restore = exchange.save();
-  let block = exchange.next(FULL);
-  while (!isFollowed(block)) block = exchange.next(FULL);
+  let block: Block;
+  do block = exchange.next(FULL);
+  while (!isFollowed(block));
   restore();
   return block.number;
 }
 
 /** An event as the service sends it. */
 async function firstUpdate(url: string, write: () => Promise<void>): Promise<string> {
-  const response = await fetch(url + STREAM.path, { headers: { "Accept-Encoding": "identity" } });
-  if (response.body === null) throw new Error("the stream has no body");
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const { body } = await fetch(url + STREAM.path, { headers: { "Accept-Encoding": "identity" } });
   let text = "";
   let hasWritten = false;
-  for (;;) {
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece;
     const update = /event: update\nid: .*\ndata: .*"trades:.*\n\n/.exec(text)?.[0];
-    if (update !== undefined) {
-      await reader.cancel();
-      return update;
-    }
+    if (update !== undefined) return update;
     // The stream has begun when it has told its first head.
-    if (!hasWritten && text.includes("event: update")) {
-      hasWritten = true;
-      await write();
-    }
-    text += (await reader.read()).value ?? "";
+    if (!hasWritten && text.includes("event: update")) await write();
+    hasWritten ||= text.includes("event: update");
   }
+  throw new Error("the stream has ended");
 }

@@ -6,32 +6,30 @@ import { median, percentile } from "./statistics.ts";
 export interface Entry {
   case: string;
   contender: string;
-  /** Neighbouring entries of a case with the same value are compared with each other. */
+  /** Entries of a case with the same value are compared with each other. */
   match?: string | undefined;
   ask: (load: Load) => Promise<Burst>;
-  /** Microseconds of processor time that the server has used so far; undefined except on Linux. */
-  processorTime: () => Promise<number | undefined>;
+  /** Microseconds of processor time that the server has used so far; NaN except on Linux. */
+  processorTime: () => Promise<number>;
 }
 
 export interface Measured {
   case: string;
   contender: string;
-  /** Answers per second: the median of the rounds, and each round. */
+  /** Answers per second: the median of the rounds. */
   rate: number;
-  rates: number[];
   /** Milliseconds, over all rounds. */
   p50: number;
   p99: number;
-  answers: number;
   /**
    * Microseconds of the server's processor time per answer, the median of the rounds. It hardly depends on
-   * other load on the machine. Undefined except on Linux.
+   * other load on the machine. NaN except on Linux.
    */
-  cpu?: number | undefined;
+  cpu: number;
 }
 
 interface Round extends Burst {
-  cpu: number | undefined;
+  cpu: number;
 }
 
 /** Number of rounds, and seconds of warm-up of each entry. */
@@ -68,24 +66,17 @@ export async function alternate(
     const measured = summarise(entry, bursts.get(entry) ?? []);
     log(
       `  ${measured.case} · ${measured.contender}: ${measured.rate.toFixed(0)}/s, ` +
-        `p50 ${measured.p50.toFixed(2)} ms, p99 ${measured.p99.toFixed(2)} ms` +
-        (measured.cpu === undefined ? "" : `, ${measured.cpu.toFixed(1)} µs of processor time`),
+        `p50 ${measured.p50.toFixed(2)} ms, p99 ${measured.p99.toFixed(2)} ms, ` +
+        `${measured.cpu.toFixed(1)} µs of processor time`,
     );
     return measured;
   });
 }
 
-/** Groups neighbouring entries of the same match and case. */
-function turnsOf(entries: Entry[]): Entry[][] {
-  const turns: Entry[][] = [];
-  for (const entry of entries) {
-    const before = turns.at(-1)?.[0];
-    const isTheSame = entry.match !== undefined && entry.match === before?.match;
-    if (isTheSame && entry.case === before.case) turns.at(-1)?.push(entry);
-    else turns.push([entry]);
-  }
-  return turns;
-}
+/** Groups entries of the same match and case. */
+const turnsOf = (entries: Entry[]): Entry[][] => [
+  ...Map.groupBy(entries, (one) => `${one.case}\n${one.match ?? one.contender}`).values(),
+];
 
 /** Unmeasured time at the start of a turn, because a process is slower after a pause. */
 const LEAD_IN_SECONDS = 0.2;
@@ -118,44 +109,32 @@ async function takeTurn(turn: Entry[], load: Load, slices: number): Promise<Map<
 
 interface Slice extends Burst {
   /** Microseconds of the server's processor time in the slice. */
-  used: number | undefined;
+  used: number;
 }
 
 async function timed(entry: Entry, load: Load): Promise<Slice> {
   const before = await entry.processorTime();
   const burst = await entry.ask(load);
-  const after = await entry.processorTime();
-  return {
-    ...burst,
-    used: before === undefined || after === undefined ? undefined : after - before,
-  };
+  return { ...burst, used: (await entry.processorTime()) - before };
 }
 
 function asRound(slices: Slice[]): Round {
   const latencies = slices.flatMap((slice) => slice.latencies);
   const seconds = sum(slices.map((slice) => slice.latencies.length / slice.rate));
-  const used = slices.map((slice) => slice.used).filter((used) => used !== undefined);
-  return {
-    latencies,
-    rate: latencies.length / seconds,
-    cpu: used.length === slices.length ? sum(used) / latencies.length : undefined,
-  };
+  const cpu = sum(slices.map((slice) => slice.used)) / latencies.length;
+  return { latencies, rate: latencies.length / seconds, cpu };
 }
 
 const sum = (values: number[]): number => values.reduce((all, value) => all + value, 0);
 
 function summarise(entry: Entry, bursts: Round[]): Measured {
-  const rates = bursts.map(({ rate }) => rate);
   const latencies = bursts.flatMap((burst) => burst.latencies);
-  const cpus = bursts.map(({ cpu }) => cpu).filter((cpu) => cpu !== undefined);
   return {
     case: entry.case,
     contender: entry.contender,
-    rate: median(rates),
-    rates,
+    rate: median(bursts.map(({ rate }) => rate)),
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
-    answers: latencies.length,
-    cpu: cpus.length === 0 ? undefined : median(cpus),
+    cpu: median(bursts.map(({ cpu }) => cpu)),
   };
 }

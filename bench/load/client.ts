@@ -101,7 +101,7 @@ class Asker {
     try {
       if (!this.#meter.add(buffer, length)) return;
     } catch (error) {
-      this.#done.reject(asError(error));
+      this.#done.reject(error);
       return;
     }
     const now = performance.now();
@@ -110,6 +110,3 @@ class Asker {
     else this.#ask();
   }
 }
-
-const asError = (thrown: unknown): Error =>
-  thrown instanceof Error ? thrown : new Error(String(thrown));

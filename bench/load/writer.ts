@@ -1,5 +1,6 @@
 // Writes a few blocks a second, each with one trade in the busiest market.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type Client } from "../../db/connect.ts";
 import { BUSIEST } from "../data/constant-exchange.ts";
 
@@ -12,35 +13,28 @@ export async function startWriter(url: string) {
   const client = await connect(url, { role: "dex_writer", applicationName: "bench writer" });
   const { block, time, trade } = await findStart(client);
   let made = 0;
-  let failure: unknown;
-  let working: Promise<void> = Promise.resolve();
-
-  async function write(): Promise<void> {
-    const next = made + 1;
-    const tx = `0x${createHash("sha256")
-      .update(`writer ${block + next}`)
-      .digest("hex")}`;
-    await client.query("select ingest.write_block($1, $2, trades => $3)", [
-      block + next,
-      new Date(time.getTime() + next * BLOCK_MS),
-      JSON.stringify([{ ...trade, tx }]),
-    ]);
-    made = next;
+  let isStopping = false;
+  async function work(): Promise<void> {
+    for (; !isStopping; made += 1) {
+      const number = block + made + 1;
+      const tx = `0x${hash("sha256", `writer ${number}`)}`;
+      await client.query("select ingest.write_block($1, $2, trades => $3)", [
+        ...[number, new Date(time.getTime() + (number - block) * BLOCK_MS)],
+        JSON.stringify([{ ...trade, tx }]),
+      ]);
+      await sleep(1000 / BLOCKS_A_SECOND);
+    }
   }
-
-  const timer = setInterval(() => {
-    working = working.then(write).catch((error: unknown) => {
-      failure ??= error;
-    });
-  }, 1000 / BLOCKS_A_SECOND);
+  const working = work();
+  // `stop` reports it.
+  working.catch(() => undefined);
 
   return {
     /** Stops writing, takes the blocks back and vacuums. Resolves to the number of trades written. */
     async stop(): Promise<number> {
-      clearInterval(timer);
-      await working;
+      isStopping = true;
       try {
-        if (failure !== undefined) throw failure as Error;
+        await working;
         await client.query("select ingest.take_back($1)", [block]);
       } finally {
         await client.end();

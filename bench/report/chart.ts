@@ -49,16 +49,12 @@ ${parts.join("\n")}
 function bar(one: Ratio, y: number, scale: number): string {
   const length = round(one.ratio * scale);
   const bound = round(LABEL_WIDTH + boundOf(one) * scale);
+  const end = LABEL_WIDTH + Math.max(length, boundOf(one) * scale) + 8;
   return [
     text(LABEL_WIDTH - 8, y + 15, one.name, "small", "end"),
     `<rect class="${isReached(one) ? "reached" : "missed"}" x="${LABEL_WIDTH}" y="${y + 3}" width="${length}" height="${ROW - 6}" rx="2"/>`,
     `<line class="bound" x1="${bound}" x2="${bound}" y1="${y}" y2="${y + ROW}"/>`,
-    text(
-      LABEL_WIDTH + Math.max(length, boundOf(one) * scale) + 8,
-      y + 15,
-      `${one.ratio.toFixed(2)} ×`,
-      "small",
-    ),
+    text(end, y + 15, `${one.ratio.toFixed(2)} ×`, "small"),
   ].join("\n");
 }
 

@@ -24,11 +24,8 @@ const DEEP = "A deep page, its time against an early one";
 const GROWTH = "A long history, its time against a short one";
 
 /** All ratios that these results allow, in display order. */
-export function ratiosOf({
-  measured,
-  trades,
-  few,
-}: Pick<Results, "measured" | "trades" | "few">): Ratio[] {
+export function ratiosOf(results: Pick<Results, "measured" | "trades" | "few">): Ratio[] {
+  const { measured, trades, few } = results;
   const cases = [...new Set(measured.map((one) => one.case))];
   const ratios: Ratio[] = [];
   const rate = (name: string | undefined, contender: string): number | undefined =>

@@ -4,7 +4,8 @@ import type { Results } from "../read.ts";
 import { isReached, type Ratio } from "./goals.ts";
 
 export function resultsPage(results: Results, ratios: Ratio[]): string[] {
-  const { trades, connections, rounds, seconds, written } = results;
+  const { trades, connections, rounds, seconds, written, memory } = results;
+  const megabytes = (bytes: number): string => `${whole(bytes / 1024 ** 2)} MB`;
   return [
     "# Results of the benchmark",
     runLines(
@@ -22,10 +23,11 @@ export function resultsPage(results: Results, ratios: Ratio[]): string[] {
       results.measured.map(({ case: name, contender, rate, p50, p99, cpu }) => [
         ...[code(name), contender],
         rate.toLocaleString("en", { maximumFractionDigits: rate < 100 ? 1 : 0 }),
-        ...[p50.toFixed(2), p99.toFixed(2), cpu?.toFixed(1) ?? ""],
+        ...[p50.toFixed(2), p99.toFixed(2), cpu.toFixed(1)],
       ]),
     ),
-    ...(written === 0 ? [] : [`The writer wrote ${whole(written)} trades.`]),
+    `The service had ${megabytes(memory.service)} of memory after all cases without its cache, and ` +
+      `${megabytes(memory.cached)} with it.${written === 0 ? "" : ` The writer wrote ${whole(written)} trades.`}`,
   ];
 }
 

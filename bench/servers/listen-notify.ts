@@ -1,10 +1,25 @@
-// Subscriptions of the plain PostGraphile, as in its manual: NOTIFY carries the ids, each subscriber reads the rows.
+// Subscriptions of the plain PostGraphile, as in its manual: the writer notifies the ids of a block's trades of one market, and
+// each subscriber reads the rows.
+import "../../graphql/production.ts";
 import { jsonParse } from "postgraphile/@dataplan/json";
 import { listOfCodec, TYPES, type PgResource } from "postgraphile/@dataplan/pg";
 import { context, get, lambda, listen, type FieldArgs, type Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import { extendSchema } from "postgraphile/utils";
-import { channelOf } from "./notify.ts";
+
+/** The channel of a market. PostgreSQL allows 63 characters. */
+export const channelOf = (market: string): string => `trades:${market}`;
+
+/** Of a channel, a block and a market. No trigger sends it, so it belongs in the transaction of the block. */
+export const NOTIFY = {
+  name: "notify_trades",
+  text: `
+    select pg_notify($1, json_build_object('ids', json_agg(id order by id))::text)
+    from dex_trade
+    where block = $2 and market = $3
+    having count(*) > 0
+  `,
+};
 
 interface Payload {
   ids: string[];

@@ -1,7 +1,7 @@
 // Records the SQL that the plain PostGraphile sends for pages of trades.
 import { makePool, type Pool } from "../../db/connect.ts";
 import { askOnce } from "../load/client.ts";
-import type { BenchRequest } from "../load/wire-request.ts";
+import type { Case } from "../cases.ts";
 import { makePlainPostgraphile } from "./plain-postgraphile.ts";
 
 export interface BoundStatement {
@@ -18,15 +18,10 @@ export interface RecordedPage {
   fields: { name: string; column: number; isInteger: boolean }[];
 }
 
-export interface NamedRequest {
-  name: string;
-  request: BenchRequest;
-}
-
 const INTEGERS = ["offerId", "block", "idx"];
 
 /** Records the statements of each request, in the order of the requests. */
-export async function recordPages(url: string, requests: NamedRequest[]): Promise<RecordedPage[]> {
+export async function recordPages(url: string, requests: Case[]): Promise<RecordedPage[]> {
   const pool = makePool(url, { role: "dex_reader", poolSize: 2 });
   const sent = recordStatements(pool, /dex_trade/);
   const { server, release } = await makePlainPostgraphile(pool);

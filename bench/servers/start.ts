@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 export interface RunningServer {
   url: string;
   pid: number;
-  /** Present and peak memory in kilobytes; undefined except on Linux. */
-  memory(): Promise<{ now: number; peak: number } | undefined>;
-  /** Microseconds of processor time used by all threads; undefined except on Linux. */
-  processorTime(): Promise<number | undefined>;
+  /** Bytes of resident memory; NaN except on Linux. */
+  memory(): Promise<number>;
+  /** Microseconds of processor time used by all threads; NaN except on Linux. */
+  processorTime(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -24,12 +24,17 @@ export const PROGRAMS = {
   recordedNode: pathOf("../../test/chain/recorded/process.ts"),
 };
 
+const isService = (program: string): boolean => program.endsWith("/server/main.ts");
+
+/** As `npm start` has it. */
+const HEAP = ["--max-semi-space-size=16"];
+
 /** Starts one of the programs; resolves when it prints its URL. */
 export async function startServer(
   program: string,
   env: Record<string, string>,
 ): Promise<RunningServer> {
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [...(isService(program) ? HEAP : []), program], {
     env: { ...process.env, HOST: "127.0.0.1", PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -54,7 +59,10 @@ export async function startServer(
   return {
     url,
     pid,
-    memory: () => memoryOf(pid),
+    async memory() {
+      const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      return 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]);
+    },
     processorTime: () => processorTimeOf(pid),
     async stop() {
       child.kill("SIGTERM");
@@ -66,17 +74,7 @@ export async function startServer(
   };
 }
 
-/** Present and peak resident memory of a process in kilobytes; undefined except on Linux. */
-export async function memoryOf(pid: number): Promise<{ now: number; peak: number } | undefined> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  const kilobytes = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]);
-  return status.includes("VmRSS")
-    ? { now: kilobytes("VmRSS"), peak: kilobytes("VmHWM") }
-    : undefined;
-}
-
-export async function processorTimeOf(pid: number): Promise<number | undefined> {
+export async function processorTimeOf(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   const nanoseconds = await Promise.all(
     threads.map(async (thread) => {
@@ -86,5 +84,5 @@ export async function processorTimeOf(pid: number): Promise<number | undefined> 
     }),
   );
   const total = nanoseconds.reduce((sum, each) => sum + each, 0);
-  return total > 0 ? total / 1000 : undefined;
+  return total > 0 ? total / 1000 : NaN;
 }

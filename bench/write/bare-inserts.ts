@@ -8,72 +8,55 @@ const PRICED = "bid_gem bid_tkn bid_amt price block time tx";
 const OFFER_COLUMNS = `${SHARED} ${PRICED}`.split(" ");
 const TRADE_COLUMNS = `${SHARED} offer_id taker ${PRICED} idx`.split(" ");
 
-export class Bare {
-  #client: Client;
-  #marketIds: Map<string, number>;
-  #lastTrade: number;
-
-  private constructor(client: Client, marketIds: Map<string, number>, lastTrade: number) {
-    this.#client = client;
-    this.#marketIds = marketIds;
-    this.#lastTrade = lastTrade;
-  }
-
-  /** `client` owns the tables. */
-  static async on(client: Client): Promise<Bare> {
-    const { rows } = await client.query<{ id: number; market: string }>(
-      "select id, market from dex_pair",
-    );
-    const { rows: newest } = await client.query<{ id: string }>(
-      "select last_trade as id from dex_private.write_state",
-    );
-    const marketIds = new Map(rows.map(({ id, market }) => [market, id]));
-    return new Bare(client, marketIds, Number(newest[0]?.id ?? 0));
-  }
-
+export interface Bare {
   /** The statements that write this block. */
-  callsFor(block: Block): Call[] {
-    const { trades, offers, cancelled, number, time } = block;
-    const calls: Call[] = [];
-    if (trades.length > 0) {
-      const rows = trades.map((trade) => {
-        this.#lastTrade += 1;
-        return { ...trade, ...this.#labels(trade), id: this.#lastTrade, block: number, time };
-      });
-      calls.push(insert("dex_trade", TRADE_COLUMNS, rows));
-    }
-    if (offers.length > 0) {
-      const rows = offers.map((offer) => ({
-        ...offer,
-        ...this.#labels(offer),
-        block: number,
-        time,
-      }));
-      calls.push(insert("dex_offer", OFFER_COLUMNS, rows));
-    }
-    if (cancelled.length > 0) {
-      calls.push({
-        name: "bare update",
-        text: "update dex_offer set killed = $1 where id = any ($2)",
-        values: [number, cancelled],
-      });
-    }
-    return calls;
-  }
-
+  callsFor: (block: Block) => Call[];
   /** Runs the statements of a block, in one transaction. */
-  async write(calls: Call[]): Promise<void> {
-    if (calls.length > 1) await this.#client.query("begin");
-    for (const call of calls) await this.#client.query(call);
-    if (calls.length > 1) await this.#client.query("commit");
-  }
+  write: (calls: Call[]) => Promise<void>;
+}
 
-  #labels({ market: { base, quote }, sells, price }: Labels): Record<string, unknown> {
+/** `client` owns the tables. */
+export async function bareOn(client: Client): Promise<Bare> {
+  const { rows } = await client.query<{ id: number; market: string }>(
+    "select id, market from dex_pair",
+  );
+  const { rows: newest } = await client.query<{ id: string }>(
+    "select last_trade as id from dex_private.write_state",
+  );
+  const marketIds = new Map(rows.map(({ id, market }) => [market, id]));
+  let lastTrade = Number(newest[0]?.id ?? 0);
+
+  function labels({ market: { base, quote }, sells, price }: Labels): Record<string, unknown> {
     const market = `${base}${quote}`;
     const [lot_tkn, bid_tkn] = sells ? [base, quote] : [quote, base];
-    const market_id = this.#marketIds.get(market);
+    const market_id = marketIds.get(market);
     return { market_id, market, act: sells ? "sell" : "buy", lot_tkn, bid_tkn, price };
   }
+
+  return {
+    callsFor({ trades, offers, cancelled, number: block, time }) {
+      const rowOf = (row: Labels): Record<string, unknown> => {
+        return { ...row, ...labels(row), block, time };
+      };
+      const tradeRows = trades.map((trade) => ({ ...rowOf(trade), id: (lastTrade += 1) }));
+      const killing = {
+        name: "bare update",
+        text: "update dex_offer set killed = $1 where id = any ($2)",
+        values: [block, cancelled],
+      };
+      return [
+        ...(trades.length > 0 ? [insert("dex_trade", TRADE_COLUMNS, tradeRows)] : []),
+        ...(offers.length > 0 ? [insert("dex_offer", OFFER_COLUMNS, offers.map(rowOf))] : []),
+        ...(cancelled.length > 0 ? [killing] : []),
+      ];
+    },
+
+    async write(calls) {
+      if (calls.length > 1) await client.query("begin");
+      for (const call of calls) await client.query(call);
+      if (calls.length > 1) await client.query("commit");
+    },
+  };
 }
 
 function insert(table: string, columns: string[], rows: Record<string, unknown>[]): Call {

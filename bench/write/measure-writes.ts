@@ -1,23 +1,16 @@
 // Measures writes on one PostgreSQL: through ingest and by plain inserts, after a long and a short history.
 import { connect, urlForDatabase, type Client } from "../../db/connect.ts";
 import { addressOf } from "../../db/simulate/identity.ts";
-import {
-  BUSIEST,
-  EMPTY,
-  Exchange,
-  FULL,
-  MARKETS,
-  type Block,
-  type Shape,
-} from "../data/constant-exchange.ts";
+import { BUSIEST, EMPTY, Exchange, FULL, MARKETS } from "../data/constant-exchange.ts";
+import type { Block, Shape } from "../data/constant-exchange.ts";
 import { callFor, fill, register, type Call } from "../data/fill.ts";
 import { loadHistory } from "../data/make.ts";
 import { copyDatabase, makeDatabase, withAdmin, type BenchServer } from "../data/server.ts";
 import { log, whole } from "../harness.ts";
 import { median } from "../load/statistics.ts";
-import { Bare } from "./bare-inserts.ts";
-import type { Growth, Pages, Server, TakenBack, Times, Wal } from "./results.ts";
-import { bareName, fewName, TURNS } from "./turns.ts";
+import { bareOn, type Bare } from "./bare-inserts.ts";
+import { bareName, fewName, TURNS, type Growth, type Pages } from "./results.ts";
+import type { Server, TakenBack, Times, Wal } from "./results.ts";
 
 export interface Sizes {
   trades: number;
@@ -60,7 +53,7 @@ export async function measureWriting(server: BenchServer, sizes: Sizes): Promise
   await copyDatabase(server, "many", "bare");
   const many = await open("many", exchange);
   const bareSide = await open("bare");
-  const bare = await Bare.on(bareSide.owner);
+  const bare = await bareOn(bareSide.owner);
 
   log("In turns");
   const times = await takeTurns({ many, few, bare }, sizes.rounds);
@@ -271,25 +264,18 @@ const EVERY = 100;
 
 /** Registers pairs that are never traded. Returns milliseconds and pages per pair, of the last ones. */
 async function registerQuietPairs({ writer }: Side, pairs: number): Promise<Server["registered"]> {
-  const one = async (n: number): Promise<void> => {
-    await writer.query(PAIR_CALL, [addressOf(`quiet ${n}`), addressOf(BUSIEST.quote)]);
-  };
   let milliseconds = 0;
   let pages = 0;
   await writer.query("set synchronous_commit = off");
-  await writer.query("select ingest.register_token($1, $2, 18)", [addressOf("quiet 0"), "QUIET0"]);
-  await one(0);
-  for (let n = 1; n < pairs; n += 1) {
-    await writer.query("select ingest.register_token($1, $2, 18)", [
-      addressOf(`quiet ${n}`),
-      `QUIET${n}`,
-    ]);
+  for (let n = 0; n < pairs; n += 1) {
+    const token = addressOf(`quiet ${n}`);
+    await writer.query("select ingest.register_token($1, $2, 18)", [token, `QUIET${n}`]);
+    const call = { text: PAIR_CALL, values: [token, addressOf(BUSIEST.quote)] };
     if (n >= pairs - EVERY) {
-      const call = { text: PAIR_CALL, values: [addressOf(`quiet ${n}`), addressOf(BUSIEST.quote)] };
       pages += await pagesOfCall(writer, call);
     } else {
       const began = performance.now();
-      await one(n);
+      await writer.query(call);
       if (n >= pairs - 2 * EVERY) milliseconds += performance.now() - began;
     }
   }

@@ -1,8 +1,8 @@
 // Formats the results of `npm run bench -- write` as Markdown.
 import { goal, runLines, table, whole, type Goal, type Run } from "../harness.ts";
 import { median } from "../load/statistics.ts";
+import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE, TURNS } from "./results.ts";
 import type { Server, Times } from "./results.ts";
-import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE, TURNS } from "./turns.ts";
 
 const bytes = (name: string, value: number, atMost: number): Goal =>
   goal(name, value, { atMost }, (shown) => `${whole(shown)} B`);

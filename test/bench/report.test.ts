@@ -10,10 +10,9 @@ const measured = (name: string, contender: string, rate: number): Measured => ({
   case: name,
   contender,
   rate,
-  rates: [rate],
   p50: 1,
   p99: 2,
-  answers: 10,
+  cpu: 30,
 });
 
 const aRun = (overrides: Partial<Results>): Results => ({
@@ -40,6 +39,7 @@ const aRun = (overrides: Partial<Results>): Results => ({
   parts: ["rest"],
   measured: [],
   written: 0,
+  memory: { service: 300 * 1024 ** 2, cached: 250 * 1024 ** 2 },
   ...overrides,
 });
 
@@ -106,6 +106,7 @@ test("The table names machine and command, and marks what is missed", () => {
   expect(table).toContain("| REST | `/v1/a` | 0.50 × | ≥ 0.9 × | **missed** |");
   expect(table).toContain("| REST | `/v1/b` | 1.00 × | ≥ 0.9 × | reached |");
   expect(table).not.toContain("others were using it");
+  expect(table).toContain("The service had 300 MB of memory after all cases without its cache");
 });
 
 test("The table says where the machine was shared", () => {

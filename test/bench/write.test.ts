@@ -2,7 +2,7 @@
 import { Exchange, FULL, SINGLE } from "../../bench/data/constant-exchange.ts";
 import { goalsOf } from "../../bench/write/write-report.ts";
 import type { Server } from "../../bench/write/results.ts";
-import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE } from "../../bench/write/turns.ts";
+import { bareName, fewName, FULL_BLOCK, NO_ROW, ONE_TRADE } from "../../bench/write/results.ts";
 
 const aServer = (overrides: Partial<Server>): Server => ({
   postgresql: "18.4",

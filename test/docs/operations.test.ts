@@ -100,3 +100,13 @@ it("names no variable that the service does not read", () => {
   const named = text.match(/`[A-Z]+(?:_[A-Z]+)+(?==|`)/g) ?? [];
   for (const name of named) expect(known).toContain(name.slice(1));
 });
+
+it("names the bound of V8's young objects that npm start, the image and the benchmarks have", () => {
+  const [named] = page("operations").match(/--max-semi-space-size=\d+/) ?? [];
+  for (const file of ["package.json", "Dockerfile", "bench/servers/start.ts"]) {
+    const given = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+    expect([file, given.match(/--max-semi-space-size=\d+(?=.*server\/main|"\];$)/m)?.[0]]).toEqual([
+      ...[file, named],
+    ]);
+  }
+});
