@@ -1,11 +1,13 @@
 // A chain on this machine with an exchange on it, to try the indexer with: prints how to index it, and trades.
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import { playBook } from "./play-book.ts";
-import { playPools } from "./play-pools.ts";
+import { playV2 } from "./play-v2.ts";
+import { playV3 } from "./play-v3.ts";
 
 const EXCHANGES: Readonly<Record<string, (port: number) => Promise<void>>> = {
   "matching-market": playBook,
-  "uniswap-v2": playPools,
+  "uniswap-v2": playV2,
+  "uniswap-v3": playV3,
 };
 const NAMES = Object.keys(EXCHANGES).join(", ");
 

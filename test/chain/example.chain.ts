@@ -117,11 +117,50 @@ describe("pools", () => {
   });
 });
 
+describe("pools with ranges", () => {
+  beforeAll(async () => {
+    example = await startExample("uniswap-v3");
+  });
+  afterAll(() => example.stop());
+
+  it("shows their markets, candles, best prices and levels, as the README has it", async () => {
+    const { EXCHANGE, RPC_URL, TOKEN_LIST, QUOTES } = example.settings;
+    expect(await readme()).toContain(
+      ` EXCHANGE=${EXCHANGE} FROM_BLOCK=0 TOKEN_LIST=${TOKEN_LIST} QUOTES=${QUOTES} `,
+    );
+    const client = createPublicClient({ transport: http(RPC_URL) });
+    const played = Number(await client.getBlockNumber());
+    const dataOf = async <T>(path: string): Promise<T> =>
+      ((await (await example.get(path)).json()) as { data: T }).data;
+    const headers = async () => (await example.get("/v1/markets/")).headers;
+    while (Number((await headers()).get("x-head-block")) < played) await sleep(50);
+
+    const markets =
+      await dataOf<Record<string, { bid: string; ask: string; vol: string }>>("/v1/markets/");
+    expect(Object.keys(markets).sort()).toEqual(["DAI/USDC", "WETH/DAI", "WETH/USDC"]);
+    for (const { bid, ask, vol } of Object.values(markets)) {
+      for (const figure of [bid, ask, vol]) expect(figure).not.toBe("0");
+    }
+    const candles = await dataOf<object[]>("/v2/candles/weth/usdc?interval=15m");
+    expect(candles.length).toBeGreaterThan(6);
+    // Ten of each of two pools.
+    const { bids, asks } = await dataOf<{ bids: object[]; asks: object[] }>("/v2/book/weth/usdc");
+    expect([bids.length, asks.length]).toEqual([20, 20]);
+
+    // Users trade on.
+    const before = markets["WETH/USDC"]!.bid;
+    while ((await dataOf<typeof markets>("/v1/markets/"))["WETH/USDC"]!.bid === before) {
+      await sleep(50);
+    }
+    expect(example.logged()).not.toMatch(/"level":[4-6]0/);
+  });
+});
+
 it("names the exchanges that it has", async () => {
   const { ended } = runFile("examples/chain/main.ts", {}, ["uniswap-v9"]);
   const { code, stderr } = await ended;
   expect([code, stderr]).toEqual([
     2,
-    "'uniswap-v9' is not one of the exchanges: matching-market, uniswap-v2. `--help` shows what is accepted.\n",
+    "'uniswap-v9' is not one of the exchanges: matching-market, uniswap-v2, uniswap-v3. `--help` shows what is accepted.\n",
   ]);
 });

@@ -7,7 +7,7 @@ import { startChain, type TestChain } from "./chain.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
 import { startIndexing } from "./indexing.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { V3Pools, V3_ABI } from "./v3-pools.ts";
+import { root, V3Pools, V3_ABI } from "./v3-pools.ts";
 
 /** Two of one pair, and one of another. */
 const POOLS = [
@@ -28,6 +28,7 @@ let tokens: Record<keyof typeof DECIMALS, Address>;
 beforeAll(async () => {
   chain = await startChain();
   pools = await V3Pools.deploy(chain);
+  await pools.deployQuoter();
   const deployed: [string, Address][] = [];
   for (const [symbol, decimals] of Object.entries(DECIMALS)) {
     const address = await chain.sending.deploy("TradedToken", [symbol, symbol, decimals]);
@@ -42,17 +43,6 @@ type Pool = (typeof POOLS)[number];
 
 const pairOf = ({ quote }: Pool) => [tokens.WETH, tokens[quote]] as const;
 const isWethFirst = ({ quote }: Pool) => tokens.WETH.toLowerCase() < tokens[quote].toLowerCase();
-
-/** The largest integer whose square is at most this. */
-function root(square: bigint): bigint {
-  let [low, high] = [0n, 1n << 200n];
-  while (low < high) {
-    const middle = (low + high + 1n) / 2n;
-    if (middle * middle <= square) low = middle;
-    else high = middle - 1n;
-  }
-  return low;
-}
 
 function startPrice(pool: Pool): bigint {
   const quotes = START * 10n ** BigInt(DECIMALS[pool.quote]);

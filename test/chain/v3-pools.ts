@@ -34,31 +34,40 @@ export interface PoolPrice {
   liquidity: bigint;
 }
 
+/** The largest integer whose square is at most this. */
+export function root(square: bigint): bigint {
+  let [low, high] = [0n, 1n << 200n];
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    if (middle * middle <= square) low = middle;
+    else high = middle - 1n;
+  }
+  return low;
+}
+
 export class V3Pools {
   readonly factory: Address;
-  readonly quoter: Address;
   /** The contract that has the tokens of all users. */
   readonly user: Address;
   readonly #chain: TestChain;
+  #quoter: Address = zeroAddress;
 
-  private constructor(chain: TestChain, factory: Address, quoter: Address, user: Address) {
+  private constructor(chain: TestChain, factory: Address, user: Address) {
     this.#chain = chain;
     this.factory = factory;
-    this.quoter = quoter;
     this.user = user;
   }
 
   static async deploy(chain: TestChain): Promise<V3Pools> {
     const { deploy } = chain.sending;
-    const contracts = "artifacts/contracts";
-    const factory = await deploy(
-      await shipped(`v3-core/${contracts}/UniswapV3Factory.sol/UniswapV3Factory`),
-    );
-    const quoter = await deploy(await shipped(`v3-periphery/${contracts}/lens/Quoter.sol/Quoter`), [
-      factory,
-      zeroAddress,
-    ]);
-    return new V3Pools(chain, factory, quoter, await deploy("RangeUser"));
+    const factory = "v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory";
+    return new V3Pools(chain, await deploy(await shipped(factory)), await deploy("RangeUser"));
+  }
+
+  /** For `amountOut`. */
+  async deployQuoter(): Promise<void> {
+    const quoter = await shipped("v3-periphery/artifacts/contracts/lens/Quoter.sol/Quoter");
+    this.#quoter = await this.#chain.sending.deploy(quoter, [this.factory, zeroAddress]);
   }
 
   /** Sends a call of any of the contracts. */
@@ -107,7 +116,7 @@ export class V3Pools {
   amountOut(amount: bigint, path: readonly [Address, Address], fee: number): Promise<bigint> {
     return this.#chain.client
       .simulateContract({
-        ...{ address: this.quoter, abi: V3_ABI, functionName: "quoteExactInputSingle" },
+        ...{ address: this.#quoter, abi: V3_ABI, functionName: "quoteExactInputSingle" },
         args: [...path, fee, amount, 0n],
       })
       .then(({ result }) => result);
