@@ -62,6 +62,7 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
                 ({ path, name, description }) =>
                   html`<li><a href="${path}" title="${path}: ${description}">${name}</a></li>`,
               )}
+              <li><a href="/files" title="/files: every day as CSV and Parquet">Files</a></li>
             </ul>
           </nav>
           <p>

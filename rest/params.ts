@@ -62,6 +62,16 @@ export const blockNumber = (description: string): Parameter<number> => ({
   example: "20511",
 });
 
+export const addressOf = (description: string): Parameter<string | undefined> => ({
+  description,
+  accepted: "an address: 0x and 40 hexadecimal digits, given once",
+  schema: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/)
+    .optional(),
+  example: "0x6b175474e89094c44da98b954eedeac495271d0f",
+});
+
 export const oneOf = <Word extends string>(
   words: readonly [Word, ...Word[]],
   description: string,

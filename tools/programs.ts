@@ -73,6 +73,10 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     },
     live: node("streams and subscriptions in random histories", "test/market/live/prove.ts"),
     inputs: node("that no random input is a fault", "test/fuzz/main.ts"),
+    pages: {
+      ...node("the market pages by axe and Lighthouse", "test/page/audit.ts"),
+      packages: ["tools/page"],
+    },
   },
   generate: {
     baseline: node("the baseline migration, before the first release", "tools/baseline.ts"),

@@ -1,30 +1,90 @@
 // `npm run load -- DIR`: loads a folder of CSV files into the database.
+import { join } from "node:path";
 import { readCommandLine, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
+import { dataDirOf } from "../embedded/connection-file.ts";
 import { errorText, missingSchema } from "../error-text.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
 import { loadProgressLine } from "../load/load-progress.ts";
 import { TABLES } from "../load/checked-rows.ts";
 import { loadRows, type LoadSummary } from "../load/write-rows.ts";
+import { loadFiles } from "../mirror/load-files.ts";
 import { grouped } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 
 const USAGE = `Usage: npm run load -- DIR
+       npm run load -- URL [options]
 
 Loads tokens.csv, pairs.csv, offers.csv and trades.csv of the folder DIR, as many as there are:
 all of it or, where anything is wrong, nothing. db/load/README.md describes the files.
 
+Of a URL, such as https://other.example/v2/files/, it loads the days that are missing here, each whole and checked by its
+digest, or not at all. docs/mirror.md describes that.
+
+  --dir DIR          where files are until their day is written; default: mirror in DATA_DIR
+  --max-day-bytes N  how many bytes the files of a day may have, compressed or not, from 1 to 9007199254740991;
+                     default 17179869184
+  --help             show this
+
 The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embedded one that runs.`;
 
-const { positionals } = readCommandLine({ usage: USAGE, options: {}, max: 1 });
-const [folder = refuse("DIR is missing")] = positionals;
+const { positionals, values } = readCommandLine({
+  usage: USAGE,
+  options: { dir: { type: "string" }, "max-day-bytes": { type: "string" } },
+  max: 1,
+});
+const [source = refuse("DIR is missing")] = positionals;
+const isUrl = /^https?:/i.test(source);
+if (!isUrl && Object.keys(values).length > 0) refuse("--dir and --max-day-bytes are for a URL");
+const maxDayBytes = bytesIn(values["max-day-bytes"] ?? "17179869184");
 
 try {
-  console.log(summaryText(await load(folder)));
+  if (isUrl) await loadFrom(source);
+  else console.log(summaryText(await load(source)));
 } catch (error) {
-  console.error(`Nothing was loaded: ${explain(error)}`);
+  console.error(
+    isUrl
+      ? `load: ${explain(error)}. Days that were loaded stay; the same command goes on after them`
+      : `Nothing was loaded: ${explain(error)}`,
+  );
   process.exitCode = 1;
+}
+
+async function loadFrom(url: string): Promise<void> {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const client = await connect(await ownerUrl(process.env), {
+    role: "dex_writer",
+    applicationName: "dex-market-data load",
+  });
+  try {
+    const { days, last } = await loadFiles({
+      ...{ client, url, maxDayBytes, signal: stop.signal },
+      dir: values.dir ?? join(dataDirOf(process.env["DATA_DIR"]), "mirror"),
+      onDay: ({ day, files, digest }) => {
+        const { blocks, trades, offers } = files;
+        console.log(
+          `${day}: ${blocks.rows} blocks, ${trades.rows} trades, ${offers.rows} offers; digest ${digest}`,
+        );
+      },
+    });
+    console.log(
+      last === undefined
+        ? "The origin has no day with rows yet."
+        : `${days} ${days === 1 ? "day" : "days"} loaded; ${last.day} is the last one of the origin.`,
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+function bytesIn(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value >= 1 && Number.isSafeInteger(value)) return value;
+  return refuse(
+    `--max-day-bytes is an integer from 1 to 9007199254740991, not ${JSON.stringify(text)}`,
+  );
 }
 
 async function load(folder: string): Promise<LoadSummary> {

@@ -1,7 +1,7 @@
 // The days of a database: which are final, and what blocks and trades each has.
 import type { Client } from "../connect.ts";
 import type { DayRange } from "./format.ts";
-import type { Contents } from "./manifest.ts";
+import type { Basis, Contents } from "./manifest.ts";
 
 /** The database cannot be exported, or not into this folder. The message says why, and what to do. */
 export class CannotExport extends Error {
@@ -98,8 +98,9 @@ export async function readDay(db: Pick<Client, "query">, day: string): Promise<D
   };
 }
 
-export async function readBasis(db: Pick<Client, "query">): Promise<Contents["basis"]> {
-  const { rows } = await db.query<Contents["basis"]>({
+/** Undefined where no block with rows was ever written. */
+export async function findBasis(db: Pick<Client, "query">): Promise<Basis | undefined> {
+  const { rows } = await db.query<Basis>({
     name: "basis_of_files",
     text: `
       select
@@ -112,7 +113,11 @@ export async function readBasis(db: Pick<Client, "query">): Promise<Contents["ba
         basis.taker
       from dex_digest_basis as basis`,
   });
-  const [basis] = rows;
+  return rows[0];
+}
+
+export async function readBasis(db: Pick<Client, "query">): Promise<Basis> {
+  const basis = await findBasis(db);
   if (basis === undefined) throw new CannotExport("no block with rows was ever written");
   return basis;
 }

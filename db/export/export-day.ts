@@ -2,7 +2,7 @@
 import type { Client } from "../connect.ts";
 import { CsvFile, csvLine } from "./csv-file.ts";
 import { readDay } from "./days.ts";
-import { KINDS, SELECT_MARKETS, type DayRange, type Kind } from "./format.ts";
+import { KINDS, REGISTRIES, type DayRange, type Kind, type Registry } from "./format.ts";
 import type { ListedDay, ListedFile } from "./manifest.ts";
 import { NewFile, syncFolder, writeWhole } from "./new-file.ts";
 import { ParquetFile } from "./parquet-file.ts";
@@ -47,7 +47,7 @@ export async function writeDay({ client, dir, day, signal }: DayOptions): Promis
   for (const kind of KINDS) {
     files.push(...(await exportKind({ client, dir, day, signal, kind, range })));
   }
-  files.push(await exportMarkets(client, dir));
+  for (const registry of REGISTRIES) files.push(await exportRegistry(client, dir, registry));
   await syncFolder(dir);
   return { day, firstBlock: range.first, lastBlock: range.last, digest, files };
 }
@@ -104,10 +104,14 @@ async function* rowsOf({ client, kind, range }: KindOptions): AsyncGenerator<Val
 }
 
 /** Named by its bytes: most days share it. */
-async function exportMarkets(client: Client, dir: string): Promise<ListedFile> {
-  const { rows } = await client.query<Value[]>({ text: SELECT_MARKETS, rowMode: "array" });
-  const text = [["base_gem", "quote_gem"], ...rows].map(csvLine).join("");
-  const name = `markets-${createHash("sha256").update(text).digest("hex").slice(0, 16)}.csv`;
+async function exportRegistry(
+  client: Client,
+  dir: string,
+  { name: kind, columns, text: select }: Registry,
+): Promise<ListedFile> {
+  const { rows } = await client.query<Value[]>({ text: select, rowMode: "array" });
+  const text = [columns, ...rows].map(csvLine).join("");
+  const name = `${kind}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}.csv`;
   const written = await writeWhole(dir, name, text);
-  return { kind: "markets", rows: rows.length, ...written };
+  return { kind, rows: rows.length, ...written };
 }

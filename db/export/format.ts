@@ -35,14 +35,18 @@ const textOrNull = (name: string): Column => ({ name, type: "text", isNullable: 
 const time = (name: string): Column => ({ name, type: "time" });
 const decimal = (name: string): Column => ({ name, type: "decimal" });
 
-const asTime = (column: string): string =>
+export const asTime = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 /** An address is one thing in any letter case. */
-const asAddress = (column: string): string => `lower(${column} collate "C")`;
-const asDecimal = (column: string): string => `trim_scale(${column})::text`;
+export const asAddress = (column: string): string => `lower(${column} collate "C")`;
+export const asDecimal = (column: string): string => `trim_scale(${column})::text`;
 /** The order's name in a digest: an id from 2^30 on depends on what else the database has. */
-const asOrder = (column: string): string =>
+export const asOrder = (column: string): string =>
   `case when ${column} >= 1073741824 then dex_private.order_name(${column}) else ${column}::text end`;
+
+/** The same, of a row of dex_offer. */
+export const madeOrder = (row: string): string =>
+  `case when ${row}.ref is null then ${row}.id::text else coalesce(${asAddress(`${row}.venue`)}, '-') || ':' || to_json(${row}.ref) end`;
 
 const inBlocks = ({ first, last }: DayRange): number[] => [first, last];
 
@@ -116,10 +120,7 @@ const offers: Kind = {
     from (
       select
         offer.*,
-        case
-          when offer.ref is null then offer.id::text
-          else coalesce(${asAddress("offer.venue")}, '-') || ':' || to_json(offer.ref)
-        end as name
+        ${madeOrder("offer")} as name
       from dex_offer as offer
       where offer.block between $1 and $2
     ) as made
@@ -240,10 +241,35 @@ const candles: Kind = {
 
 export const KINDS: readonly Kind[] = [blocks, trades, offers, ends, pools, candles];
 
-/** The registrations that candles are of. */
-export const SELECT_MARKETS = `
-  select
-    ${asAddress("pair.base_gem")},
-    ${asAddress("pair.quote_gem")}
-  from dex_pair as pair
-  order by 1, 2`;
+/** What is registered when a day is exported, and travels with it: candles are of these markets. */
+export interface Registry {
+  name: string;
+  columns: readonly string[];
+  text: string;
+}
+
+export const REGISTRIES: readonly Registry[] = [
+  {
+    name: "tokens",
+    columns: ["address", "symbol", "decimals", "name"],
+    text: `
+      select
+        ${asAddress("token.address")},
+        token.symbol,
+        token.decimals,
+        token.name
+      from dex_token as token
+      order by 1`,
+  },
+  {
+    name: "markets",
+    columns: ["base_gem", "quote_gem", "active"],
+    text: `
+      select
+        ${asAddress("pair.base_gem")},
+        ${asAddress("pair.quote_gem")},
+        pair.active
+      from dex_pair as pair
+      order by 1, 2`,
+  },
+];

@@ -12,7 +12,7 @@ export const MANIFEST = "manifest.json";
 const NAME = /^[a-z]+-(?:\d{4}-\d\d-\d\d\.(?:csv\.gz|parquet)|[0-9a-f]{16}\.csv)$/;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const block = z.int().min(0);
+const block = z.int().min(0).max(2_147_483_647);
 
 const file = z.object({
   name: z.string().regex(NAME).describe("Its name, with its kind and day."),
@@ -33,19 +33,27 @@ const day = z.object({
   files: z.array(file).describe("None where the day has no block with rows."),
 });
 
+export const basisSchema = z.object({
+  version: z.int().describe("Version of the canonical form of digests."),
+  firstBlock: block.describe("The first block with rows, with which digests begin."),
+  hashed: z.boolean().describe("Whether that block has a hash."),
+  chainId: z
+    .int()
+    .nullable()
+    .describe("The id of the chain; null where no indexer wrote, like what follows."),
+  exchange: z.string().nullable().describe("Addresses of the contracts, in lower case."),
+  kind: z.string().nullable().describe("The kinds of exchanges, by which their events are read."),
+  taker: z
+    .string()
+    .nullable()
+    .describe("Whose trade it is: the taker of the `event`, or the `sender` of its transaction."),
+});
+
+export type Basis = z.infer<typeof basisSchema>;
+
 const contents = z.object({
   format: z.literal(FORMAT).describe("Version of the files' format."),
-  basis: z
-    .object({
-      version: z.int().describe("Version of the canonical form of digests."),
-      firstBlock: block.describe("The first block with rows, with which digests begin."),
-      hashed: z.boolean().describe("Whether that block has a hash."),
-      chainId: z.int().nullable(),
-      exchange: z.string().nullable(),
-      kind: z.string().nullable(),
-      taker: z.string().nullable(),
-    })
-    .describe("What decides digests beside the facts, as in `/v2/head`."),
+  basis: basisSchema.describe("What decides digests beside the facts, as in `/v2/head`."),
   days: z.array(day).describe("Every day from the first to the last final one."),
 });
 

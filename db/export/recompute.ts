@@ -1,13 +1,8 @@
 // Computes the digest of each block from the CSV files alone, as docs/digests.md has it.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import { createGunzip } from "node:zlib";
-import { KINDS } from "./format.ts";
+import { RowsByBlock, rowsOf, type Row } from "./exported-rows.ts";
 import type { ListedDay } from "./manifest.ts";
-
-/** By column; null where it is empty. */
-type Row = Record<string, string | null>;
 
 /** The fields of the line of a fact, a column each. "ends" has cancellations, and ends that follow from other facts. */
 const FACTS: Record<string, { word: string; fields: string[] }> = {
@@ -106,68 +101,4 @@ function secondsOf(time: string): string {
   const micros = BigInt(seconds) * 1_000_000n + BigInt(time.slice(20, 26));
   const digits = String(micros < 0n ? -micros : micros).padStart(7, "0");
   return `${micros < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6).replace(/0+$/, "")}`;
-}
-
-const VALUE = /("(?:[^"]|"")*"|[^,]*)(?:,|$)/y;
-
-async function* rowsOf(path: string, kind: string): AsyncGenerator<Row> {
-  const columns = KINDS.find(({ name }) => name === kind)?.columns ?? [];
-  const source = createReadStream(path);
-  const unzipped = source.pipe(createGunzip());
-  source.on("error", (error) => unzipped.destroy(error));
-  let isHeader = true;
-  for await (const line of linesOf(unzipped)) {
-    if (isHeader) {
-      isHeader = false;
-      continue;
-    }
-    const row: Row = {};
-    VALUE.lastIndex = 0;
-    for (const { name } of columns) {
-      const value = VALUE.exec(line)?.[1] ?? "";
-      const text = value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value;
-      row[name] = text === "" ? null : text;
-    }
-    yield row;
-  }
-}
-
-/** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
-async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of source) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-  if (rest !== "") yield rest;
-}
-
-/** Rows in the order of blocks, taken block by block. */
-class RowsByBlock {
-  readonly #rows: AsyncGenerator<Row>;
-  #ahead: Row | undefined;
-
-  constructor(rows: AsyncGenerator<Row>) {
-    this.#rows = rows;
-  }
-
-  async next(): Promise<Row | undefined> {
-    if (this.#ahead === undefined) {
-      const found = await this.#rows.next();
-      this.#ahead = found.done === true ? undefined : found.value;
-    }
-    return this.#ahead;
-  }
-
-  async of(block: number): Promise<Row[]> {
-    const taken: Row[] = [];
-    for (let row = await this.next(); row !== undefined; row = await this.next()) {
-      if (Number(row["block"]) !== block) break;
-      taken.push(row);
-      this.#ahead = undefined;
-    }
-    return taken;
-  }
 }

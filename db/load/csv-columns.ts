@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from "./values.ts";
 
-interface Column {
+export interface Column {
   /** Whether the file must have the column, and every row a value in it. */
   required: boolean;
   read: (text: string) => unknown;

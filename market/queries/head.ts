@@ -1,6 +1,7 @@
 // The head.
 import { z } from "zod";
 import type { Database } from "../../db/connect.ts";
+import { basisSchema } from "../../db/export/manifest.ts";
 import { NoBlockYet } from "../absent.ts";
 import { digest, isoMoment, type KeyedRow } from "../records.ts";
 import { withNoSuchBlock } from "./as-of.ts";
@@ -31,27 +32,7 @@ export const headRecord = z
     parent: hash.describe("The hash of the block before it; null where the source has none."),
     time: isoMoment.describe("Its time, in ISO 8601 UTC with milliseconds."),
     digest,
-    basis: z
-      .object({
-        version: z.int().describe("Version of the canonical form."),
-        firstBlock: z.int().min(0).describe("The first block with rows, with which digests begin."),
-        hashed: z.boolean().describe("Whether that block has a hash."),
-        chainId: z
-          .int()
-          .nullable()
-          .describe("The id of the chain; null where no indexer wrote, like what follows."),
-        exchange: z.string().nullable().describe("Addresses of the contracts, in lower case."),
-        kind: z
-          .string()
-          .nullable()
-          .describe("The kinds of exchanges, by which their events are read."),
-        taker: z
-          .string()
-          .nullable()
-          .describe(
-            "Whose trade it is: the taker of the `event`, or the `sender` of its transaction.",
-          ),
-      })
+    basis: basisSchema
       .nullable()
       .describe(
         "What decides digests beside the facts: two services are compared by this first. Null before the " +
@@ -62,15 +43,8 @@ export const headRecord = z
 
 type HeadRow = KeyedRow & z.infer<typeof headRecord>;
 
-const SELECT_BLOCK = `
-      ${SELECT_MOMENT},
-        recorded.number::text as key,
-        recorded.number as block,
-        recorded.hash,
-        recorded.parent,
-        ${isoTime("recorded.time")} as time,
-        dex_block_digest(recorded) as digest,
-        (
+/** Null before the first block with rows. */
+export const SELECT_BASIS = `(
           select json_build_object(
             'version', basis.version,
             'firstBlock', basis.first_block,
@@ -81,7 +55,17 @@ const SELECT_BLOCK = `
             'taker', basis.taker
           )
           from dex_digest_basis as basis
-        ) as basis
+        )`;
+
+const SELECT_BLOCK = `
+      ${SELECT_MOMENT},
+        recorded.number::text as key,
+        recorded.number as block,
+        recorded.hash,
+        recorded.parent,
+        ${isoTime("recorded.time")} as time,
+        dex_block_digest(recorded) as digest,
+        ${SELECT_BASIS} as basis
       from dex_private.as_of`;
 
 /** The head, or the past block that is asked for, with its digest. */

@@ -284,6 +284,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Blocks with all their facts, oldest first
+         * @description A page of the recorded blocks: as many as have 2000 rows together, and at least one. Ask for the next with `from` as `next` says. What is in it makes the digests: a copy of the data is kept and checked by it.
+         */
+        get: operations["v2Blocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/registrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The registered tokens and pairs
+         * @description What makes markets of the facts, as it is now: it has no history, and is in no digest. A page of at most 1000 tokens, by their addresses; ask for the next with `after` as `next` says.
+         */
+        get: operations["v2Registrations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/trades/{base}/{quote}": {
         parameters: {
             query?: never;
@@ -935,7 +975,7 @@ export interface components {
             digest: string | null;
             /** @description What decides digests beside the facts: two services are compared by this first. Null before the first block with rows. */
             basis: {
-                /** @description Version of the canonical form. */
+                /** @description Version of the canonical form of digests. */
                 version: number;
                 /** @description The first block with rows, with which digests begin. */
                 firstBlock: number;
@@ -950,6 +990,126 @@ export interface components {
                 /** @description Whose trade it is: the taker of the `event`, or the `sender` of its transaction. */
                 taker: string | null;
             } | null;
+        };
+        BlockPage: {
+            /** @description As in `/v2/head`. */
+            basis: {
+                /** @description Version of the canonical form of digests. */
+                version: number;
+                /** @description The first block with rows, with which digests begin. */
+                firstBlock: number;
+                /** @description Whether that block has a hash. */
+                hashed: boolean;
+                /** @description The id of the chain; null where no indexer wrote, like what follows. */
+                chainId: number | null;
+                /** @description Addresses of the contracts, in lower case. */
+                exchange: string | null;
+                /** @description The kinds of exchanges, by which their events are read. */
+                kind: string | null;
+                /** @description Whose trade it is: the taker of the `event`, or the `sender` of its transaction. */
+                taker: string | null;
+            } | null;
+            /** @description The last recorded block below `from`: whoever has another digest there has other facts. */
+            before: {
+                number: number;
+                hash: string | null;
+                /** @description The digest of all facts up to the block. */
+                digest: string | null;
+            } | null;
+            /** @description In the order of their numbers. Blocks without rows are not kept for long. */
+            blocks: components["schemas"]["BlockFacts"][];
+            /** @description The last block that there is. */
+            head: {
+                number: number;
+                hash: string | null;
+                /** @description The digest of all facts up to the block. */
+                digest: string | null;
+            };
+            /** @description The last block that is not taken back any more; null where there is none. */
+            final: number | null;
+            /** @description `from` of the next page; null where the head is on this. */
+            next: number | null;
+        };
+        BlockFacts: {
+            number: number;
+            hash: string | null;
+            /** @description The hash of the block before it. */
+            parent: string | null;
+            /** @description Its time in UTC, with six fractional digits. */
+            time: string;
+            /** @description The digest of all facts up to the block. */
+            digest: string | null;
+            offers: {
+                /** @description The id that the contract gave the order, as in a digest. */
+                offer: string;
+                maker: string;
+                pair: string;
+                lotGem: string;
+                /** @description In whole tokens, without trailing zeros. */
+                lotAmt: string;
+                bidGem: string;
+                /** @description In whole tokens, without trailing zeros. */
+                bidAmt: string;
+                tx: string;
+                /** @description The contract or pool. */
+                venue: string | null;
+                /** @description Whether nothing is left of it when it is made. */
+                closed: boolean;
+            }[];
+            /** @description In the order of `idx`. */
+            trades: {
+                /** @description The log index. */
+                idx: number;
+                offer: string | null;
+                taker: string;
+                maker: string;
+                pair: string;
+                lotGem: string;
+                /** @description In whole tokens, without trailing zeros. */
+                lotAmt: string;
+                bidGem: string;
+                /** @description In whole tokens, without trailing zeros. */
+                bidAmt: string;
+                tx: string;
+                /** @description The contract or pool. */
+                venue: string | null;
+            }[];
+            cancelled: string[];
+            /** @description What each pool that the block changed has after it. */
+            pools: {
+                venue: string;
+                gem0: string;
+                gem1: string;
+                /** @description Null where the pool has liquidity in ranges. */
+                reserve0: string | null;
+                reserve1: string | null;
+                /** @description What the pool keeps of each amount, in millionths. */
+                fee: number;
+                /** @description Null where the pool has reserves, like what follows. */
+                tickSpacing: number | null;
+                /** @description The square root of its price times 2^96. */
+                sqrtPrice: string | null;
+                tick: number | null;
+                liquidity: string | null;
+                /** @description Each tick whose net liquidity the block changed, with what it has after it. */
+                nets: string | null;
+            }[];
+        };
+        RegistrationPage: {
+            tokens: {
+                address: string;
+                symbol: string | null;
+                decimals: number;
+                name: string | null;
+            }[];
+            /** @description The pairs of which a token of this page is the base. */
+            pairs: {
+                baseGem: string;
+                quoteGem: string;
+                active: boolean;
+            }[];
+            /** @description `after` of the next page; null on the last. */
+            next: string | null;
         };
         Trade: {
             /** @description Identifies the trade; grows with recency, with gaps. */
@@ -1395,9 +1555,13 @@ export interface components {
                 firstBlock: number;
                 /** @description Whether that block has a hash. */
                 hashed: boolean;
+                /** @description The id of the chain; null where no indexer wrote, like what follows. */
                 chainId: number | null;
+                /** @description Addresses of the contracts, in lower case. */
                 exchange: string | null;
+                /** @description The kinds of exchanges, by which their events are read. */
                 kind: string | null;
+                /** @description Whose trade it is: the taker of the `event`, or the `sender` of its transaction. */
                 taker: string | null;
             };
             /** @description Every day from the first to the last final one. */
@@ -3101,6 +3265,159 @@ export interface operations {
             400: components["responses"]["V2BadRequest"];
             401: components["responses"]["V2UnknownKey"];
             404: components["responses"]["V2UnknownPath"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Blocks: {
+        parameters: {
+            query: {
+                /**
+                 * @description The page begins with the first recorded block from this number on. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                from: number;
+                /**
+                 * @description How many blocks, at most. Must be an integer from 1 to 1000, given once and in digits only, without a leading zero.
+                 * @example 2
+                 */
+                limit?: number;
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last recorded block at or below this number. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                block?: components["parameters"]["AsOf-block"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                time?: components["parameters"]["AsOf-time"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the block of this hash. Must be the hash of a block: 0x and 64 hexadecimal digits, given once.
+                 * @example 0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5
+                 */
+                hash?: components["parameters"]["AsOf-hash"];
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Blocks with all their facts, oldest first. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BlockPage"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head or a past block, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
+            405: components["responses"]["V2MethodNotAllowed"];
+            414: components["responses"]["V2UriTooLong"];
+            417: components["responses"]["V2ExpectationFailed"];
+            429: components["responses"]["V2TooManyRequests"];
+            500: components["responses"]["V2InternalError"];
+            501: components["responses"]["V2NotImplemented"];
+            503: components["responses"]["V2Unavailable"];
+        };
+    };
+    v2Registrations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The page begins with the first address after this one. Must be an address: 0x and 40 hexadecimal digits, given once.
+                 * @example 0x6b175474e89094c44da98b954eedeac495271d0f
+                 */
+                after?: string;
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last recorded block at or below this number. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
+                 * @example 20511
+                 */
+                block?: components["parameters"]["AsOf-block"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                time?: components["parameters"]["AsOf-time"];
+                /**
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the block of this hash. Must be the hash of a block: 0x and 64 hexadecimal digits, given once.
+                 * @example 0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5
+                 */
+                hash?: components["parameters"]["AsOf-hash"];
+            };
+            header?: {
+                /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */
+                "X-Min-Block"?: components["parameters"]["MinBlock"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The registered tokens and pairs. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    Vary: components["headers"]["Vary"];
+                    "X-Head-Block": components["headers"]["X-Head-Block"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    "Content-Encoding": components["headers"]["Content-Encoding"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationPage"];
+                        /**
+                         * Format: date-time
+                         * @description The moment that the data describe, the exchange's head or a past block, in ISO 8601 UTC with milliseconds, truncated.
+                         */
+                        time: string;
+                        /** @constant */
+                        message: "success";
+                    };
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["V2BadRequest"];
+            401: components["responses"]["V2UnknownKey"];
             405: components["responses"]["V2MethodNotAllowed"];
             414: components["responses"]["V2UriTooLong"];
             417: components["responses"]["V2ExpectationFailed"];

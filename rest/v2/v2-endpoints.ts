@@ -1,13 +1,22 @@
 // Version 2 of the REST interface: prices, volumes, trades, summaries, books, candles and blocks.
 import { z } from "zod";
+import {
+  blockPage,
+  PAGE_BLOCKS,
+  PAGE_ROWS,
+  PAGE_TOKENS,
+  registrationPage,
+} from "../../db/mirror/block-page.ts";
 import { endpoint, type Version } from "../endpoint.ts";
 import { v2Envelope } from "../../http/envelope.ts";
 import { listAndRecord, pricesOf, volumesOf } from "../list-and-record.ts";
-import { blockNumber, limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
+import { addressOf, blockNumber, limitUpTo, momentInUtc, oneOf, tradeId } from "../params.ts";
 import { bookOf, bookRecord, findBook } from "../../market/queries/book.ts";
 import { INTERVALS } from "../../market/candle-intervals.ts";
 import { candleRecord, candleRecords, EMPTY, findCandles } from "../../market/queries/candles.ts";
+import { findBlockFacts, onlyPage } from "../../market/queries/block-facts.ts";
 import { findBlock, findBlockAt, headRecord, onlyBlock } from "../../market/queries/head.ts";
+import { findRegistrations, pageOfRegistrations } from "../../market/queries/registrations.ts";
 import { findSummaries, findSummary, summaryRecord } from "../../market/queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../../market/queries/trades.ts";
 
@@ -41,6 +50,36 @@ export const v2: Version = {
       find: findBlockAt,
       shape: onlyBlock,
       data: headRecord,
+    }),
+    endpoint({
+      id: "v2Blocks",
+      path: "/blocks",
+      summary: "Blocks with all their facts, oldest first",
+      description:
+        `A page of the recorded blocks: as many as have ${PAGE_ROWS} rows together, and at least one. Ask for the next with ` +
+        "`from` as `next` says. What is in it makes the digests: a copy of the data is kept and checked by it.",
+      query: {
+        from: {
+          ...blockNumber("The page begins with the first recorded block from this number on."),
+          required: true,
+        },
+        limit: limitUpTo(PAGE_BLOCKS, 100, "How many blocks, at most."),
+      },
+      find: findBlockFacts,
+      shape: onlyPage,
+      data: blockPage,
+    }),
+    endpoint({
+      id: "v2Registrations",
+      path: "/registrations",
+      summary: "The registered tokens and pairs",
+      description:
+        "What makes markets of the facts, as it is now: it has no history, and is in no digest. A page of at most " +
+        `${PAGE_TOKENS} tokens, by their addresses; ask for the next with \`after\` as \`next\` says.`,
+      query: { after: addressOf("The page begins with the first address after this one.") },
+      find: findRegistrations,
+      shape: pageOfRegistrations,
+      data: registrationPage,
     }),
     endpoint({
       id: "v2Trades",

@@ -1,4 +1,4 @@
-// `npm run page:lighthouse`: judges the market pages of a simulated exchange by axe and by Lighthouse.
+// `npm run prove -- pages`: judges the market pages of a simulated exchange by axe and by Lighthouse.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,7 +7,7 @@ import { chromiumPath, TestBrowser } from "../browser.ts";
 import { DataDirs, startService } from "../service.ts";
 
 const { values } = readCommandLine({
-  usage: `Usage: npm run page:lighthouse -- [options]
+  usage: `Usage: npm run prove -- pages [options]
 
 Judges the market pages by axe, and by Lighthouse in each of its categories.
 

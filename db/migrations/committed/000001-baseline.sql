@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:8ca95416ca7268b7aea55a3eef1e33363b501c67
+--! Hash: sha1:cf0ef03f1a5ee943f67ee6a926ae916da23b9d34
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5615,7 +5615,7 @@ as $$
   ) as block
 $$;
 comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
-grant execute on function dex_private.final_block(integer) to dex_reader;
+grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;
 
 -- The rows of the tables as of a past block, which GraphQL reads for an operation with @asOf.
 

@@ -30,4 +30,4 @@ as $$
   ) as block
 $$;
 comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
-grant execute on function dex_private.final_block(integer) to dex_reader;
+grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;

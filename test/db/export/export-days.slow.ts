@@ -110,9 +110,9 @@ describe("of days", () => {
         files.length,
       ]),
     ).toEqual([
-      ["2026-01-01", blockAt(1), blockAt(2.01), 13],
+      ["2026-01-01", blockAt(1), blockAt(2.01), 14],
       ["2026-01-02", null, null, 0],
-      ["2026-01-03", blockAt(49), blockAt(50), 13],
+      ["2026-01-03", blockAt(49), blockAt(50), 14],
     ]);
     expect(await readManifest(dir)).toEqual(manifest);
     const [first, second, third] = manifest!.days;
@@ -129,6 +129,7 @@ describe("of days", () => {
         ["candles", 1],
         ["candles", 1],
       ],
+      ["tokens", 3],
       ["markets", 2],
     ]);
     expect(Object.keys(await hashesOf(dir))).toEqual(
@@ -136,7 +137,7 @@ describe("of days", () => {
         ...["2026-01-01", "2026-01-03"].flatMap((day) =>
           KINDS.flatMap((kind) => [`${kind}-${day}.csv.gz`, `${kind}-${day}.parquet`]),
         ),
-        ...["manifest.json", first!.files.at(-1)!.name],
+        ...["manifest.json", first!.files.at(-1)!.name, first!.files.at(-2)!.name],
       ].sort(),
     );
 
@@ -186,7 +187,7 @@ describe("of days", () => {
 
   it("is noticed by name where a bit of a file or of the manifest is another", async () => {
     await exportFinal(database);
-    expect(await checkFolder(dir)).toMatchObject({ files: 25, problems: [] });
+    expect(await checkFolder(dir)).toMatchObject({ files: 26, problems: [] });
     for (const name of Object.keys(await hashesOf(dir))) {
       const right = await readFile(join(dir, name));
       const wrong = Buffer.from(right);
@@ -313,7 +314,7 @@ describe("of days", () => {
     expect(checked).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^25 files of \d+ bytes are what the manifest says, and so are the digests of their blocks\.\n$/,
+        /^26 files of \d+ bytes are what the manifest says, and so are the digests of their blocks\.\n$/,
       ) as string,
     });
   });

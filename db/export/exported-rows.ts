@@ -1,0 +1,107 @@
+// Reads the rows of the CSV files of a day.
+import { createReadStream } from "node:fs";
+import { createGunzip } from "node:zlib";
+import { KINDS } from "./format.ts";
+
+/** By column; null where it is empty. */
+export type Row = Record<string, string | null>;
+
+/** Longer than any row: without a bound a file without line ends would be held whole. */
+const LONGEST_LINE = 100_000;
+
+const VALUE = /("(?:[^"]|"")*"|[^,]*)(?:,|$)/y;
+
+/** `onBytes` gets the length of each part after decompression, and may throw. */
+export async function* rowsOf(
+  path: string,
+  kind: string,
+  onBytes: (bytes: number) => void = () => undefined,
+): AsyncGenerator<Row> {
+  const source = createReadStream(path);
+  const unzipped = source.pipe(createGunzip());
+  source.on("error", (error) => unzipped.destroy(error));
+  try {
+    yield* parsed(linesOf(unzipped, onBytes), kind);
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* parsed(lines: AsyncIterable<string>, kind: string): AsyncGenerator<Row> {
+  const columns = KINDS.find(({ name }) => name === kind)?.columns ?? [];
+  const header = columns.map(({ name }) => name).join(",");
+  let isHeader = true;
+  for await (const line of lines) {
+    if (isHeader) {
+      if (line !== header) throw new Error(`the file of ${kind} begins with other columns`);
+      isHeader = false;
+      continue;
+    }
+    const row: Row = {};
+    VALUE.lastIndex = 0;
+    for (const { name } of columns) {
+      const value = VALUE.exec(line)?.[1] ?? "";
+      const text = value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value;
+      row[name] = text === "" ? null : text;
+    }
+    yield row;
+  }
+}
+
+/** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
+async function* linesOf(
+  source: AsyncIterable<Buffer>,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of source) {
+    onBytes(chunk.length);
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > LONGEST_LINE)
+      throw new Error(`a line has more than ${LONGEST_LINE} characters`);
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+/** Rows in the order of blocks, taken block by block. */
+export class RowsByBlock {
+  readonly #rows: AsyncGenerator<Row>;
+  #ahead: Row | undefined;
+
+  constructor(rows: AsyncGenerator<Row>) {
+    this.#rows = rows;
+  }
+
+  async next(): Promise<Row | undefined> {
+    if (this.#ahead === undefined) {
+      const found = await this.#rows.next();
+      this.#ahead = found.done === true ? undefined : found.value;
+    }
+    return this.#ahead;
+  }
+
+  async take(): Promise<Row | undefined> {
+    const row = await this.next();
+    this.#ahead = undefined;
+    return row;
+  }
+
+  async end(): Promise<void> {
+    await this.#rows.return(undefined);
+  }
+
+  /** Throws where the block has more rows than this. */
+  async of(block: number, most = Infinity): Promise<Row[]> {
+    const taken: Row[] = [];
+    for (let row = await this.next(); row !== undefined; row = await this.next()) {
+      if (Number(row["block"]) !== block) break;
+      if (taken.length === most) throw new Error(`block ${block} has more than ${most} rows`);
+      taken.push(row);
+      this.#ahead = undefined;
+    }
+    return taken;
+  }
+}

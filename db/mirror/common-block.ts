@@ -1,0 +1,84 @@
+// Finds the last block that a mirror and its origin have both.
+import { z } from "zod";
+import type { Client } from "../connect.ts";
+import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
+import type { Origin } from "./origin.ts";
+
+/** A block that the mirror has. */
+export interface Own {
+  number: number;
+  hash: string | null;
+  digest: string | null;
+}
+
+const MAX_BYTES = 100_000;
+
+const answer = z.object({
+  data: z.object({
+    block: z.int().min(0),
+    hash: z.string().nullable(),
+    digest: z.string().nullable(),
+  }),
+});
+
+/**
+ * By halves: where two have the same digest and hash at a block, they do so at every block before it. Throws a
+ * MirrorError where the last final block is another: no chain takes that back.
+ */
+export async function commonBlock(
+  client: Client,
+  origin: Origin,
+  signal: AbortSignal,
+): Promise<Own> {
+  const { rows } = await client.query<Own>(`
+    select
+      block.number,
+      block.hash,
+      dex_block_digest(block) as digest
+    from dex_block as block
+    where block.number >= coalesce(
+      (
+        select final.number
+        from dex_private.final_block(null) as final
+      ),
+      0
+    )
+    order by block.number`);
+  let [same, other] = [-1, rows.length];
+  while (other - same > 1) {
+    const middle = Math.floor((same + other) / 2);
+    const own = rows[middle];
+    if (own === undefined) break;
+    if (await isCommon(own, origin, signal)) same = middle;
+    else other = middle;
+  }
+  const found = rows[same];
+  if (found !== undefined) return found;
+  const [final] = rows;
+  throw new MirrorError(
+    `the origin has other facts: at block ${final?.number ?? 0}, which is final here, this database has the digest ${final?.digest ?? "none"} and the hash ${final?.hash ?? "none"}, and the origin others. Nothing was taken back`,
+  );
+}
+
+async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<boolean> {
+  const path = `v2/block/${own.number}`;
+  const text = await origin.text(path, MAX_BYTES, { signal }).catch((error: unknown) => {
+    // It begins later, or has gone back below it.
+    if (error instanceof MirrorError && error.message.includes("No such block")) return undefined;
+    throw error;
+  });
+  if (text === undefined) return false;
+  const { data } = answer.safeParse(parsed(text, path));
+  if (data === undefined) throw new MirrorError(`${origin.url}${path} is not as documented`);
+  const { block, hash, digest } = data.data;
+  if (digest !== own.digest) return false;
+  return block !== own.number || hash === null || own.hash === null || hash === own.hash;
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new OriginUnavailable(`${path} is not JSON`, { cause: error });
+  }
+}

@@ -1,0 +1,286 @@
+// Keeps a database at the head of another service: it reads pages of blocks, checks them, and writes them.
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { connect, type Client } from "../connect.ts";
+import { errorText } from "../error-text.ts";
+import { isUnreachable } from "../failure.ts";
+import { findBasis } from "../export/days.ts";
+import { LoadError, refusedByDatabase } from "../load/load-error.ts";
+import { refuseOtherBasis } from "./basis.ts";
+import { commonBlock, type Own } from "./common-block.ts";
+import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
+import { Origin } from "./origin.ts";
+import { blockPage, type BlockPage } from "./block-page.ts";
+import { register, registrationsOf, type Registrations } from "./origin-registry.ts";
+import { recordFinal, recordSource } from "./recorded-source.ts";
+import { refuseOtherDigests, writeOneByOne } from "./write-facts.ts";
+
+/** A block with more is refused. */
+const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Where the origin does not wait for its next block. */
+const POLL_MS = 100;
+
+/** How often it is asked what is registered. */
+const REGISTRATIONS_MS = 10_000;
+
+export type FollowEvent =
+  | { event: "written"; blocks: number; head: number; isAtHead: boolean }
+  | { event: "taken back"; to: number; from: number }
+  | { event: "waiting"; reason: string }
+  | { event: "goes on" };
+
+export interface FollowOptions {
+  /** The database. */
+  url: string;
+  /** Of the service. */
+  origin: string;
+  signal: AbortSignal;
+  onEvent?: (event: FollowEvent) => void;
+  firstPauseMs?: number;
+}
+
+/** Ends when `signal` aborts. Throws a MirrorError where the origin has other facts; nothing of them is written. */
+export async function follow(options: FollowOptions): Promise<void> {
+  const { signal, onEvent = () => undefined, firstPauseMs = FIRST_PAUSE_MS } = options;
+  const follower = new Follower(options);
+  let pauseMs = firstPauseMs;
+  let complaint: string | undefined;
+  try {
+    while (!signal.aborted) {
+      try {
+        await follower.step();
+        if (complaint !== undefined) onEvent({ event: "goes on" });
+        [pauseMs, complaint] = [firstPauseMs, undefined];
+      } catch (error) {
+        if (isAborted(signal)) break;
+        if (!(error instanceof OriginUnavailable) && !isUnreachable(error)) throw error;
+        const reason = errorText(error);
+        if (reason !== complaint) onEvent({ event: "waiting", reason });
+        complaint = reason;
+        await follower.close();
+        const asked = error instanceof OriginUnavailable ? error.retryMs : undefined;
+        await sleep(asked ?? pauseMs, undefined, { signal }).catch(() => undefined);
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      }
+    }
+  } finally {
+    await follower.close();
+  }
+}
+
+/** It may have changed since the loop began its turn. */
+const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
+
+const answer = z.object({ data: blockPage });
+
+class Follower {
+  readonly #options: FollowOptions;
+  readonly #origin: Origin;
+  #client: Client | undefined;
+  #registeredAt = -Infinity;
+  #registered = "";
+  /** Whether the last page ended with the head: the next block is waited for. */
+  #isAtHead = false;
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.#origin = new Origin(options.origin);
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#isAtHead = false;
+    await client?.end().catch(() => undefined);
+  }
+
+  /** Reads a page and writes it. */
+  async step(): Promise<void> {
+    this.#client ??= await connect(this.#options.url, {
+      role: "dex_writer",
+      applicationName: "dex-market-data follow",
+    });
+    const client = this.#client;
+    const own = await lastBlockOf(client);
+    const page = await this.#page(own);
+    const basis = await findBasis(client);
+    if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
+    if (own !== undefined && isBehind(page, own)) {
+      throw new OriginUnavailable(
+        `The origin is behind, at block ${page.head.number}; this database has block ${own.number}`,
+      );
+    }
+    if (own !== undefined && !follows(page, own)) await this.#leaveBranch(client, own);
+    else await this.#write(client, page, { own });
+  }
+
+  async #page(own: Own | undefined): Promise<BlockPage> {
+    const from = own === undefined ? 0 : own.number + 1;
+    if (this.#isAtHead) {
+      this.#isAtHead = false;
+      const asked = performance.now();
+      try {
+        return await this.#ask(from, { "X-Min-Block": String(from) });
+      } catch (error) {
+        if (!(error instanceof OriginUnavailable) || error.status !== 503) throw error;
+        const pause = POLL_MS - (performance.now() - asked);
+        await sleep(Math.max(0, pause), undefined, { signal: this.#options.signal });
+      }
+    }
+    return this.#ask(from, {});
+  }
+
+  async #ask(from: number, headers: Record<string, string>): Promise<BlockPage> {
+    const path = `v2/blocks?from=${from}`;
+    const text = await this.#origin.text(path, MAX_PAGE_BYTES, {
+      headers,
+      signal: this.#options.signal,
+    });
+    let given: unknown;
+    try {
+      given = JSON.parse(text);
+    } catch (error) {
+      throw new OriginUnavailable(`${this.#origin.url}${path} is not JSON`, { cause: error });
+    }
+    const { data, error } = answer.safeParse(given);
+    if (data === undefined) {
+      throw new MirrorError(
+        `${this.#origin.url}${path} is not as documented: ${z.prettifyError(error).slice(0, 300)}`,
+      );
+    }
+    refuseContradiction(data.data, from);
+    return data.data;
+  }
+
+  /** Writes the page after the block `own`, to which the blocks up to `from` are taken back before. */
+  async #write(client: Client, page: BlockPage, { own, from }: Place): Promise<void> {
+    const { blocks, next } = page;
+    const last = blocks.at(-1);
+    const registrations = await this.#changedRegistrations();
+    if (last !== undefined || registrations !== undefined) {
+      await inTransaction(client, from ?? own, async () => {
+        if (from !== undefined) await client.query("select ingest.take_back($1)", [own?.number]);
+        if (registrations !== undefined) await register(client, registrations);
+        if (last === undefined) return;
+        if (page.basis !== null) await recordSource(client, page.basis);
+        await writeOneByOne(client, blocks, own?.number);
+        await refuseOtherDigests(client, blocks);
+        const basis = await findBasis(client);
+        if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
+        if (page.final !== null) await recordFinal(client, Math.min(page.final, last.number));
+      });
+    }
+    if (registrations !== undefined) this.#registered = JSON.stringify(registrations);
+    this.#isAtHead = next === null;
+    const { onEvent = () => undefined } = this.#options;
+    if (from !== undefined)
+      onEvent({ event: "taken back", to: own?.number ?? 0, from: from.number });
+    if (last === undefined) return;
+    onEvent({
+      ...{ event: "written", blocks: blocks.length },
+      ...{ head: last.number, isAtHead: this.#isAtHead },
+    });
+  }
+
+  /** Goes back to the last block that both have, and on with the origin's, in one transaction. */
+  async #leaveBranch(client: Client, own: Own): Promise<void> {
+    const common = await commonBlock(client, this.#origin, this.#options.signal);
+    const page = await this.#ask(common.number + 1, {});
+    // It has gone on to another branch in between, or back: the next step sees it.
+    if (!follows(page, common) || page.blocks.length === 0) {
+      await sleep(POLL_MS, undefined, { signal: this.#options.signal });
+      return;
+    }
+    await this.#write(client, page, { own: common, from: own });
+  }
+
+  /** Undefined where they are those that were registered. */
+  async #changedRegistrations(): Promise<Registrations | undefined> {
+    const now = performance.now();
+    if (now - this.#registeredAt < REGISTRATIONS_MS) return undefined;
+    const found = await registrationsOf(this.#origin, this.#options.signal);
+    this.#registeredAt = now;
+    return JSON.stringify(found) === this.#registered ? undefined : found;
+  }
+}
+
+interface Place {
+  own: Own | undefined;
+  from?: Own;
+}
+
+/** `expected` is the head that was read before. */
+async function inTransaction(
+  client: Client,
+  expected: Own | undefined,
+  write: () => Promise<void>,
+): Promise<void> {
+  await client.query("begin");
+  try {
+    const { rows } = await client.query<{ head: number | null }>(
+      "select head from ingest.take_turn()",
+    );
+    const head = rows[0]?.head ?? undefined;
+    if (head !== expected?.number) {
+      throw new OriginUnavailable(`Another writer has written block ${head ?? "none"}`);
+    }
+    await write();
+    await client.query("commit");
+  } catch (error) {
+    // A lost connection has ended it.
+    await client.query("rollback").catch(() => undefined);
+    const refused = refusedByDatabase(error);
+    throw refused instanceof LoadError ? new MirrorError(refused.message) : error;
+  }
+}
+
+async function lastBlockOf(client: Client): Promise<Own | undefined> {
+  const { rows } = await client.query<Own>({
+    name: "mirror_last_block",
+    text: `
+      select
+        block.number,
+        block.hash,
+        dex_block_digest(block) as digest
+      from dex_block as block
+      order by block.number desc
+      limit 1`,
+  });
+  return rows[0];
+}
+
+const isBehind = ({ head }: BlockPage, own: Own): boolean => head.number < own.number;
+
+/** Whether the page goes on from this block. A block without rows may be recorded here alone. */
+function follows({ before }: BlockPage, own: Own): boolean {
+  if (before?.digest !== own.digest) return false;
+  const isSame = before.number === own.number;
+  return !isSame || before.hash === null || own.hash === null || before.hash === own.hash;
+}
+
+/** Throws a MirrorError where the parts of a page contradict each other. */
+function refuseContradiction({ blocks, before, head, next, final }: BlockPage, from: number): void {
+  const refuse = (problem: string): never => {
+    throw new MirrorError(`the page of blocks from ${from} contradicts itself: ${problem}`);
+  };
+  if (before !== null && before.number >= from) refuse(`block ${before.number} is before it`);
+  let last = from - 1;
+  for (const { number } of blocks) {
+    if (number <= last) refuse(`block ${number} follows block ${last}`);
+    last = number;
+  }
+  if (final !== null && final > head.number)
+    refuse(`block ${final} is final, and ${head.number} the head`);
+  const isWhole = next === null;
+  if (blocks.length === 0 && (!isWhole || head.number >= from)) refuse("it has no block");
+  if (
+    blocks.length > 0 &&
+    (isWhole ? last !== head.number : next !== last + 1 || last >= head.number)
+  ) {
+    refuse(`it ends with block ${last}, the head is ${head.number} and the next page from ${next}`);
+  }
+}

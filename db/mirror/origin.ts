@@ -1,0 +1,143 @@
+// Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
+import { errorText } from "../error-text.ts";
+import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
+
+/** For the headers of an answer, and between two parts of it. */
+const IDLE_MS = 30_000;
+
+const MAX_RETRY_MS = 60_000;
+
+interface Request {
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+}
+
+export class Origin {
+  readonly #base: URL;
+  readonly #idleMs: number;
+
+  /** `base` is a folder: names are below it. */
+  constructor(base: string, { idleMs = IDLE_MS } = {}) {
+    this.#base = folderUrl(base);
+    this.#idleMs = idleMs;
+  }
+
+  get url(): string {
+    return this.#base.href;
+  }
+
+  /** The text of an answer of at most so many bytes. */
+  async text(path: string, maxBytes: number, request: Request = {}): Promise<string> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    await this.read(path, request, {
+      onChunk: (chunk) => {
+        bytes += chunk.length;
+        if (bytes > maxBytes) {
+          throw new MirrorError(`${this.#urlOf(path)} answers with more than ${maxBytes} bytes`);
+        }
+        chunks.push(Buffer.from(chunk));
+      },
+    });
+    return Buffer.concat(chunks).toString("utf8");
+  }
+
+  /** Throws OriginUnavailable where the origin answers later, and MirrorError for an answer that would not change. */
+  async read(
+    path: string,
+    { headers = {}, signal }: Request,
+    {
+      onHead = () => undefined,
+      onChunk,
+    }: {
+      onHead?: (response: Response) => void | Promise<void>;
+      onChunk: (chunk: Uint8Array) => void | Promise<void>;
+    },
+  ): Promise<void> {
+    const url = this.#urlOf(path);
+    const end = new AbortController();
+    const silence = new AbortController();
+    const silent = silence.signal;
+    const timer = setTimeout(() => silence.abort(), this.#idleMs);
+    const signals = [end.signal, silent, ...(signal === undefined ? [] : [signal])];
+    try {
+      const response = await fetch(url, {
+        headers: { "Accept-Encoding": "identity", ...headers },
+        redirect: "manual",
+        signal: AbortSignal.any(signals),
+      });
+      try {
+        if (response.status !== 200 && response.status !== 206) await refuse(url, response);
+        await onHead(response);
+        for await (const chunk of bytesOf(response)) {
+          timer.refresh();
+          await onChunk(chunk);
+          timer.refresh();
+        }
+      } finally {
+        // What is left of it is not read.
+        end.abort();
+      }
+    } catch (error) {
+      if (error instanceof MirrorError || error instanceof OriginUnavailable) throw error;
+      signal?.throwIfAborted();
+      // A full disk is not the origin's.
+      if ((error as NodeJS.ErrnoException).syscall === "write") throw error;
+      const reason = silent.aborted
+        ? "nothing came in time"
+        : errorText((error as Error).cause ?? error);
+      throw new OriginUnavailable(`${url} does not answer: ${reason}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #urlOf(path: string): string {
+    return new URL(path, this.#base).href;
+  }
+}
+
+/** Throws a MirrorError for what is no URL of http or https, or has a login or a query. */
+export function folderUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.username + url.password + url.search + url.hash !== ""
+  ) {
+    throw new MirrorError(
+      `${JSON.stringify(text)} is not accepted: it must be a URL such as https://other.example, http or https, without a login or a query`,
+    );
+  }
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+async function refuse(url: string, response: Response): Promise<never> {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    const target = (headers.get("location") ?? "another place").slice(0, 200);
+    throw new MirrorError(`${url} redirects to ${target}: give the URL that it is at`);
+  }
+  if (status === 429 || status >= 500) {
+    const seconds = Number(headers.get("retry-after") ?? "");
+    const retryMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_MS) : undefined;
+    throw new OriginUnavailable(`${url} answers ${status}`, { status, retryMs });
+  }
+  throw new MirrorError(`${url} answers ${status}${await messageOf(response)}`);
+}
+
+const SHOWN_BYTES = 1000;
+
+async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  if (body !== null) yield* body as AsyncIterable<Uint8Array>;
+}
+
+async function messageOf(response: Response): Promise<string> {
+  for await (const chunk of bytesOf(response)) {
+    const [, message] =
+      /"message":"([^"]*)"/.exec(Buffer.from(chunk).toString().slice(0, SHOWN_BYTES)) ?? [];
+    return message === undefined ? "" : `: ${message}`;
+  }
+  return "";
+}

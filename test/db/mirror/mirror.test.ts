@@ -1,0 +1,136 @@
+// A mirror gets the facts of another service, whole and checked, from its files and by following it.
+import { verify } from "../../../db/verify/verify-database.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  DAI,
+  MKR,
+  registerMarkets,
+  registerPair,
+  WETH,
+  write,
+} from "../../factories.ts";
+import { digestsOf, figuresOf, headOf, useMirrored } from "./following.ts";
+
+const BOOK = anAddress("book");
+const POOL = anAddress("pool");
+const ORDER = 2 ** 30;
+const REF = '7,"\u2028é';
+const HUGE = "123456789012345678901.000000000000000001";
+
+const mirrored = useMirrored(async ({ writer }) => {
+  await registerMarkets(writer);
+  await writer.query("select ingest.offer_ids($1, $2, $3)", [
+    ...[
+      [BOOK, BOOK],
+      [REF, "8"],
+      [blockAt(2), blockAt(2)],
+    ],
+  ]);
+  await write(writer, {
+    offers: [
+      anOffer({ id: 1, hour: 1, base: "3", quote: "300", killed: blockAt(50) }),
+      anOffer({ id: 2, hour: 1, base: "1", quote: HUGE }),
+      anOffer({ id: 3, hour: 1.5, killed: blockAt(1.5) }),
+      anOffer({ id: 10, hour: 1, base: "2", quote: "9", filled: true }),
+      anOffer({ id: ORDER + 1, hour: 2.5, venue: BOOK, base: "5", quote: "600" }),
+    ],
+    trades: [
+      aTrade({ hour: 2, offer_id: ORDER, base: "1", quote: "110", venue: BOOK, idx: 3 }),
+      aTrade({ hour: 2, offer_id: null, base: "2.5", quote: "250", idx: 11 }),
+      aTrade({ hour: 2.01, offer_id: 2, base: "1", quote: HUGE, idx: 0 }),
+      aTrade({ hour: 49, offer_id: 1, base: "1", quote: "99" }),
+      aTrade({ hour: 72, offer_id: 5 }),
+    ],
+    head: 73,
+  });
+  await writer.query("select ingest.write_block($1, $2, pools => $3)", [
+    blockAt(74),
+    new Date(Date.parse("2026-01-04T02:00:00Z")).toISOString(),
+    JSON.stringify([
+      { venue: POOL, gem0: WETH, gem1: DAI, reserve0: "10", reserve1: "1000.5", fee: 3000 },
+    ]),
+  ]);
+});
+
+beforeEach(() => mirrored.mirror.empty());
+
+async function expectTheSame(): Promise<void> {
+  expect(await digestsOf(mirrored.mirror)).toEqual(await digestsOf(mirrored.origin));
+  expect(await figuresOf(mirrored.mirror)).toEqual(await figuresOf(mirrored.origin));
+  expect(await headOf(mirrored.mirror)).toEqual(await headOf(mirrored.origin));
+}
+
+it("loads the days of the files, and follows from there: the same digests, figures and rows", async () => {
+  await mirrored.export();
+  const { days, last } = await mirrored.load();
+  expect([days, last?.day]).toEqual([2, "2026-01-03"]);
+  expect((await mirrored.load()).days).toBe(0);
+  await mirrored.catchUp();
+  await expectTheSame();
+  const client = await mirrored.mirror.connect("dex_owner");
+  expect(await verify(client)).toEqual([]);
+});
+
+it("loads the rest of a day that it has followed in part", async () => {
+  await mirrored.export();
+  const { writer } = mirrored.mirror;
+  await mirrored.catchUp();
+  await writer.query("select ingest.take_back($1)", [blockAt(49.5)]);
+  expect((await mirrored.load()).days).toBe(1);
+  await mirrored.catchUp();
+  await expectTheSame();
+});
+
+it("follows from an empty database, from where it was, and across reorganisations", async () => {
+  const { origin, mirror } = mirrored;
+  await mirrored.catchUp();
+  await expectTheSame();
+  await write(origin.writer, { trades: [75, 76].map((hour) => aTrade({ hour, offer_id: 4 })) });
+  await mirrored.catchUp();
+  await expectTheSame();
+
+  await origin.writer.query("select ingest.take_back($1)", [blockAt(75)]);
+  const waits = await mirrored.catchUp(undefined, ({ event }) => event === "waiting");
+  expect(waits).toEqual([
+    { event: "waiting", reason: expect.stringMatching(/^The origin is behind, at block /) },
+  ]);
+  await write(origin.writer, {
+    trades: [75.5, 77].map((hour) => aTrade({ hour, offer_id: 4, base: "7" })),
+  });
+  const events = await mirrored.catchUp();
+  expect(events[0]).toEqual({ event: "taken back", to: blockAt(75), from: blockAt(76) });
+  await expectTheSame();
+  // What the origin does not have any more is not here either.
+  expect(
+    (await mirror.reader.query("select from dex_trade where block = $1", [blockAt(76)])).rows,
+  ).toEqual([]);
+});
+
+it("gives a market that is registered at the origin later", async () => {
+  const { origin } = mirrored;
+  await mirrored.catchUp();
+  await registerPair(origin.writer, MKR, DAI);
+  await write(origin.writer, { trades: [aTrade({ hour: 80, baseGem: MKR, offer_id: null })] });
+  await mirrored.catchUp();
+  await expectTheSame();
+});
+
+it("records what the facts are from, so that an indexer goes on and another one is refused", async () => {
+  const { origin, mirror } = mirrored;
+  await origin.writer.query("select ingest.begin_index(5, $1, 'book', $2, 'event')", [
+    BOOK,
+    blockAt(1),
+  ]);
+  await mirrored.catchUp();
+  const begin = (chain: number): Promise<unknown> =>
+    mirror.writer.query("select ingest.begin_index($1, $2, 'book', $3, 'event')", [
+      chain,
+      BOOK,
+      blockAt(1),
+    ]);
+  await begin(5);
+  await expect(begin(6)).rejects.toThrow("the database was filled from chain 5, not 6");
+});
