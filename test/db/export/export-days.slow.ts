@@ -25,6 +25,7 @@ import {
   aTrade,
   blockAt,
   DAI,
+  hours,
   registerMarkets,
   WETH,
   write,
@@ -183,6 +184,47 @@ describe("of days", () => {
     expect(before).toBeUndefined();
     await exportFinal(database, again);
     expect(await hashesOf(again)).toEqual(await hashesOf(dir));
+  });
+
+  it("has reserves or ranges of pools, whose digests follow from the files alone", async () => {
+    await using other = await makeDatabase();
+    const pool = { gem0: DAI, gem1: WETH, fee: 3000 };
+    const pools = [
+      { ...pool, venue: anAddress("reserves"), reserve0: "2000.5", reserve1: "1" },
+      {
+        ...{ ...pool, venue: anAddress("ranges"), tick_spacing: 60, tick: 0, liquidity: "5" },
+        ...{ sqrt_price: String(2n ** 96n), nets: "-60:5 60:-5" },
+      },
+    ];
+    const after = [{ ...pools[1], tick: -1, nets: "" }];
+    for (const [hour, given] of [
+      [1, pools],
+      [2, after],
+      [30, []],
+      [30.02, []],
+    ] as const) {
+      await other.writer.query("select ingest.write_block($1, $2, pools => $3)", [
+        ...[blockAt(hour), hours(hour), JSON.stringify(given)],
+      ]);
+    }
+    await exportFinal(other);
+    const lines = await linesOf("pools-2026-01-01.csv.gz");
+    expect(lines[0]).toBe(
+      "block,venue,time,gem0,reserve0,gem1,reserve1,fee,tick_spacing,sqrt_price,tick,liquidity,nets",
+    );
+    expect(
+      lines
+        .slice(1, 4)
+        .map((line) => line.split(",").slice(4).toSpliced(1, 1))
+        .sort(),
+    ).toEqual([
+      ["", "", "3000", "60", String(2n ** 96n), "-1", "5", ""],
+      ["", "", "3000", "60", String(2n ** 96n), "0", "5", "-60:5 60:-5"],
+      ["2000.5", "1", "3000", "", "", "", "", ""],
+    ]);
+    const [day] = (await readManifest(dir))!.days;
+    const digest = await digestOfDay(dir, day!, FIRST_DIGEST);
+    expect(`0x${digest.toString("hex")}`).toBe(day!.digest);
   });
 
   it("is noticed by name where a bit of a file or of the manifest is another", async () => {
