@@ -294,6 +294,31 @@ describeInChromium("the page of all markets", () => {
     await page.close();
   });
 
+  it("leaves no element behind after many updates", async () => {
+    await fillPageExchange(database.writer);
+    const { page } = await browser.open(app.url);
+    await drawn(page);
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Performance.enable");
+    let hour = 25;
+    const updates = async (): Promise<number> => {
+      for (let n = 0; n < 150; n += 1) {
+        hour += 5 / 3600;
+        const trade = aTrade({ hour, offer_id: 90, base: "0.001", quote: `0.1${n}` });
+        await write(database.writer, { trades: [trade] });
+      }
+      await page.waitForSelector(
+        `tr:has-text('WETH/DAI') data[value="${(await ofRest("/v2/summary/weth/dai")).quoteVol}"]`,
+      );
+      await devtools.send("HeapProfiler.collectGarbage");
+      const { metrics } = await devtools.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "Nodes")!.value;
+    };
+    const before = await updates();
+    expect(await updates()).toBeLessThanOrEqual(before + 100);
+    await page.close();
+  });
+
   it("has room for 1,000 markets", async () => {
     const symbols = Array.from({ length: 1000 }, (_, n) => `T${n}`);
     await registerTokens(database.writer, { address: DAI, symbol: "DAI" });
