@@ -32,6 +32,8 @@ export interface Live {
 
 const FIRST_RETRY = 500;
 const LAST_RETRY = 30_000;
+/** More than a history has, whose offers would be most of its rows. */
+const DEPTH = 20;
 /** After a pause, trades are made up for so many seconds. */
 const MADE_UP_SECONDS = 10;
 
@@ -86,7 +88,8 @@ async function makeBlock(
     const trades = markets.length === 0 ? 0 : due(number);
     const time = isoTime(now);
     made = { block: number, time, trades };
-    return [{ number, time, ...exchange.make({ number, time, trades, markets, closing: [] }) }];
+    const plan = { number, time, trades, markets, closing: [], depth: DEPTH };
+    return [{ number, time, ...exchange.make(plan) }];
   });
   if (made !== undefined) onBlock?.(made);
 }

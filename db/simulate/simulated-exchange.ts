@@ -27,6 +27,8 @@ export interface BlockPlan {
   markets: readonly Market[];
   /** The markets whose offers are all cancelled in it. */
   closing: readonly Market[];
+  /** How many offers stand on each side of a book that is traded in it; 6 unless given. */
+  depth?: number;
 }
 
 /** What happened in a block, each list in its order. */
@@ -45,7 +47,7 @@ export interface ExchangeState {
   lastPrices: ReadonlyMap<string, bigint>;
 }
 
-/** How many offers stand on each side of a book. */
+/** How many offers stand on each side of a book, unless a plan says it. */
 const DEPTH = 6;
 
 /** A block while it is being made. */
@@ -175,17 +177,18 @@ export class Exchange {
 
   /** Makers withdraw what the price has left behind, and make new offers near it. */
   #requote(draft: Draft, book: Book): void {
-    const { random } = draft;
+    const { random, plan } = draft;
+    const { depth = DEPTH } = plan;
     for (const act of ["sell", "buy"] as const) {
       const side = book[act];
       const best = side[0];
       const worst = side.at(-1);
       if (best !== undefined && worst !== undefined) {
-        const left = isFar(book, worst, 15) || (side.length >= DEPTH && isFar(book, best, 4));
+        const left = isFar(book, worst, 15) || (side.length >= depth && isFar(book, best, 4));
         if (left) this.#kill(draft, side, side.length - 1);
         else if (random.chance(4)) this.#kill(draft, side, random.below(side.length));
       }
-      while (side.length < DEPTH) this.#offer(draft, book, act);
+      while (side.length < depth) this.#offer(draft, book, act);
     }
   }
 
