@@ -15,9 +15,9 @@ export const explorerData = ({ tx, address }: Explorer): Html =>
 
 /** What leads to each other. */
 const PAGES = [
-  { path: "/", name: "Markets" },
-  { path: "/trades", name: "All trades" },
-  { path: "/state", name: "State" },
+  { path: "/", name: "Markets", module: "markets" },
+  { path: "/trades", name: "All trades", module: "trades" },
+  { path: "/state", name: "State", module: "state" },
 ];
 
 interface Document {
@@ -43,6 +43,7 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
         <link rel="icon" href="/page/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/page/colors.css" />
         <link rel="stylesheet" href="/page/page.css" />
+        <link rel="stylesheet" href="/page/panels.css" />
         <link rel="stylesheet" href="/page/chart.css" />
         <link rel="stylesheet" href="/page/tables.css" />
         ${modules.map((name) => html`<link rel="modulepreload" href="/page/${name}.js" />`)}
@@ -51,7 +52,7 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
       <body>
         <nav class="pages" aria-label="Pages">
           <ul>
-            ${PAGES.map(({ path, name }) => html`<li><a href="${path}">${name}</a></li>`)}
+            ${PAGES.map(({ path, name, module }) => html`<li><a href="${path}" ${module === modules[0] ? html`aria-current="page"` : ""}>${name}</a></li>`)}
           </ul>
         </nav>
         ${main}

@@ -1,5 +1,5 @@
 // Tables, figures and names in the documents of the server.
-import { compact, shortened, shortPercent } from "./client/decimal.js";
+import { compact, placesOf, shortened, shortPercent } from "./client/decimal.js";
 import { hasChange } from "./client/market-order.js";
 import type { SummaryRecord } from "../market/queries/summaries.ts";
 import { html, type Html } from "./html.ts";
@@ -33,7 +33,8 @@ export const numberOf = (value: string, text = shortened(value)): Html =>
   html`<data value="${value}" title="${value}">${text}</data>`;
 
 /** REST gives "0" for a price that does not exist. */
-export const priceOf = (value: string): Html | string => (value === "0" ? "–" : numberOf(value));
+export const priceOf = (value: string): Html | string =>
+  value === "0" ? "–" : numberOf(value, shortened(value, placesOf(value)));
 
 export const momentOf = (iso: string): Html =>
   html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;

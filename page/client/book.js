@@ -68,7 +68,8 @@ function grouped(steps, direction, width) {
 const tenTo = (power) => (power >= 0 ? `1${"0".repeat(power)}` : `0.${"0".repeat(-1 - power)}1`);
 
 /**
- * @param {{ caption: string, side: string, steps: readonly Step[], base: string, quote: string, places: number }} shown
+ * @typedef {{ price: number, vol: number, total: number }} Places How many fractional digits each column has, on both sides.
+ * @param {{ caption: string, side: string, steps: readonly Step[], base: string, quote: string, places: Places }} shown
  */
 const sideTable = ({ caption, side, steps, base, quote, places }) => {
   const power = powerOf(steps.at(-1)?.total ?? "1");
@@ -88,9 +89,9 @@ const sideTable = ({ caption, side, steps, base, quote, places }) => {
       ${steps.map(
         ({ price, vol, total }) =>
           html`<tr key=${price} style=${{ "--share": `${(100 * placeOf(total, power)) / most}%` }}>
-            <td>${amount(price, places)}</td>
-            <td>${amount(vol)}</td>
-            <td>${amount(total)}</td>
+            <td>${amount(price, places.price)}</td>
+            <td>${amount(vol, places.vol)}</td>
+            <td>${amount(total, places.total)}</td>
           </tr>`,
       )}
     </tbody>
@@ -118,10 +119,15 @@ export function bookTables({ bids, asks, pair, spread, draw }) {
   const shownOf = (steps, direction) =>
     (group === undefined ? steps : grouped(steps, direction, group)).slice(0, SHOWN_LEVELS);
   const [shownBids, shownAsks] = [shownOf(bids, -1), shownOf(asks, 1)];
-  const places =
-    group === undefined
-      ? placesIn([...shownBids, ...shownAsks].map(({ price }) => price))
-      : Math.max(0, -powerOf(group));
+  const steps = [...shownBids, ...shownAsks];
+  const places = {
+    price:
+      group === undefined
+        ? placesIn(steps.map(({ price }) => price))
+        : Math.max(0, -powerOf(group)),
+    vol: placesIn(steps.map(({ vol }) => vol)),
+    total: placesIn(steps.map(({ total }) => total)),
+  };
   const choose = (/** @type {{ currentTarget: HTMLSelectElement }} */ { currentTarget }) => {
     const address = new URL(location.href);
     if (currentTarget.value === "") address.searchParams.delete(PARAMETER);

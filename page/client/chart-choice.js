@@ -1,5 +1,8 @@
 // How the reader wants the chart: kept in the address.
+import { addressComparing } from "./comparison.js";
+import { name as nameOf, segments } from "./figures.js";
 import { html } from "./html.js";
+import { MarketPicker } from "./market-picker.js";
 
 /**
  * @typedef {{ line: boolean, quoteVolume: boolean, averages: boolean, vwap: boolean, log: boolean }} Choice
@@ -39,13 +42,33 @@ function fillScreen({ currentTarget }) {
   else void currentTarget.closest("section")?.requestFullscreen();
 }
 
-/** @param {{ quote: string, draw: () => void }} shown */
-export function chartButtons({ quote, draw }) {
+/** @typedef {import("./comparison.js").Pair} Pair */
+
+/**
+ * Chooses another market, or ends the comparison.
+ * @param {{ pair: Pair, compared: Pair | undefined, compare: (other: Pair | undefined) => void }} shown
+ */
+const comparing = ({ pair, compared, compare }) =>
+  compared
+    ? html`<button type="button" aria-pressed="true" onClick=${() => compare(undefined)}>
+        Compared with ${nameOf(compared)} <span aria-hidden="true">×</span>
+      </button>`
+    : html`<${MarketPicker}
+        title="Compare"
+        isOffered=${(/** @type {Pair} */ other) => segments(other) !== segments(pair)}
+        addressOf=${addressComparing}
+        choose=${compare}
+      />`;
+
+/**
+ * @param {{ pair: Pair, compared: Pair | undefined, compare: (other: Pair | undefined) => void, draw: () => void }} shown
+ */
+export function chartButtons({ draw, ...shown }) {
   const choice = chartChoice();
   /** @type {Record<Name, string>} */
   const titles = {
     line: "Line",
-    quoteVolume: `Volume in ${quote}`,
+    quoteVolume: `Volume in ${shown.pair.quote}`,
     averages: "Averages of 7, 25, 99",
     vwap: "Vwap",
     log: "Log axis",
@@ -65,6 +88,7 @@ export function chartButtons({ quote, draw }) {
           ${titles[name]}
         </button>`,
     )}
+    ${comparing(shown)}
     <button type="button" onClick=${fillScreen}>Full screen</button>
   </div>`;
 }

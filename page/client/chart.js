@@ -10,6 +10,7 @@ import {
 } from "lightweight-charts";
 import { Component } from "preact";
 import { Averages } from "./averages.js";
+import { ComparedLine } from "./compared-line.js";
 import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
@@ -22,6 +23,7 @@ import { Vwap } from "./vwap.js";
  *   changes: number,
  *   interval: string,
  *   choice: import("./chart-choice.js").Choice,
+ *   compared: { candles: Candle[], changes: number } | undefined,
  *   onOlder: () => void,
  *   onHover: (time: string | undefined) => void,
  * }} Shown
@@ -70,6 +72,9 @@ export class Chart extends Component {
   #averages;
   /** @type {Vwap | undefined} */
   #vwap;
+  /** @type {ComparedLine | undefined} */
+  #compared;
+  #comparedChanges = -1;
   #shownAs = "";
   /** @type {Candle[]} */
   #drawn = [];
@@ -112,6 +117,7 @@ export class Chart extends Component {
     this.#line = chart.addSeries(LineSeries, { priceFormat, lineWidth: 2, visible: false });
     this.#averages = new Averages(chart, priceFormat, ({ time }) => secondsOf(time));
     this.#vwap = new Vwap(chart, priceFormat, ({ time }) => secondsOf(time));
+    this.#compared = new ComparedLine(chart, ({ time }) => secondsOf(time));
     this.#volumes = chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       lastValueVisible: false,
@@ -146,7 +152,7 @@ export class Chart extends Component {
     const [up, down, line] = [color("up"), color("down"), color("line")];
     this.#chart?.applyOptions({
       layout: {
-        background: { type: ColorType.Solid, color: color("ground") },
+        background: { type: ColorType.Solid, color: color("panel") },
         textColor: color("text"),
       },
       grid: { vertLines: { color: line }, horzLines: { color: line } },
@@ -162,32 +168,38 @@ export class Chart extends Component {
     this.#line?.applyOptions({ color: color("link") });
     this.#averages?.paint(color);
     this.#vwap?.paint(color);
+    this.#compared?.paint(color);
   };
 
   /** Shows the series that the reader has chosen. Returns whether that changed. */
   #choose() {
-    const { choice } = this.props;
-    const shownAs = JSON.stringify(choice);
+    const { choice, compared } = this.props;
+    const shownAs = JSON.stringify([choice, compared !== undefined]);
     if (shownAs === this.#shownAs) return false;
     this.#shownAs = shownAs;
     this.#prices?.applyOptions({ visible: !choice.line });
     this.#line?.applyOptions({ visible: choice.line });
     this.#averages?.show(choice.averages);
     this.#vwap?.show(choice.vwap);
-    const mode = choice.log ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal;
+    // Prices of two markets compare by what they have changed since the first that is shown.
+    const plain = choice.log ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal;
+    const mode = compared ? PriceScaleMode.Percentage : plain;
     this.#prices?.priceScale().applyOptions({ mode });
     return true;
   }
 
   #show() {
-    const { candles, changes, interval } = this.props;
+    const { candles, changes, interval, compared } = this.props;
     const isChosen = this.#choose();
     if (this.#isUtc !== inUtc()) {
       this.#isUtc = inUtc();
       // Makes the labels anew.
       this.#chart?.applyOptions({ localization: {} });
     }
-    if (changes === this.#changes && !isChosen) return;
+    const comparedChanges = compared?.changes ?? -1;
+    if (changes === this.#changes && comparedChanges === this.#comparedChanges && !isChosen) return;
+    this.#comparedChanges = comparedChanges;
+    this.#compared?.set(candles, compared?.candles);
     const [power, volumePower] = [scaleOf(candles, "close"), scaleOf(candles, this.#volumeColumn)];
     const isSameScale = power === this.#power && volumePower === this.#volumePower;
     const isSame = isSameScale && !isChosen && interval === this.#interval;
@@ -261,7 +273,7 @@ export class Chart extends Component {
 
   render() {
     const place = (/** @type {HTMLElement | null} */ element) => (this.#place = element);
-    return html`<div>
+    return html`<div class="drawn">
       <div
         class="chart"
         ref=${place}

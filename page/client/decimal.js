@@ -112,21 +112,21 @@ const grouped = (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",");
 const withoutSign = (text) => text.replace("-", "");
 
 /**
- * How many fractional digits the shortened number has.
+ * How many fractional digits the shortened number has at most.
  * @param {string} text
  */
-function placesOf(text) {
+export function placesOf(text) {
   const { whole } = partsOf(text);
   return whole === "0" ? SHOWN - 2 - powerOf(text) : Math.max(2, SHOWN - whole.length);
 }
 
 /**
- * How many fractional digits the prices of a column have: those of the one in the middle, since one far below the others would
+ * How many fractional digits the numbers of a column have: those of the one in the middle, since one far below the others would
  * lengthen all.
- * @param {readonly string[]} prices
+ * @param {readonly string[]} numbers
  */
-export const placesIn = (prices) =>
-  prices.map(placesOf).sort((one, other) => one - other)[Math.floor(prices.length / 2)] ?? 0;
+export const placesIn = (numbers) =>
+  numbers.map(placesOf).sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
 /**
  * Rounded to about six digits, with separators of thousands; with `places` to so many fractional digits, none left out,

@@ -1,6 +1,6 @@
 // Numbers, times and names: shortened for the eye, whole on hover and when copied.
 import { Component, h } from "preact";
-import { compact, shortened, shortPercent } from "./decimal.js";
+import { compact, placesOf, shortened, shortPercent } from "./decimal.js";
 import { html } from "./html.js";
 import { hasChange } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
@@ -37,9 +37,9 @@ export const tradeRow = (id, cells) =>
 /** @param {string} value @param {number} [places] As in `shortened`. */
 export const amount = (value, places) => marked(value, shortened(value, places));
 
-/** A number that changes as the reader moves. @param {string} value */
-export const unmarked = (value) =>
-  html`<data value=${value} title=${value}>${shortened(value)}</data>`;
+/** A number that changes as the reader moves. @param {string} value @param {number} [places] As in `shortened`. */
+export const unmarked = (value, places) =>
+  html`<data value=${value} title=${value}>${shortened(value, places)}</data>`;
 
 /** What does not exist, for which REST gives "0". @param {string} why */
 export const absent = (why) => marked("0", "–", why);
@@ -68,10 +68,12 @@ export function dollars(valued) {
 }
 
 /**
- * REST gives "0" for a price that does not exist.
+ * REST gives "0" for a price that does not exist. Each other has about six digits, also where the last are 0.
  * @param {string} value
+ * @param {number} [places]
  */
-export const price = (value) => (value === "0" ? absent("none") : amount(value));
+export const price = (value, places = placesOf(value)) =>
+  value === "0" ? absent("none") : amount(value, places);
 
 /**
  * With its sign, so that the color says nothing more.

@@ -86,14 +86,19 @@ export class MarketCopy {
     );
   }
 
-  /** Drops everything. @param {string} [interval] */
-  reset(interval = this.interval) {
-    this.generation += 1;
-    this.interval = interval;
+  /** Drops everything. */
+  reset() {
     this.trades = [];
     this.bids.clear();
     this.asks.clear();
     this.bookChanges += 1;
+    this.setInterval(this.interval);
+  }
+
+  /** Drops the candles. @param {string} interval */
+  setInterval(interval) {
+    this.generation += 1;
+    this.interval = interval;
     this.#fromStream.clear();
     this.#setCandles([]);
   }

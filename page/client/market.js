@@ -1,12 +1,13 @@
 // The page of one market.
 import { asking } from "./asking.js";
 import { bookGroup, bookTables, stepsOf } from "./book.js";
-import { chartButtons, chartChoice } from "./chart-choice.js";
+import { candlesPanel, readChart } from "./candles-panel.js";
+import { addressComparing, Comparison } from "./comparison.js";
 import { Depth } from "./depth.js";
-import { moment, segments, unmarked } from "./figures.js";
+import { segments } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
-import { askedInterval, INTERVALS, MarketCopy } from "./market-copy.js";
+import { askedInterval, MarketCopy } from "./market-copy.js";
 import { asOfBlock, atBlock, blockControl, pastBlock, pastTopics, stepTo } from "./past.js";
 import { marketHeader } from "./market-header.js";
 import { marketQuestions } from "./market-questions.js";
@@ -25,7 +26,6 @@ import { inUtc } from "./times.js";
 const DEPTH = 50;
 const CANDLES = 300;
 const TRADES = 50;
-const PRICES = /** @type {const} */ (["open", "high", "low", "close"]);
 
 const place = placeOnPage("page");
 const { base = "", quote = "" } = place.dataset;
@@ -33,6 +33,7 @@ const pair = { base, quote };
 const [paths, topic] = [segments(pair), topicName(pair)];
 
 const copy = new MarketCopy(askedInterval());
+const comparison = new Comparison(pair, copy.interval);
 const details = new TradeDetails();
 /** @type {import("./stream.js").Connection} */
 let connection = "connecting";
@@ -40,32 +41,44 @@ let connection = "connecting";
 let readFor = -1;
 let isReadingOlder = false;
 let hasOldest = false;
-/** @type {string | undefined} */
-let hovered;
-/** The largest module by far, read once the figures are shown. @type {typeof import("./chart.js") | undefined} */
-let chart;
-let isReadingChart = false;
+const readDetails = () => details.want(copy.trades.map(({ id }) => id)).then(draw);
 
-async function readChart() {
-  if (isReadingChart) return;
-  isReadingChart = true;
-  chart = await import("./chart.js");
+/**
+ * Candles of a market; undefined where there is no such market.
+ * @param {{ base: string, quote: string }} of
+ * @param {string} [to]
+ * @returns {Promise<Candle[] | undefined>}
+ */
+function readCandles(of, to) {
+  const { generation, interval } = copy;
+  const path = `/v2/candles/${segments(of)}?interval=${interval}&limit=${CANDLES}`;
+  const isWanted = () => copy.generation === generation;
+  return read(asOfBlock(to ? `${path}&to=${to}` : path), isWanted);
+}
+
+/** Those of the market that the chart compares with. @param {string} [to] */
+async function readCompared(to) {
+  const { pair: other } = comparison;
+  const { generation } = copy;
+  const candles = other && (await readCandles(other, to));
+  if (other === undefined || other !== comparison.pair || generation !== copy.generation) return;
+  if (candles === undefined) comparison.refuse();
+  else comparison.copy.addCandles(candles);
   draw();
 }
 
-const readDetails = () => details.want(copy.trades.map(({ id }) => id)).then(draw);
-
 /** Trades and candles of before the stream began. */
 async function readHistory() {
-  const { generation, interval } = copy;
+  const { generation } = copy;
   if (readFor === generation) return;
   readFor = generation;
   hasOldest = false;
   const isWanted = () => copy.generation === generation;
+  void readCompared();
   /** @type {[Trade[] | undefined, Candle[] | undefined]} */
   const [trades, candles] = await Promise.all([
     read(`/v2/trades/${paths}?limit=${tradesWanted(TRADES)}`, isWanted),
-    read(`/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}`, isWanted),
+    readCandles(pair),
   ]);
   if (!isWanted()) return;
   copy.addTrades(trades ?? []);
@@ -78,12 +91,7 @@ async function readOlder() {
   const [first] = copy.candles;
   if (first === undefined || isReadingOlder || hasOldest) return;
   isReadingOlder = true;
-  const { generation, interval } = copy;
-  /** @type {Candle[] | undefined} */
-  const older = await read(
-    asOfBlock(`/v2/candles/${paths}?interval=${interval}&limit=${CANDLES}&to=${first.time}`),
-    () => copy.generation === generation,
-  );
+  const [older] = await Promise.all([readCandles(pair, first.time), readCompared(first.time)]);
   isReadingOlder = false;
   if (older === undefined) return;
   hasOldest = older.length === 0;
@@ -97,41 +105,62 @@ const topics = () => [
   `trades:${topic}`,
   `book:${topic}:${DEPTH}`,
   `candles:${topic}:${copy.interval}`,
+  ...comparison.topics(),
 ];
 
-const followMarket = () =>
-  follow(topics(), {
-    update({ topics }) {
-      copy.update(topics);
-      // The stream has begun: what REST sends now is not older.
-      void readHistory().then(readChart);
-      void readDetails();
-      draw();
+/** @param {string} [from] As in `follow`. */
+const followMarket = (from) =>
+  follow(
+    topics(),
+    {
+      update({ topics }) {
+        copy.update(comparison.take(topics));
+        // The stream has begun: what REST sends now is not older.
+        void readHistory().then(() => readChart(draw));
+        void readDetails();
+        draw();
+      },
+      retract(retraction) {
+        copy.retract(retraction);
+        comparison.copy.retract(retraction);
+        details.retract(retraction.trade);
+        draw();
+      },
+      reset() {
+        copy.reset();
+        comparison.copy.reset();
+        details.retract(0);
+      },
+      connection(now) {
+        connection = now;
+        draw();
+      },
     },
-    retract(retraction) {
-      copy.retract(retraction);
-      details.retract(retraction.trade);
-      draw();
-    },
-    reset() {
-      copy.reset();
-      details.retract(0);
-    },
-    connection(now) {
-      connection = now;
-      draw();
-    },
-  });
+    from,
+  );
+
+/** Follows other topics; no event in between is missed. */
+function followAnew() {
+  stop = followMarket(stop());
+}
+
+/** Follows once it is known that there is a market to compare with: a stream refuses topics of an unknown one. */
+async function begin() {
+  await readCompared();
+  followAnew();
+}
 
 /** Shows the block that the document is of: no stream is open. */
 function showPast() {
   connection = "past";
-  copy.reset(askedInterval());
+  copy.reset();
+  takeInterval(askedInterval());
   const { details: ofTrades, ...topics } = pastTopics();
   copy.update(topics);
   details.add(/** @type {import("./trade-details.js").Details[]} */ (ofTrades));
   hasOldest = copy.candles.length < CANDLES;
-  void readChart();
+  void readCompared();
+  void readChart(draw);
   draw();
 }
 
@@ -162,10 +191,24 @@ function choose(interval) {
     void go(address.href, "replaceState");
     return;
   }
-  stop();
-  copy.reset(interval);
+  takeInterval(interval);
   history.replaceState(null, "", address);
-  stop = followMarket();
+  followAnew();
+  draw();
+}
+
+/** @param {string} interval */
+function takeInterval(interval) {
+  copy.setInterval(interval);
+  comparison.copy.setInterval(interval);
+}
+
+/** @param {{ base: string, quote: string } | undefined} other */
+function compare(other) {
+  history.replaceState(history.state, "", addressComparing(other));
+  comparison.choose(other);
+  void readCompared();
+  if (!pastBlock()) followAnew();
   draw();
 }
 
@@ -180,60 +223,6 @@ const summaryPanel = partOf(
     </section>`;
   },
 );
-
-function candlesPanel() {
-  const { candles, candleChanges, interval } = copy;
-  const shown = candles.find(({ time }) => time === hovered) ?? candles.at(-1);
-  const { quoteVolume } = chartChoice();
-  return html`<section aria-labelledby="candles-title" id="candles">
-    <h2 id="candles-title">Candles${atBlock()}</h2>
-    <div role="group" aria-label="Interval" class="intervals">
-      ${Object.keys(INTERVALS).map(
-        (one) =>
-          html`<button
-            type="button"
-            key=${one}
-            aria-pressed=${String(one === interval)}
-            onClick=${() => choose(one)}
-          >
-            ${one}
-          </button>`,
-      )}
-    </div>
-    <p class="legend">
-      ${
-        shown
-          ? [
-              moment(shown.time, true),
-              ...PRICES.map((column) => html`<span>${column} ${unmarked(shown[column])}</span>`),
-              html`<span
-                >volume ${unmarked(quoteVolume ? shown.quoteVol : shown.vol)} ${" "}<bdi
-                  >${quoteVolume ? quote : base}</bdi
-                ></span
-              >`,
-            ]
-          : "No trade yet."
-      }
-    </p>
-    ${chartButtons({ quote, draw })}
-    ${
-      chart
-        ? html`<${chart.Chart}
-            choice=${chartChoice()}
-            candles=${candles}
-            changes=${candleChanges}
-            interval=${interval}
-            onOlder=${readOlder}
-            onHover=${(/** @type {string | undefined} */ time) => {
-              hovered = time;
-              draw();
-            }}
-          />`
-        : html`<div class="chart"></div>
-            <p class="scrolling"></p>`
-    }
-  </section>`;
-}
 
 const bookPanels = partOf(
   () => [copy.bookChanges, copy.summary, bookGroup()],
@@ -282,9 +271,15 @@ const view = () =>
       ...{ pair, summary: copy.summary, isPast: pastBlock() !== undefined },
       isActive: place.dataset["active"] !== "false",
     })}
-    ${statusLine(copy.head, connection)}
-    ${blockControl({ head: copy.head, go: (address) => go(address, "pushState") })}
-    <div class="panels">${summaryPanel()} ${candlesPanel()} ${bookPanels()} ${tradesPanel()}</div>
+    <div class="title">
+      ${statusLine(copy.head, connection)}
+      ${blockControl({ head: copy.head, go: (address) => go(address, "pushState") })}
+    </div>
+    <div class="panels">
+      ${summaryPanel()}
+      ${candlesPanel({ copy, comparison, pair, choose, compare, readOlder, draw })} ${bookPanels()}
+      ${tradesPanel()}
+    </div>
     ${questions()}`;
 
 const draw = startPage(place, {
@@ -292,9 +287,9 @@ const draw = startPage(place, {
   isReady: () => copy.summary !== undefined,
   connection: () => connection,
 });
-/** @type {() => void} */
+/** @type {() => string | undefined} */
 let stop = () => undefined;
 if (pastBlock()) {
   showPast();
   addEventListener("popstate", () => void go(location.href));
-} else stop = followMarket();
+} else void begin();

@@ -136,12 +136,14 @@ function view() {
   const found = marketsFound();
   const ariaSort = isDescending ? "descending" : "ascending";
   return html`
-    <h1>Markets</h1>
-    ${statusLine(head, connection)}
+    <div class="title">
+      <h1>Markets</h1>
+      ${statusLine(head, connection)}
+    </div>
     ${
       pairs.size === 0
         ? html`<p>No market is registered yet.</p>`
-        : html`${totals()} ${movers()}
+        : html`<div class="overview">${totals()} ${movers()}</div>
             <form
               role="search"
               onSubmit=${(/** @type {Event} */ event) => {

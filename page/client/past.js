@@ -63,8 +63,14 @@ export function blockControl({ head, go }) {
     }}
   >
     <label
-      >Block, hash, or time such as 2026-01-31T12:00:00Z
-      <input name="asked" type="search" required autocomplete="off" spellcheck=${false}
+      >As of block, hash or time
+      <input
+        name="asked"
+        type="search"
+        placeholder="2026-01-31T12:00:00Z"
+        required
+        autocomplete="off"
+        spellcheck=${false}
     /></label>
     <button type="submit">Show</button>
     ${step("Previous block", previous)}

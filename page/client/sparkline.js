@@ -1,5 +1,5 @@
 // The prices of a market's last 24 hours as a small line, read once a row comes into view.
-import { placeOf, powerOf } from "./decimal.js";
+import { compare, placeOf, powerOf } from "./decimal.js";
 import { segments } from "./figures.js";
 import { html } from "./html.js";
 import { read } from "./reading.js";
@@ -85,7 +85,12 @@ export function sparkline(closes, last) {
     const y = HEIGHT - 2 - ((price - low) / span) * (HEIGHT - 4);
     return `${x.toFixed(1)},${y.toFixed(1)}`;
   });
-  return html`<svg class="sparkline" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">
+  const direction = compare(last, first) < 0 ? "down" : "up";
+  return html`<svg
+    class="sparkline ${direction}"
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    aria-hidden="true"
+  >
     <polyline points=${points.join(" ")} />
   </svg>`;
 }

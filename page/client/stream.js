@@ -19,12 +19,13 @@ export const UNREACHABLE = "unreachable";
  */
 
 /**
- * Returns what ends it.
+ * Returns what ends it, which returns the id of the last event.
  * @param {readonly string[]} topics
  * @param {Follower} follower
+ * @param {string} [from] The id of an event of another stream: what has come since is not missed.
  */
-export function follow(topics, follower) {
-  const asked = new URLSearchParams({ topics: topics.join(",") });
+export function follow(topics, follower, from) {
+  const asked = new URLSearchParams({ topics: topics.join(","), ...(from && { from }) });
   /** @type {EventSource | undefined} */
   let source;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -84,6 +85,7 @@ export function follow(topics, follower) {
     removeEventListener("offline", lose);
     removeEventListener(UNREACHABLE, renew);
     close();
+    return asked.get("from") ?? undefined;
   };
 }
 

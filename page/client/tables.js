@@ -45,9 +45,10 @@ export function summaryList(summary, { base, quote }) {
 }
 
 /**
+ * @typedef {{ price: number, base: number, quote: number }} Places How many fractional digits each column has.
  * @typedef {import("./market-copy.js").Trade} Trade
  * @typedef {import("./trade-details.js").Details} Details
- * @typedef {{ trade: Trade, details: Details | undefined, places: number, isUtc: boolean }} Shown
+ * @typedef {{ trade: Trade, details: Details | undefined, places: Places, isUtc: boolean }} Shown
  */
 
 /** The side of the taker: who takes an offer that sells base, buys. */
@@ -56,6 +57,12 @@ export const SIDES =
     sell: { word: "Buy", style: "up", inQuote: "bidAmt" },
     buy: { word: "Sell", style: "down", inQuote: "lotAmt" },
   });
+
+/** @param {Details | undefined} details */
+function inQuote(details) {
+  const side = SIDES[details?.act ?? ""];
+  return side && details?.[side.inQuote];
+}
 
 /** What a trade is, before its details are read. */
 const PENDING = html`<td colspan="4" class="pending">…</td>`;
@@ -68,7 +75,9 @@ class TradeRow extends Component {
     return (
       shown.trade !== next.trade ||
       shown.details !== next.details ||
-      shown.places !== next.places ||
+      shown.places.price !== next.places.price ||
+      shown.places.base !== next.places.base ||
+      shown.places.quote !== next.places.quote ||
       shown.isUtc !== next.isUtc
     );
   }
@@ -81,11 +90,11 @@ class TradeRow extends Component {
       id,
       html`<td>${moment(time)}</td>
         <td class=${side?.style}>${side?.word ?? "…"}</td>
-        <td>${at === "0" ? price(at) : amount(at, places)}</td>
-        <td>${amount(volume)}</td>
+        <td>${price(at, places.price)}</td>
+        <td>${amount(volume, places.base)}</td>
         ${
           details && side
-            ? html`<td>${unmarked(details[side.inQuote])}</td>
+            ? html`<td>${unmarked(details[side.inQuote], places.quote)}</td>
                 <td>${address(details.maker)}</td>
                 <td>${address(details.taker)}</td>
                 <td>${transaction(details.tx)}</td>`
@@ -102,7 +111,11 @@ class TradeRow extends Component {
  * @param {(id: number) => Details | undefined} detailsOf
  */
 export const tradesTable = (trades, { base, quote }, detailsOf) => {
-  const places = placesIn(trades.map((trade) => trade.price));
+  const places = {
+    price: placesIn(trades.map((trade) => trade.price)),
+    base: placesIn(trades.map(({ volume }) => volume)),
+    quote: placesIn(trades.flatMap(({ id }) => inQuote(detailsOf(id)) ?? [])),
+  };
   return html`<div class="scroll tape" role="region" aria-label="Trades, newest first" tabindex="0">
     <table>
       <caption>

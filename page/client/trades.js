@@ -3,7 +3,7 @@ import { Component } from "preact";
 import { address, short, transaction } from "./addresses.js";
 import { Age } from "./age.js";
 import { asking } from "./asking.js";
-import { decimalOf, unitsOf } from "./decimal.js";
+import { decimalOf, placesOf, unitsOf } from "./decimal.js";
 import { amount, hasAddress, moment, name, segments, tradeRow, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
@@ -79,6 +79,9 @@ function marketOf({ market, act, lotTkn, bidTkn }) {
 /** Without the zeros behind it, as REST has amounts. @param {string} decimal */
 const plain = (decimal) => decimalOf(unitsOf(decimal));
 
+/** @param {string} price */
+const paddedPrice = (price) => amount(price, placesOf(price));
+
 /** @param {string} decimal @param {string | null} symbol @param {string} gem */
 const amountOf = (decimal, symbol, gem) => [
   unmarked(plain(decimal)),
@@ -104,7 +107,7 @@ class TradeRow extends Component {
       html`<td>${moment(time)}</td>
         <td>${marketOf(trade)}</td>
         <td class=${side?.style}>${side?.word ?? "–"}</td>
-        <td>${price === null ? "–" : amount(plain(price))}</td>
+        <td>${price === null ? "–" : paddedPrice(plain(price))}</td>
         <td>${act === "buy" ? bid : lot}</td>
         <td>${act === "buy" ? lot : bid}</td>
         <td>${address(maker)}</td>
@@ -145,8 +148,11 @@ const table = partOf(
 );
 
 const view = () =>
-  html`<h1>All trades</h1>
-    ${statusLine(head, connection)} ${table()}
+  html`<div class="title">
+      <h1>All trades</h1>
+      ${statusLine(head, connection)}
+    </div>
+    <section aria-label="Trades">${table()}</section>
     ${asking([
       {
         title: "Newest trades, and the next of each market",
