@@ -39,7 +39,7 @@ const suites = {
   dba: suite("dba", "the tutorial and the commands for migrations", "tools/squawk"),
   faults: suite("faults", "faults of the database, the service and its clients"),
   cluster: suite("cluster", "standbys, HAProxy and their failures"),
-  image: suite("image", "the steps of the Dockerfile, without a container engine"),
+  image: suite("image", "the image, built by buildah and run by podman"),
   clients: suite(
     "clients",
     "the programs of examples/graphql/ and examples/mcp/, clients generated from the OpenAPI document, DuckDB on exported files",
