@@ -31,7 +31,8 @@ export class RequestTrace implements Trace {
     this.traceId = traceId;
     this.spanId = spanId;
     this.isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
-    this.context = trace.setSpan(parent, span);
+    // Of one that is not sampled nothing is made below it.
+    this.context = this.isSampled ? trace.setSpan(parent, span) : parent;
   }
 }
 
