@@ -102,10 +102,10 @@ it("names no variable that the service does not read", () => {
 });
 
 it("names the bound of V8's young objects that npm start, the image and the benchmarks have", () => {
-  const [named] = page("operations").match(/--max-semi-space-size=\d+/) ?? [];
+  const [named] = /--max-semi-space-size=\d+/.exec(page("operations")) ?? [];
   for (const file of ["package.json", "Dockerfile", "bench/servers/start.ts"]) {
     const given = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-    expect([file, given.match(/--max-semi-space-size=\d+(?=.*server\/main|"\];$)/m)?.[0]]).toEqual([
+    expect([file, /--max-semi-space-size=\d+(?=.*server\/main|"\];$)/m.exec(given)?.[0]]).toEqual([
       ...[file, named],
     ]);
   }
