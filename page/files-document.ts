@@ -19,7 +19,7 @@ export const duckdbLines = (base: string): string[] => [
   "set variable trades = (select list(getvariable('base') || file.name) from (select unnest(day.files) as file " +
     "from (select unnest(days) as day from read_json(getvariable('base') || 'manifest.json'))) " +
     "where file.kind = 'trades' and file.name like '%.parquet');",
-  "select lot_gem, bid_gem, count(*) as trades, sum(lot_amt) as lot_amt, sum(bid_amt) as bid_amt " +
+  "select lot_gem, bid_gem, count(*) as trades, sum(lot_amt) as lot_amt, sum(bid_amt) as bid_amt, count(beyond) as beyond " +
     "from read_parquet(getvariable('trades')) group by all order by trades desc;",
 ];
 

@@ -1,5 +1,6 @@
 -- Volumes and prices of each day, from the files of a service or a folder: duckdb < volumes.sql
--- The sums are exact: DECIMAL(38,18) in the files, and an error where a sum has more digits.
+-- The sums are exact: DECIMAL(38,18) in the files, and an error where a sum has more digits. `beyond` counts the minutes with a
+-- figure from 10^20 on, which is null, so that the others leave it out: the column `beyond` of the files has it.
 
 set variable base = 'http://localhost:3000/v2/files/';
 set variable candles = (
@@ -21,7 +22,8 @@ select
   arg_max(close, time) as close,
   sum(vol) as vol,
   sum(quote_vol) as quote_vol,
-  sum(trades) as trades
+  sum(trades) as trades,
+  count(beyond) as beyond
 from read_parquet(getvariable('candles'))
 group by base_gem, quote_gem, day
 order by base_gem, quote_gem, day;

@@ -167,3 +167,43 @@ it("the statements of docs/files.md run, and their tokens are columns", async ()
     ),
   ).not.toEqual([]);
 });
+
+it.each(["UTC", "America/New_York", "Asia/Kolkata"])(
+  "examples/duckdb/ gives the candles of each day in UTC, in a session of %s",
+  async (zone) => {
+    const example = await readFile(
+      fileURLToPath(new URL("../../examples/duckdb/volumes.sql", import.meta.url)),
+      "utf8",
+    );
+    await rowsOf(`set timezone = '${zone}'`);
+    const statements = example
+      .replace("http://localhost:3000/v2/files/", "files/")
+      .replaceAll(/^--.*$/gm, "")
+      .split(";")
+      .map((text) => text.trim())
+      .filter((text) => text !== "");
+    const results: unknown[][][] = [];
+    for (const statement of statements) results.push(await rowsOf(statement));
+    await rowsOf("set timezone = 'UTC'");
+    const { body } = await app.request
+      .get("/v2/candles/weth/dai?interval=1d&to=2026-01-03T00:00:00Z")
+      .expect(200);
+    const days = (body as { data: Candle[] }).data;
+    expect(days.length).toBeGreaterThan(1);
+    expect(
+      results
+        .at(-1)!
+        .filter(([base]) => base === WETH.toLowerCase())
+        .map(([, , day, ...rest]) => [String(day), ...rest.map(plain)]),
+    ).toEqual(
+      days.map(({ time, open, high, low, close, vol, quoteVol, trades }) => [
+        `${time.slice(0, 10)} 00:00:00+00`,
+        // The price of the second day is HUGE, which no column of Parquet has.
+        ...(close === HUGE
+          ? [...Array<string>(4).fill("null"), vol, "null", "1", "1"]
+          : [open, high, low, close, vol, quoteVol, String(trades), "0"]),
+      ]),
+    );
+    expect(days.at(-1)?.close).toBe(HUGE);
+  },
+);
