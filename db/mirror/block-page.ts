@@ -112,7 +112,9 @@ export const blockPage = z
     head: place.describe("The last block that there is."),
     final: number
       .nullable()
-      .describe("The last block that is not taken back any more; null where there is none."),
+      .describe(
+        "The last block up to the head that is not taken back any more, as is known now; null where there is none.",
+      ),
     next: number.nullable().describe("`from` of the next page; null where the head is on this."),
   })
   .meta({ id: "BlockPage" });

@@ -13,6 +13,11 @@ export interface Own {
 
 const MAX_BYTES = 100_000;
 
+const NO_FACTS = `0x${"0".repeat(64)}`;
+
+/** Up to such a block there are only blocks without rows, which the origin may not keep any more. */
+export const hasNoFacts = ({ digest }: Own): boolean => digest === NO_FACTS;
+
 const answer = z.object({
   data: z.object({
     block: z.int().min(0),
@@ -67,7 +72,7 @@ async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<
     if (error instanceof MirrorError && error.message.includes("No such block")) return undefined;
     throw error;
   });
-  if (text === undefined) return false;
+  if (text === undefined) return hasNoFacts(own);
   const { data } = answer.safeParse(parsed(text, path));
   if (data === undefined) throw new MirrorError(`${origin.url}${path} is not as documented`);
   const { block, hash, digest } = data.data;

@@ -7,7 +7,7 @@ import { isUnreachable } from "../failure.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { refuseOtherBasis } from "./basis.ts";
-import { commonBlock, type Own } from "./common-block.ts";
+import { commonBlock, hasNoFacts, type Own } from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
@@ -257,7 +257,8 @@ const isBehind = ({ head }: BlockPage, own: Own): boolean => head.number < own.n
 
 /** Whether the page goes on from this block. A block without rows may be recorded here alone. */
 function follows({ before }: BlockPage, own: Own): boolean {
-  if (before?.digest !== own.digest) return false;
+  if (before === null) return hasNoFacts(own);
+  if (before.digest !== own.digest) return false;
   const isSame = before.number === own.number;
   return !isSame || before.hash === null || own.hash === null || before.hash === own.hash;
 }

@@ -1025,7 +1025,7 @@ export interface components {
                 /** @description The digest of all facts up to the block. */
                 digest: string | null;
             };
-            /** @description The last block that is not taken back any more; null where there is none. */
+            /** @description The last block up to the head that is not taken back any more, as is known now; null where there is none. */
             final: number | null;
             /** @description `from` of the next page; null where the head is on this. */
             next: number | null;

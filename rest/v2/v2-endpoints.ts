@@ -76,7 +76,13 @@ export const v2: Version = {
       description:
         "What makes markets of the facts, as it is now: it has no history, and is in no digest. A page of at most " +
         `${PAGE_TOKENS} tokens, by their addresses; ask for the next with \`after\` as \`next\` says.`,
-      query: { after: addressOf("The page begins with the first address after this one.") },
+      query: {
+        after: {
+          ...addressOf("The page begins with the first address after this one."),
+          // It is after every address.
+          none: "g",
+        },
+      },
       find: findRegistrations,
       shape: pageOfRegistrations,
       data: registrationPage,
