@@ -6,6 +6,7 @@ import {
   aTrade,
   blockAt,
   DAI,
+  hours,
   MKR,
   registerMarkets,
   registerPair,
@@ -20,8 +21,25 @@ const ORDER = 2 ** 30;
 const REF = '7,"\u2028é';
 const HUGE = "123456789012345678901.000000000000000001";
 
+const NETS = [
+  "-60:5000000000000000000 60:-5000000000000000000",
+  "60:2000000000000000000 120:-7000000000000000000",
+];
+/** With liquidity in ranges: at a price of 1, and then in the range above. */
+const RANGED = { venue: anAddress("ranges"), gem0: WETH, gem1: DAI, fee: 500, tick_spacing: 60 };
+const STATES = [
+  { sqrt_price: String(2n ** 96n), tick: 0, liquidity: "5000000000000000000", nets: NETS[0] },
+  { sqrt_price: String(2n ** 96n), tick: 60, liquidity: "7000000000000000000", nets: NETS[1] },
+];
+
 const mirrored = useMirrored(async ({ writer }) => {
   await registerMarkets(writer);
+  for (const [n, state] of STATES.entries()) {
+    const hour = 0.5 + n / 10;
+    await writer.query("select ingest.write_block($1, $2, pools => $3)", [
+      ...[blockAt(hour), hours(hour), JSON.stringify([{ ...RANGED, ...state }])],
+    ]);
+  }
   await writer.query("select ingest.offer_ids($1, $2, $3)", [
     ...[
       [BOOK, BOOK],
@@ -122,14 +140,14 @@ it("records what the facts are from, so that an indexer goes on and another one 
   const { origin, mirror } = mirrored;
   await origin.writer.query("select ingest.begin_index(5, $1, 'book', $2, 'event')", [
     BOOK,
-    blockAt(1),
+    blockAt(0.5),
   ]);
   await mirrored.catchUp();
   const begin = (chain: number): Promise<unknown> =>
     mirror.writer.query("select ingest.begin_index($1, $2, 'book', $3, 'event')", [
       chain,
       BOOK,
-      blockAt(1),
+      blockAt(0.5),
     ]);
   await begin(5);
   await expect(begin(6)).rejects.toThrow("the database was filled from chain 5, not 6");
