@@ -45,7 +45,7 @@ export async function startServer(
     const look = (text: string): void => {
       output += text;
       // The service prints its URL in a log line.
-      const found = /(?:LISTENS +|GraphQL +)(http:\/\/[^/\s"]+)/.exec(output)?.[1];
+      const found = /(?:LISTENS +|GraphiQL +)(http:\/\/[^/\s"]+)/.exec(output)?.[1];
       if (found === undefined) return;
       // Keep reading its log, so that the pipe does not fill up.
       child.stdout.off("data", look).resume();
