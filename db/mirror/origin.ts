@@ -1,4 +1,5 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
+import { fetch, type Response } from "undici";
 import { errorText } from "../error-text.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 
