@@ -25,7 +25,7 @@ const OF_POSTGRESQL = new Set(
   pg_backend_pid pg_current_xact_id position power quote_ident quote_literal quote_nullable random range_agg
   rank regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table repeat replace
   reverse right round row_number row_to_json rpad rtrim scale sha256 sign similar_to_escape split_part sqrt
-  starts_with stddev string_agg string_to_array strpos substr substring sum text timezone to_char to_date to_hex
+  starts_with stddev string_agg string_to_array string_to_table strpos substr substring sum text timezone to_char to_date to_hex
   to_json to_jsonb to_number to_timestamp translate trim_array trim_scale trunc unnest upper variance
   width_bucket`.split(/\s+/),
 );

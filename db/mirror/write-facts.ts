@@ -104,6 +104,8 @@ export async function stageFacts(client: Client, blocks: readonly FactBlock[]): 
 }
 
 export async function writeStaged(client: Client): Promise<void> {
+  // The server knows nothing of how many rows are staged, and would compare each with each.
+  await client.query("set local enable_nestloop = off");
   // write_blocks takes the cancellation of an offer that it writes from the offer.
   await client.query(`
     update ingest.own_offer as offer
@@ -114,6 +116,7 @@ export async function writeStaged(client: Client): Promise<void> {
     delete from ingest.own_cancellation as cancelled
     using ingest.own_offer as offer
     where offer.id = cancelled.offer_id`);
+  await client.query("set local enable_nestloop = default");
   await client.query("select ingest.write_blocks()");
 }
 
