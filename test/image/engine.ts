@@ -1,7 +1,17 @@
 // The image by an engine: a base made by debootstrap, the Dockerfile by buildah, and containers by podman.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink } from "node:fs/promises";
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -70,15 +80,19 @@ export class Engine {
 
   async build(context: string, node: string): Promise<Image> {
     await this.#makeBase(node);
-    const [cache, config] = await Promise.all(
-      ["cache", "userconfig"].map((name) => output("npm", ["config", "get", name])),
+    const [cache = "", config = "", authorities = ""] = await Promise.all(
+      ["cache", "userconfig", "cafile"].map((name) => output("npm", ["config", "get", name])),
     );
+    // What this machine says of the registry, and whom it trusts: npm in the image knows neither.
+    const npmrc = join(this.#folder, "npmrc");
+    const given = existsSync(config) ? await readFile(config, "utf8") : "";
+    const trusted = existsSync(authorities) ? "\ncafile=/root/authorities.pem" : "";
+    await writeFile(npmrc, `${given}${trusted}\nprefer-offline=true\n`);
     await output("buildah", [
       ...["build", ...this.#storage, "--quiet", "--format=docker", "--isolation=chroot"],
       ...["--network=host", `--build-arg=BASE=${BASE}`, `--tag=${IMAGE}`],
-      // The registry, and what it has given before.
-      `--volume=${cache}:/root/.npm`,
-      ...(config !== undefined && existsSync(config) ? [`--volume=${config}:/root/.npmrc:ro`] : []),
+      ...[`--volume=${cache}:/root/.npm`, `--volume=${npmrc}:/root/.npmrc:ro`],
+      ...(trusted === "" ? [] : [`--volume=${authorities}:/root/authorities.pem:ro`]),
       context,
     ]);
     const podman = (...args: string[]): Promise<string> =>
