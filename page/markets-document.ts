@@ -31,7 +31,7 @@ const rowOf = (
   { pair: { base, quote, active }, summary, dollars }: Market,
   hasDollars: boolean,
 ): Html =>
-  html`<tr>
+  html`<tr class="${active ? "" : "inactive"}">
     <th scope="row">${linkTo({ base, quote })}${active ? "" : " (inactive)"}</th>
     ${cells([
       priceOf(summary.last),
