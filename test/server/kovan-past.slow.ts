@@ -45,7 +45,11 @@ describeKovan("the week of kovan-2018-06, loaded whole", () => {
         const asked = asOf === undefined ? path : `${path}&block=${asOf}`;
         const { status, text, headers } = await app.request.get(asked);
         expect({ asked, status }).toEqual({ asked, status: 200 });
-        return [path, [text, headers["etag"], headers["x-head-block"]]] as const;
+        const block = headers["x-head-block"];
+        // Which block is final is what is known now, of a past block too.
+        if (path.startsWith("/v2/blocks"))
+          return [path, [text.replace(/"final":\w+/, '"final":0'), block]] as const;
+        return [path, [text, headers["etag"], block]] as const;
       }),
       ...Object.entries(SELECTIONS).map(async ([name, selection]) => {
         const { query, variables } = operationOf(selection, NAMED, directive);
