@@ -71,12 +71,22 @@ export default defineConfig([
       "@typescript-eslint/dot-notation": "off",
       "no-restricted-imports": [
         "error",
-        { paths: [{ name: "pg", message: "Only db/connect.ts imports pg." }] },
+        {
+          paths: [
+            {
+              name: "pg",
+              message: "Only db/connect.ts imports pg, and db/connection-types.ts its types.",
+            },
+          ],
+        },
       ],
       "no-restricted-exports": ["error", { restrictDefaultExports: { direct: true } }],
     },
   },
-  { files: ["db/connect.ts", "packages/*/test/*.ts"], rules: { "no-restricted-imports": "off" } },
+  {
+    files: ["db/connect.ts", "db/connection-types.ts", "packages/*/test/*.ts"],
+    rules: { "no-restricted-imports": "off" },
+  },
   {
     // Jest and the linters find what they configure by the default export.
     files: [

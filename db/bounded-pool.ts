@@ -1,5 +1,5 @@
 // What a connection pool bounds beyond `pg`: its queue, and the time a connection is checked out.
-import type { Pool, PooledClient } from "./connect.ts";
+import type { Pool, PooledClient } from "./connection-types.ts";
 import { takeTurns, type QueueBounds } from "./fair-queue.ts";
 
 export interface PoolBounds extends QueueBounds {

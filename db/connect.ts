@@ -8,19 +8,14 @@ import {
   promiseByCallback,
   withoutNames,
 } from "./pool-statements.ts";
+import type { Client, Pool } from "./connection-types.ts";
 import type { Fence } from "./fence.ts";
 import { withPlainTls } from "./tls.ts";
 
 /** The roles of db/roles.sql: for migrations, for writers, for the service. */
 export type Role = "dex_owner" | "dex_writer" | "dex_reader";
 
-/** A pool or a single connection. */
-export type Database = Pick<pg.Pool, "query">;
-export type Pool = pg.Pool;
-export type PooledClient = pg.PoolClient;
-export type Client = pg.Client;
-export type FieldDef = pg.FieldDef;
-export type QueryClass = Pick<typeof pg, "Query" | "Result">;
+export type { Client, Database, Pool, PooledClient } from "./connection-types.ts";
 
 export interface ConnectionOptions {
   /** The role to set after login; if missing, the login keeps its own role. */

@@ -1,6 +1,6 @@
 // Which request gets a pool's next free connection: one of the client that has the fewest, so that no client waits behind
 // all that another one asks.
-import type { Pool, PooledClient } from "./connect.ts";
+import type { Pool, PooledClient } from "./connection-types.ts";
 
 /** All connections are in use and the queue is full. */
 export class PoolBusy extends Error {

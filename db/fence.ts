@@ -1,7 +1,7 @@
 // Refuses a primary that another one may have replaced: it came back by itself, or its standbys are cut off. Refuses a
 // server that lacks what was read from another.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database, Pool } from "./connect.ts";
+import type { Database, Pool } from "./connection-types.ts";
 
 /** The message says why, for the operator. */
 export class ReplacedPrimary extends Error {

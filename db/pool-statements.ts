@@ -1,6 +1,6 @@
 // How the connections of a pool run statements: with less work than by `pg` alone, and never one that is stale.
 import { LRUCache } from "lru-cache";
-import type { Pool, PooledClient, QueryClass } from "./connect.ts";
+import type { Pool, PooledClient, QueryClass } from "./connection-types.ts";
 
 /** What `pg` makes of the columns, in its result. */
 interface Described {

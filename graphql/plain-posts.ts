@@ -36,7 +36,7 @@ export function answerPlainPosts({ process, bodyBytes, refuse, log }: PlainPostO
   };
   return (next) => (req, res) => {
     const isPlain =
-      req.method === "POST" && req.url === GRAPHQL_PATH && isShortJson(req, bodyBytes);
+      req.method === "POST" && req.url?.includes("?") === false && isShortJson(req, bodyBytes);
     const run = isPlain ? process() : undefined;
     if (run === undefined) {
       next(req, res);

@@ -21,7 +21,6 @@ const ENVELOPES = new Map<string, Envelope>([
   ["v1", v1Envelope],
   ["udf", udfEnvelope],
 ]);
-const GRAPHQL = GRAPHQL_PATH.slice(1);
 
 /** Answers in the form of the interface that is asked. */
 export const refuseAsOf =
@@ -29,7 +28,7 @@ export const refuseAsOf =
   (req, res, error) => {
     const { status, message, headers } = error;
     const state = stateOf(req);
-    const isGraphql = state.segment === GRAPHQL && !(error instanceof UnknownPath);
+    const isGraphql = state.isOfGraphql && !(error instanceof UnknownPath);
     // In front of Express a request has no route yet.
     if (isGraphql) {
       state.route = GRAPHQL_PATH;

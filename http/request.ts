@@ -24,6 +24,8 @@ export class RequestState {
   hasUnknownKey = false;
   /** The first segment of the path, which names the interface. */
   segment = "";
+  /** Whether the path is that of GraphQL's operations, or below it. */
+  isOfGraphql = false;
   /** Whether the path is that of GraphQL's operations. */
   isForGraphql = false;
   /** Whether the request asks for a block, by X-Min-Block. */
@@ -143,7 +145,8 @@ export function locate(state: RequestState, url: string): void {
   const [, segment = "", slash, end] = FIRST_SEGMENT.exec(url) ?? [];
   const isWhole = end !== undefined;
   state.segment = segment;
-  state.isForGraphql = isWhole && slash === "" && segment === GRAPHQL_PATH.slice(1);
+  state.isOfGraphql = segment === GRAPHQL_PATH.slice(1);
+  state.isForGraphql = state.isOfGraphql && isWhole && slash === "";
   state.isOfSupervisor = isWhole && OF_SUPERVISORS.has(segment);
 }
 

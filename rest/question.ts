@@ -1,6 +1,5 @@
 // What a request of REST asks: its query string, and what of its URL decides the answer.
 import { BadParameter } from "../http/errors.ts";
-import type { Version } from "./endpoint.ts";
 import type { AsOf } from "../market/queries/as-of.ts";
 import { AS_OF, type Parameters } from "./params.ts";
 
@@ -80,9 +79,15 @@ export function readAsOf(req: { url: string }): AsOf | BadParameter | undefined 
   return given.length === 0 ? undefined : (Object.fromEntries(given) as unknown as AsOf);
 }
 
+/** Of a version, what decides the answer to a URL. */
+interface VersionPaths {
+  name: string;
+  endpoints: readonly { path: string; query?: object }[];
+}
+
 /** Undefined for paths outside these versions. Other parameters change no answer, and so are left out. */
 export function restQuestions(
-  versions: readonly Version[],
+  versions: readonly VersionPaths[],
 ): (req: { url?: string | undefined }) => string | undefined {
   const ofVersion = new RegExp(`^/(?:${versions.map(({ name }) => name).join("|")})/`);
   const declared = versions.flatMap(({ name, endpoints }) =>

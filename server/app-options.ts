@@ -32,7 +32,10 @@ export type AppSettings = Partial<
     | "explorer"
     | "filesDir"
   >
->;
+> & {
+  /** How long /ready waits for the database, in milliseconds. */
+  readyWithinMs?: number;
+};
 
 /** All read the database as dex_reader. Their maker closes them after the service. */
 export interface Pools {
@@ -65,21 +68,28 @@ export interface AppOptions {
   gate?: DatabaseGate;
   /** The indexer in this process: it has metrics, and reasons not to be ready. */
   indexer?: Pick<IndexerStatus, "registry" | "reasons"> | undefined;
-  /** How long /ready waits for the database, in milliseconds. */
-  readyWithinMs?: number;
   /** Undefined for no metrics. */
   metrics?: MetricsOptions | undefined;
   /** Undefined for no cache. */
   cache?: CacheOptions | undefined;
+  clients?: ClientOptions;
+  graphql?: GraphqlOptions;
+  /** Begun and closed by their maker. Default: none. */
+  traces?: Traces | undefined;
+}
+
+/** Who asks. */
+interface ClientOptions {
   /** Counts requests for the rate limit of all processes. Its maker closes it. Default: this process alone. */
   sharedCounts?: SharedCounts | undefined;
   /** Whose holders have limits beside those of any client. Default: none, and Authorization is not read. */
   keys?: ApiKeys | undefined;
+}
+
+interface GraphqlOptions {
   /** Those that a client may name by an identifier. Default: none, and any text is run. */
   documents?: PersistedDocuments | undefined;
-  /** Begun and closed by their maker. Default: none. */
-  traces?: Traces | undefined;
-  /** Makes GraphQL follow migrations; without it, its schema is that of the start. */
+  /** Makes the schema follow migrations; without it, it is that of the start. */
   watch?: WatchOptions | undefined;
 }
 

@@ -6,7 +6,7 @@ import { VersionPoll } from "../market/version-poll.ts";
 import { makeFindAsOf } from "../market/queries/as-of.ts";
 import { LoopShare } from "../http/streams/loop-share.ts";
 import { OpenStreams } from "../http/streams/open-streams.ts";
-import { LastHead } from "../http/known-database.ts";
+import { DatabaseGate, LastHead } from "../http/known-database.ts";
 import { referenceRouter } from "../rest/openapi/serve-openapi.ts";
 import { answerPlainGets, versionRouter, type Version } from "../rest/endpoint.ts";
 import { LISTING_SETTINGS, listingFormats } from "../rest/listings/formats.ts";
@@ -18,7 +18,6 @@ import { v2 } from "../rest/v2/v2-endpoints.ts";
 import { AnswerCache } from "../http/cache/answer-cache.ts";
 import { makeGraphqlAnswersPlugin } from "../graphql/answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "../http/cross-origin.ts";
-import { DatabaseGate } from "../http/known-database.ts";
 import { onlyJsonPosts, readBodyUpTo } from "../graphql/limits/body.ts";
 import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
 import {
@@ -80,7 +79,8 @@ type Mounted = [
 
 /** Makes the service over a database. It does not listen, and reads no environment. */
 export async function makeApp(options: AppOptions): Promise<App> {
-  const { gate = new DatabaseGate(), watch, readyWithinMs: withinMs, documents, keys } = options;
+  const { gate = new DatabaseGate() } = options;
+  const { clients: { keys, sharedCounts } = {}, graphql: { documents, watch } = {} } = options;
   const { rest: pool, graphql: graphqlPool = pool } = options.pools;
   const { live: livePool = pool, catalogs = pool, readiness: readinessPool = pool } = options.pools;
   const { settings = {}, reports = {}, traces } = options;
@@ -143,7 +143,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     ...{ share: loopShare, open, limits: streamLimits, clientOf, head },
   });
   const limiter = rateLimiter(rateLimit, refuse, {
-    ...{ shared: options.sharedCounts, hasKeys: keys !== undefined },
+    ...{ shared: sharedCounts, hasKeys: keys !== undefined },
   });
   const operations = new OperationsInFlight({
     ...(settings.inFlight ?? IN_FLIGHT_LIMITS),
@@ -216,7 +216,8 @@ export async function makeApp(options: AppOptions): Promise<App> {
   app.disable("etag");
 
   const readiness = new Readiness({
-    ...{ db: readinessPool, gate, versions, maxHeadAge, maxReplicaLag, withinMs, log },
+    ...{ db: readinessPool, gate, versions, maxHeadAge, maxReplicaLag, log },
+    withinMs: settings.readyWithinMs,
     reasonsOfIndexer: () => options.indexer?.reasons() ?? [],
   });
   const graphql = await makeGraphql(server, {

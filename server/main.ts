@@ -151,11 +151,9 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       droppedLines: log.dropped,
     },
     cache,
-    sharedCounts,
-    documents,
-    keys: keyFile?.keys,
+    clients: { sharedCounts, keys: keyFile?.keys },
+    graphql: { documents, watch: values.watch ? { info: log.info } : undefined },
     traces,
-    watch: values.watch ? { info: log.info } : undefined,
   });
   const finishAnswers = finishAnswersOf(app.server);
   stack.defer(() =>

@@ -29,7 +29,9 @@ export interface TestApp extends AsyncDisposable {
 
 /** The service's options, all optional. */
 export type TestOptions = AppSettings &
-  Omit<AppOptions, "pools" | "settings" | "reports" | "cache"> & {
+  Pick<AppOptions, "gate" | "indexer" | "metrics"> &
+  AppOptions["clients"] &
+  AppOptions["graphql"] & {
     graphqlPool?: Pool;
     readinessPool?: Pool;
     livePool?: Pool;
@@ -82,16 +84,7 @@ export async function makeTestApp(
     ...others
   } = options;
   // A slow machine is neither a database that does not answer nor an operation that is too complex.
-  const {
-    readyWithinMs = 60_000,
-    graphqlPool,
-    readinessPool,
-    livePool,
-    catalogs,
-    warn,
-    onOver,
-    ...settings
-  } = others;
+  const { graphqlPool, readinessPool, livePool, catalogs, warn, onOver, ...settings } = others;
   const { server, close, metrics } = await makeApp({
     pools: {
       rest: pool,
@@ -100,7 +93,11 @@ export async function makeTestApp(
       live: livePool ?? pool,
       catalogs: catalogs ?? waitingFor(wanted.promise, pool),
     },
-    settings: { limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 }, ...settings },
+    settings: {
+      limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 },
+      readyWithinMs: 60_000,
+      ...settings,
+    },
     reports: {
       error: (error, requestId) => {
         logged.push(error);
@@ -111,13 +108,10 @@ export async function makeTestApp(
     },
     ...(gate && { gate }),
     indexer,
-    readyWithinMs,
     metrics: metricsOptions,
     cache: cache === "off" ? undefined : cache,
-    sharedCounts,
-    documents,
-    keys,
-    watch,
+    clients: { sharedCounts, keys },
+    graphql: { documents, watch },
   });
   const lookAt = ({ url }: IncomingMessage): void => {
     if (/^\/+graphi?ql/.test(url ?? "")) wanted.resolve(true);

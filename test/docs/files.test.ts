@@ -1,7 +1,7 @@
 // Files that somebody writes, tests apart: no two have one name, and none has more than 300 lines.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const MAX_LINES = 300;
 const TESTS = /(^|\/)test\//;
@@ -32,4 +32,30 @@ it("no two production files have one name", () => {
   );
   const shared = [...byName.values()].filter((paths) => paths.length > 1);
   expect(shared).toEqual([]);
+});
+
+it("no production files import each other in a circle, nor their types", () => {
+  const parts = files.filter((file) => !file.startsWith("bench/"));
+  const imports = new Map(parts.map((file) => [file, importedBy(file)]));
+  expect([...imports.values()].flat().length).toBeGreaterThan(1000);
+  // What imports only files that are left out is in no circle.
+  for (let left = Infinity; imports.size < left;) {
+    left = imports.size;
+    for (const [file, others] of imports) {
+      if (!others.some((other) => imports.has(other))) imports.delete(file);
+    }
+  }
+  expect([...imports.keys()]).toEqual([]);
+});
+
+function importedBy(file: string): string[] {
+  const paths = readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g);
+  return [...paths].map(([, path = ""]) => join(dirname(file), path));
+}
+
+it("the service is made of ten options at most", () => {
+  const source = readFileSync("server/app-options.ts", "utf8");
+  const [, options = ""] = /^export interface AppOptions \{\n(.*?)^\}/ms.exec(source) ?? [];
+  expect(options.match(/^ {2}\w+\??:/gm)?.length).toBeGreaterThan(5);
+  expect(options.match(/^ {2}\w+\??:/gm)?.length).toBeLessThanOrEqual(10);
 });

@@ -1,0 +1,9 @@
+// The types of connections to PostgreSQL.
+import type pg from "pg";
+
+/** A pool or a single connection. */
+export type Database = Pick<pg.Pool, "query">;
+export type Pool = pg.Pool;
+export type PooledClient = pg.PoolClient;
+export type Client = pg.Client;
+export type QueryClass = Pick<typeof pg, "Query" | "Result">;
