@@ -1,14 +1,7 @@
 // Reads an answer of a node as long as its JSON stays near the size of its text in memory.
 import { fetch, type RequestInit as UndiciInit } from "undici";
 import { ResponseBodyTooLargeError } from "viem";
-
-/**
- * Lists, objects and members: each takes some 40 bytes, however short its text. 32 MB of logs have 900,000, and 32 MB of
- * `[` would end the process.
- */
-const MAX_PARTS = 1_500_000;
-
-const [COMMA, LIST, OBJECT] = Buffer.from(",[{");
+import { jsonPartsOf, MAX_JSON_PARTS } from "../db/json-parts.ts";
 
 /**
  * As `fetch`, by undici 8: that of Node 24 ends the process where a node closes a connection while its answer is read
@@ -26,12 +19,10 @@ export async function fetchBounded(
   let parts = 0;
   const counting = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      for (const byte of chunk) {
-        if (byte === COMMA || byte === LIST || byte === OBJECT) parts += 1;
-      }
-      if (parts <= MAX_PARTS) controller.enqueue(chunk);
+      parts += jsonPartsOf(chunk);
+      if (parts <= MAX_JSON_PARTS) controller.enqueue(chunk);
       else {
-        controller.error(new ResponseBodyTooLargeError({ maxSize: MAX_PARTS, size: parts }));
+        controller.error(new ResponseBodyTooLargeError({ maxSize: MAX_JSON_PARTS, size: parts }));
       }
     },
   });

@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { errorText } from "../error-text.ts";
+import { parseInSteps } from "../parse-in-steps.ts";
 import { FORMAT } from "./format.ts";
 import { writeWhole } from "./new-file.ts";
 
@@ -89,16 +91,19 @@ export function parseManifest(text: string): Contents {
   if (typeof format === "number" && format !== FORMAT) {
     throw new BadManifest(`${MANIFEST} is of format ${format}, and this program has ${FORMAT}`);
   }
-  const { data, error } = manifestSchema.safeParse(given);
-  if (data === undefined) {
-    const [issue] = error.issues;
-    throw new BadManifest(`${MANIFEST} at ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
-  }
-  const { sha256: recorded, ...rest } = data;
+  const { sha256: recorded, ...rest } = parsed(given);
   if (manifestText(rest) !== text) {
     throw new BadManifest(`${MANIFEST} is not what was written: its sha256 is ${recorded}`);
   }
   return rest;
+}
+
+function parsed(given: unknown): z.infer<typeof manifestSchema> {
+  try {
+    return parseInSteps(manifestSchema, given);
+  } catch (error) {
+    throw new BadManifest(`${MANIFEST} at ${errorText(error)}`);
+  }
 }
 
 /** Undefined where the folder has none. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { connect, type Client } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { isUnreachable } from "../failure.ts";
+import { parseInSteps } from "../parse-in-steps.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { refuseOtherBasis } from "./basis.ts";
@@ -77,6 +78,14 @@ const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
 
 const answer = z.object({ data: blockPage });
 
+function parsed(given: unknown, url: string): z.infer<typeof answer> {
+  try {
+    return parseInSteps(answer, given);
+  } catch (error) {
+    throw new MirrorError(`${url} is not as documented: ${errorText(error).slice(0, 300)}`);
+  }
+}
+
 class Follower {
   readonly #options: FollowOptions;
   readonly #origin: Origin;
@@ -146,14 +155,9 @@ class Follower {
     } catch (error) {
       throw new OriginUnavailable(`${this.#origin.url}${path} is not JSON`, { cause: error });
     }
-    const { data, error } = answer.safeParse(given);
-    if (data === undefined) {
-      throw new MirrorError(
-        `${this.#origin.url}${path} is not as documented: ${z.prettifyError(error).slice(0, 300)}`,
-      );
-    }
-    refuseContradiction(data.data, from);
-    return data.data;
+    const { data } = parsed(given, `${this.#origin.url}${path}`);
+    refuseContradiction(data, from);
+    return data;
   }
 
   /** Writes the page after the block `own`, to which the blocks up to `from` are taken back before. */

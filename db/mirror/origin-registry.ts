@@ -1,6 +1,8 @@
 // Registers the tokens and pairs of the origin, which no digest has.
 import { z } from "zod";
 import type { Client } from "../connect.ts";
+import { errorText } from "../error-text.ts";
+import { parseInSteps } from "../parse-in-steps.ts";
 import { address, flag } from "../load/values.ts";
 import { formats, type Format } from "../load/csv-columns.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
@@ -80,11 +82,13 @@ function parsePage(text: string): z.infer<typeof registrationPage> {
   } catch (error) {
     throw new OriginUnavailable("the registrations are not JSON", { cause: error });
   }
-  const { data, error } = answer.safeParse(given);
-  if (data !== undefined) return data.data;
-  throw new MirrorError(
-    `the registrations are not as documented: ${z.prettifyError(error).slice(0, 300)}`,
-  );
+  try {
+    return parseInSteps(answer, given).data;
+  } catch (error) {
+    throw new MirrorError(
+      `the registrations are not as documented: ${errorText(error).slice(0, 300)}`,
+    );
+  }
 }
 
 /** Registers what is new or other. Throws a MirrorError where the database refuses it. */

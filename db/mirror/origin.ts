@@ -1,6 +1,7 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
 import { fetch, type Response } from "undici";
 import { errorText } from "../error-text.ts";
+import { jsonPartsOf, MAX_JSON_PARTS } from "../json-parts.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 
 /** For the headers of an answer, and between two parts of it. */
@@ -27,15 +28,22 @@ export class Origin {
     return this.#base.href;
   }
 
-  /** The text of an answer of at most so many bytes. */
+  /** The text of an answer in JSON of at most so many bytes. */
   async text(path: string, maxBytes: number, request: Request = {}): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    let parts = 0;
     await this.read(path, request, {
       onChunk: (chunk) => {
         bytes += chunk.length;
         if (bytes > maxBytes) {
           throw new MirrorError(`${this.#urlOf(path)} answers with more than ${maxBytes} bytes`);
+        }
+        parts += jsonPartsOf(chunk);
+        if (parts > MAX_JSON_PARTS) {
+          throw new MirrorError(
+            `${this.#urlOf(path)} answers with more than ${MAX_JSON_PARTS} lists, objects and members`,
+          );
         }
         chunks.push(Buffer.from(chunk));
       },
@@ -138,7 +146,8 @@ async function messageOf(response: Response): Promise<string> {
   for await (const chunk of bytesOf(response)) {
     const [, message] =
       /"message":"([^"]*)"/.exec(Buffer.from(chunk).toString().slice(0, SHOWN_BYTES)) ?? [];
-    return message === undefined ? "" : `: ${message}`;
+    // A terminal obeys what controls it.
+    return message === undefined ? "" : `: ${message.replace(/\p{C}/gu, " ")}`;
   }
   return "";
 }

@@ -327,6 +327,24 @@ it.each<[what: string, lie: Lie, message: RegExp]>([
     /firstBlock is 3600 in this database and 1 at the origin/,
   ],
   [
+    "all are none, of which the first one is named",
+    ofPage((page) => (page.blocks = [0, 0, 0] as never)),
+    /is not as documented: data\.blocks\.0: .*expected object, received number$/,
+  ],
+  [
+    "a refusal has what a terminal obeys",
+    ofFile("/v2/blocks?from=10801", (_, res) => {
+      res.writeHead(404).end('{"message":"\u001b[2Jno\u202e"}');
+      return "answered";
+    }),
+    /answers 404: {2}\[2Jno $/,
+  ],
+  [
+    "there are too many to hold them",
+    ofFile("/v2/blocks?from=10801", () => `[${"0,".repeat(1_500_000)}0]`),
+    /answers with more than 1500000 lists, objects and members/,
+  ],
+  [
     "the answer does not end",
     ofFile("/v2/blocks?from=10801", (_, res) => endless(res)),
     /answers with more than 67108864 bytes/,
