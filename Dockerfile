@@ -1,4 +1,4 @@
-# The service, for a PostgreSQL of one's own (DATABASE_URL); compose.yaml shows it with one. The
+# The service, for a separate PostgreSQL (DATABASE_URL); compose.yaml shows it with one. The
 # embedded PostgreSQL and the Node of package.json are left out: this image has its own Node.
 # Any base with Node 24, npm and an account `node` will do.
 ARG BASE=node:24-bookworm-slim

@@ -1,5 +1,6 @@
 // The only file that uses unpublished parts of grafast and @dataplan/pg. Each function has a contract
-// test, which fails if a new version lacks the part that the function uses.
+// test, which fails if a new version lacks the part that the function uses. No upstream issue was found that asks for
+// them to be published.
 import type { GraphQLSchema, OperationDefinitionNode } from "graphql";
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import {
@@ -43,7 +44,8 @@ export function forgetPlans(schema: GraphQLSchema): void {
 
 /**
  * Has a list literal accept one variable several times, as `[$a, $a]`. grafast counts each element of the list as
- * a dependency, but merges equal ones: then it looks for more dependencies than there are, and fails.
+ * a dependency, but merges equal ones: then it looks for more dependencies than there are, and fails. Names for
+ * dependencies are asked for in https://github.com/graphile/crystal/issues/2665.
  */
 export function keepEqualElements(): void {
   const { prototype } = __InputListStep;

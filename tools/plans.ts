@@ -126,7 +126,7 @@ function withoutUnused(lines: string[]): string[] {
 function pageOf(all: Explained[]): string {
   return [
     "# How PostgreSQL answers",
-    "PostgreSQL 18's plans for the most frequent requests, at " +
+    "See by which index each request is answered: PostgreSQL 18's plans for the most frequent requests, at " +
       `${whole(trades)} trades of the benchmark's history in 50 markets. The statements are ` +
       "those that the service sends; each is planned once per connection, for any values. " +
       "`npm run generate -- plans` writes this page. `rows` is the number of rows that a node returned per execution, `loops` " +

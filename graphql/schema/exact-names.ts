@@ -1,4 +1,5 @@
-// Uses a column's @name tag unchanged: PostGraphile would turn `vwap24h` into `vwap24H`.
+// Uses a column's @name tag unchanged: PostGraphile would turn `vwap24h` into `vwap24H`. Upstream it is left to
+// inflectors: https://github.com/graphile/crystal/issues/577.
 export const ExactNamesPlugin: GraphileConfig.Plugin = {
   name: "ExactNamesPlugin",
   version: "1.0.0",

@@ -38,7 +38,7 @@ export async function drawSchema(db: Database): Promise<string> {
   const links = [...(await findForeignKeys(db)), ...published.flatMap(declaredLinks)].sort(byEnds);
   return `# The schema as a picture
 
-\`npm run generate -- picture\` draws this page from the catalog of a database that has every committed
+Find here what each table and view has and refers to. \`npm run generate -- picture\` draws this page from the catalog of a database that has every committed
 migration; a test holds it to that.
 
 ## What is published
