@@ -17,6 +17,7 @@ import { PATIENT, readinessOf, startService, type Service } from "../service.ts"
 const PROGRAM = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => existsSync(path));
 const PAGE = readFileSync(new URL("../../docs/deployment.md", import.meta.url), "utf8");
 const STATEMENTS = (/```sql\n([^]*?)```/.exec(PAGE)?.[1] ?? "").trim();
+const SETTINGS = (/```ini\n[^]*?\[pgbouncer\]\n([^]*?)```/.exec(PAGE)?.[1] ?? "").trim();
 
 const LOGIN = `pooled_${process.pid}`;
 const PASSWORD = "secret";
@@ -51,7 +52,7 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${join(folder, "users.txt")}
-pool_mode = transaction
+${SETTINGS}
 default_pool_size = 3
 ignore_startup_parameters = ${ignored}
 `,
@@ -183,6 +184,12 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
       { data: [{ id: 51, price: "150" }] },
       { data: [{ id: 50, price: "125" }] },
     ]);
+    // Nor by another program of the login, which sets it, and others, for its sessions.
+    const others = await Promise.all([1, 2, 3].map(() => connect(pooled.href, { prepare: false })));
+    const set = `begin; set dex.as_of_block = '${blockAt(1)}'; set timezone = 'Asia/Tokyo'; reset role`;
+    for (const other of others) await other.query(set);
+    for (const other of others) await other.query("commit");
+    await Promise.all(others.map((other) => other.end()));
     const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => ask(behind, n)));
 
     for (const [n, answer] of answers.entries()) expect(answer).toEqual(expected[n % asked.length]);
