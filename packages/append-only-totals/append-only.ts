@@ -9,7 +9,7 @@
 // this column, and for null that of all rows, without reading them. `… or by schema.function(one, other)`
 // names a function of an array of two texts. It gives that value for the rows that have these texts in the
 // two columns, in either order, and null where no value stands for exactly these rows.
-import type { PgClass } from "pg-introspection";
+import type { PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
 export interface AppendOnly {

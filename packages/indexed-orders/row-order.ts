@@ -3,7 +3,7 @@
 // `@order id follows block by schema.first_of, time by schema.first_from, idx`: rows sorted by `id` are
 // also sorted by block and by time, and rows of one block by idx. `schema.first_of(block)` returns the
 // smallest id that a row of this block or a later one can have.
-import type { Introspection, PgClass } from "pg-introspection";
+import type { Introspection, PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 
 export interface RowOrder {

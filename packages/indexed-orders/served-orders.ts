@@ -4,7 +4,7 @@
 // An index on (market, block, id), with rows ordered by block and id, serves [MARKET] and, for each
 // column that follows the order, [MARKET, BLOCK] or [MARKET, TIME]. A nullable text must be in the index
 // as coalesce(column, ''), a nullable integer as coalesce(column, -1): see cursors.ts. Any other combination is an error.
-import type { PgClass } from "pg-introspection";
+import type { PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { readIndexOrders } from "./index-orders.ts";

@@ -53,6 +53,22 @@ function importedBy(file: string): string[] {
   return [...paths].map(([, path = ""]) => join(dirname(file), path));
 }
 
+it("a package imports only what its package.json names", () => {
+  const imported = files
+    .filter((file) => file.startsWith("packages/"))
+    .flatMap((file) => {
+      const [, folder = ""] = file.split("/");
+      const { peerDependencies, dependencies } = JSON.parse(
+        readFileSync(`packages/${folder}/package.json`, "utf8"),
+      ) as { peerDependencies: Record<string, string>; dependencies?: unknown };
+      expect(dependencies).toBeUndefined();
+      const names = readFileSync(file, "utf8").matchAll(/\bfrom\s+"([^."][^"/]*)[^"]*"/g);
+      return [...names].map(([, name = ""]) => [folder, name, name in peerDependencies] as const);
+    });
+  expect(imported.length).toBeGreaterThan(30);
+  expect(imported.filter(([, name, isNamed]) => !isNamed && !name.startsWith("node:"))).toEqual([]);
+});
+
 it("the service is made of ten options at most", () => {
   const source = readFileSync("server/app-options.ts", "utf8");
   const [, options = ""] = /^export interface AppOptions \{\n(.*?)^\}/ms.exec(source) ?? [];
