@@ -349,24 +349,15 @@ describe("a node that changes its mind", () => {
     expect(await recorded()).toEqual(before);
   });
 
-  it("about a final block, while the indexer does not run", async () => {
+  it.each([
+    ["final", 5],
+    ["read as final", FINAL - 5],
+  ])("about a block that was %s, while the indexer does not run", async (_, from) => {
     const running = start();
     await running.wrote(HEAD);
     await running.stop();
     const before = await recorded();
-    node.blocks = branch(5);
-    const said = await outcome(start(), HEAD + 2);
-
-    expect(said).toMatch(/^stopped: The chain has another branch below block 60, which is final/);
-    expect(await recorded()).toEqual(before);
-  });
-
-  it("about a block that was read as final, while the indexer does not run", async () => {
-    const running = start();
-    await running.wrote(HEAD);
-    await running.stop();
-    const before = await recorded();
-    node.blocks = branch(FINAL - 5);
+    node.blocks = branch(from);
     const said = await outcome(start(), HEAD + 2);
 
     expect(said).toMatch(/^stopped: The chain has another branch below block 60, which is final/);

@@ -329,7 +329,11 @@ describe("a signal in the middle of 100 requests", () => {
     });
   }
 
-  it("has them all answered, and no other", async () => {
+  /** Starts a service, and signals it in the middle of them. */
+  async function signalled(
+    fault: string,
+    then: (service: Service, client: Client, answers: Promise<void>[]) => Promise<unknown>,
+  ): Promise<{ service: Service; counts: Counts }> {
     const service = start(PATIENT);
     const url = await service.url;
     await untilReady(url);
@@ -337,12 +341,20 @@ describe("a signal in the middle of 100 requests", () => {
     await server.asAdmin(async (client) => {
       const answers = await begin(url, client, counts);
       service.signal("SIGTERM");
-      await service.printed(/Stopping …/);
-      await expect(fetch(`${url}/health`)).rejects.toThrow();
+      await then(service, client, answers);
+    });
+    await recordOutcome({ fault, counts, ready: "" });
+    return { service, counts };
+  }
+
+  it("has them all answered, and no other", async () => {
+    const fault = "SIGTERM in the middle of 100 requests";
+    const { service, counts } = await signalled(fault, async (stopping, client, answers) => {
+      await stopping.printed(/Stopping …/);
+      await expect(fetch(`${await stopping.url}/health`)).rejects.toThrow();
       await client.query("commit");
       await Promise.all(answers);
     });
-    await recordOutcome({ fault: "SIGTERM in the middle of 100 requests", counts, ready: "" });
 
     expect(counts).toMatchObject({ right: 100, unanswered: 0, other: [] });
     expect(await service.ended).toMatchObject({ code: 0, stderr: "" });
@@ -350,22 +362,16 @@ describe("a signal in the middle of 100 requests", () => {
   });
 
   it("has them given up when it comes again", async () => {
-    const service = start(PATIENT);
-    const url = await service.url;
-    await untilReady(url);
-    const counts = noCounts();
-    await server.asAdmin(async (client) => {
-      const answers = await begin(url, client, counts);
-      service.signal("SIGTERM");
-      await service.printed(/Stopping …/);
+    const fault = "a second SIGTERM in the middle of 100";
+    const { counts } = await signalled(fault, async (stopping, client, answers) => {
+      await stopping.printed(/Stopping …/);
       await sleep(300);
-      service.signal("SIGTERM");
+      stopping.signal("SIGTERM");
       // While the lock is held.
-      expect(await service.ended).toMatchObject({ code: 0 });
+      expect(await stopping.ended).toMatchObject({ code: 0 });
       await Promise.all(answers);
       await client.query("commit");
     });
-    await recordOutcome({ fault: "a second SIGTERM in the middle of 100", counts, ready: "" });
 
     expect(counts).toMatchObject({ unanswered: 100, right: 0, other: [] });
     await untilNoConnection();

@@ -130,19 +130,9 @@ export const MKR_WETH = {
 
 // Its trade at 24 hours before the head, 7.5 ÷ 3, is in no window; it is the last all the same.
 export const WSTETH_DAI = {
-  market: {
-    pair: "WSTETH/DAI",
-    price: "0",
-    last: "2.5",
-    vol: "0",
-    ask: "0",
-    bid: "0",
-    low: "0",
-    high: "0",
-    active: false,
-  },
+  market: { ...MKR_WETH.market, pair: "WSTETH/DAI", last: "2.5", active: false },
   pair: { base: "WSTETH", quote: "DAI", basePrecision: "6", quotePrecision: "18", active: false },
-  price: { "24hrvwap": "0", "12hrvwap": "0", "6hrvwap": "0", "1hrvwap": "0", last: "2.5" },
+  price: { ...MKR_WETH.price, last: "2.5" },
   volume: { vol: "0" },
   // That trade's is the price that stood when the 24 hours began.
   summary: {

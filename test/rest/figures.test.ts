@@ -11,6 +11,7 @@ import {
   setHead,
   WETH,
   write,
+  type Written,
 } from "../factories.ts";
 import { dealAnHourLater, fillExchange, HEAD, MKR_WETH, WETH_DAI, WSTETH_DAI } from "./exchange.ts";
 import { serveDatabase } from "../served.ts";
@@ -199,6 +200,13 @@ describe("a single pair", () => {
   );
 });
 
+/** What an endpoint of WETH/DAI has once this is written into an empty exchange. */
+async function dataOf(kind: string, written: Written): Promise<unknown> {
+  await registerMarkets(database.writer);
+  await write(database.writer, written);
+  return (await app.request.get(`${kind}/weth/dai`)).body.data;
+}
+
 describe("the summary", () => {
   it("shows how far the price has come from where it was 24 hours ago", async () => {
     await fillExchange(database.writer);
@@ -226,49 +234,40 @@ describe("the summary", () => {
   });
 
   it("rounds a fall in percent as a rise, once and away from zero", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, {
+    const data = await dataOf("/v2/summary", {
       trades: [
         aTrade({ hour: 1, base: "1", quote: "200" }),
         aTrade({ hour: 26, base: "1", quote: "199.999999999999999999" }),
       ],
     });
 
-    const { body } = await app.request.get("/v2/summary/weth/dai");
-
     // -10^-18 × 100 ÷ 200 is half of the last digit.
-    expect(body.data).toMatchObject({
+    expect(data).toMatchObject({
       change: "-0.000000000000000001",
       percent: "-0.000000000000000001",
     });
   });
 
   it("has no percent of a price of nothing", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, {
+    const data = await dataOf("/v2/summary", {
       trades: [
         aTrade({ hour: 1, base: "1", quote: "0" }),
         aTrade({ hour: 26, base: "1", quote: "5" }),
       ],
     });
 
-    const { body } = await app.request.get("/v2/summary/weth/dai");
-
-    expect(body.data).toMatchObject({ open: "0", change: "5", percent: "0" });
+    expect(data).toMatchObject({ open: "0", change: "5", percent: "0" });
   });
 
   it("counts a trade of no base, which has no price", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, {
+    const data = await dataOf("/v2/summary", {
       trades: [
         aTrade({ hour: 1, base: "2", quote: "10" }),
         aTrade({ hour: 2, base: "0", quote: "4" }),
       ],
     });
 
-    const { body } = await app.request.get("/v2/summary/weth/dai");
-
-    expect(body.data).toMatchObject({
+    expect(data).toMatchObject({
       last: "5",
       lastTime: "2026-01-01T01:00:00.000Z",
       vol: "2",
@@ -279,17 +278,14 @@ describe("the summary", () => {
   });
 
   it("has a spread below zero where bid and ask overlap", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, {
+    const data = await dataOf("/v2/summary", {
       offers: [
         anOffer({ side: "sell", base: "1", quote: "100" }),
         anOffer({ side: "buy", base: "1", quote: "101.5" }),
       ],
     });
 
-    const { body } = await app.request.get("/v2/summary/weth/dai");
-
-    expect(body.data).toMatchObject({ bid: "101.5", ask: "100", spread: "-1.5" });
+    expect(data).toMatchObject({ bid: "101.5", ask: "100", spread: "-1.5" });
   });
 });
 
@@ -319,17 +315,14 @@ describe("a decimal", () => {
   });
 
   it("keeps all 18 digits of an amount above 2^53", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, {
+    const data = await dataOf("/v1/markets", {
       trades: [
         aTrade({ base: "100000000000000000000.123456789012345678", quote: "0.000000000000000001" }),
       ],
     });
 
-    const { body } = await app.request.get("/v1/markets/weth/dai");
-
     // 10^-18 ÷ 10^20 is 0 at 18 digits.
-    expect(body.data).toEqual({
+    expect(data).toEqual({
       ...MKR_WETH.market,
       pair: "WETH/DAI",
       vol: "100000000000000000000.123456789012345678",
@@ -337,12 +330,9 @@ describe("a decimal", () => {
   });
 
   it("keeps the zeros of a whole number", async () => {
-    await registerMarkets(database.writer);
-    await write(database.writer, { trades: [aTrade({ base: "10", quote: "6000" })] });
+    const data = await dataOf("/v1/markets", { trades: [aTrade({ base: "10", quote: "6000" })] });
 
-    const { body } = await app.request.get("/v1/markets/weth/dai");
-
-    expect(body.data).toMatchObject({ last: "600", vol: "10" });
+    expect(data).toMatchObject({ last: "600", vol: "10" });
   });
 });
 
