@@ -16,25 +16,18 @@ export async function* verifyRange(
   to: number,
 ): AsyncGenerator<string> {
   const { source, registry, known } = readingOf(options);
-  const client = await connect(options.databaseUrl, {
+  await using client = await connect(options.databaseUrl, {
     role: "dex_writer",
     applicationName: "dex-market-data index --verify",
   });
-  try {
-    await registry.load(client);
-    await known.load(client);
-    const latest = (await source.latest()).number;
-    if (to > latest) {
-      throw new Halt(
-        `Block ${to} is not on the chain yet: its head is block ${latest}.`,
-        EXIT.usage,
-      );
-    }
-    for await (const range of readRanges(source, { from, to })) {
-      await registry.learn(range.facts, latest);
-      for (const { text } of await differencesOf(client, range, registry)) yield text;
-    }
-  } finally {
-    await client.end();
+  await registry.load(client);
+  await known.load(client);
+  const latest = (await source.latest()).number;
+  if (to > latest) {
+    throw new Halt(`Block ${to} is not on the chain yet: its head is block ${latest}.`, EXIT.usage);
+  }
+  for await (const range of readRanges(source, { from, to })) {
+    await registry.learn(range.facts, latest);
+    for (const { text } of await differencesOf(client, range, registry)) yield text;
   }
 }

@@ -137,13 +137,16 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   return pool;
 }
 
-/** Opens a single connection. If it is lost, the running or next query fails. */
-export async function connect(url: string, options: ConnectionOptions = {}): Promise<Client> {
+/** Opens a single connection; `await using` ends it. If it is lost, the running or next query fails. */
+export async function connect(
+  url: string,
+  options: ConnectionOptions = {},
+): Promise<Client & AsyncDisposable> {
   const client = new pg.Client(clientConfig(url, options));
   // Without a listener the process would end. The loss may come with the last message of the login.
   client.on("error", () => undefined);
   await client.connect();
-  return client;
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
 /** The URL of another database on the same server with the same login. */

@@ -15,20 +15,16 @@ export interface RolesMade {
  * create roles. `serviceLogin`, the login of the service, becomes a member of dex_reader.
  */
 export async function makeRoles(url: string, serviceLogin?: string): Promise<RolesMade> {
-  const client = await connect(url);
-  try {
-    await client.query(await readFile(ROLES_SQL, "utf8"));
-    if (serviceLogin !== undefined) {
-      const login = client.escapeIdentifier(serviceLogin);
-      const database = client.escapeIdentifier(client.database ?? "");
-      await client.query(`grant connect on database ${database} to ${login}`);
-      await client.query(`grant dex_reader to ${login}`);
-    }
-    const { rows } = await client.query<RolesMade>(
-      `select not has_function_privilege('dex_reader', 'pg_advisory_lock(bigint)', 'execute') as "isPublicCut"`,
-    );
-    return { isPublicCut: rows[0]?.isPublicCut === true };
-  } finally {
-    await client.end();
+  await using client = await connect(url);
+  await client.query(await readFile(ROLES_SQL, "utf8"));
+  if (serviceLogin !== undefined) {
+    const login = client.escapeIdentifier(serviceLogin);
+    const database = client.escapeIdentifier(client.database ?? "");
+    await client.query(`grant connect on database ${database} to ${login}`);
+    await client.query(`grant dex_reader to ${login}`);
   }
+  const { rows } = await client.query<RolesMade>(
+    `select not has_function_privilege('dex_reader', 'pg_advisory_lock(bigint)', 'execute') as "isPublicCut"`,
+  );
+  return { isPublicCut: rows[0]?.isPublicCut === true };
 }

@@ -37,16 +37,12 @@ async function inTurn<T>(
   print: (line: string) => void,
   work: () => Promise<T>,
 ): Promise<T> {
-  const client = await connect(url);
-  try {
-    await takeLock(client, MIGRATING_LOCK, print);
-    // Release it immediately: graphile-migrate takes the lock itself, without waiting.
-    await takeLock(client, GRAPHILE_MIGRATE_LOCK, print);
-    await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
-    return await work();
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(url);
+  await takeLock(client, MIGRATING_LOCK, print);
+  // Release it immediately: graphile-migrate takes the lock itself, without waiting.
+  await takeLock(client, GRAPHILE_MIGRATE_LOCK, print);
+  await client.query("select pg_advisory_unlock($1)", [GRAPHILE_MIGRATE_LOCK]);
+  return await work();
 }
 
 /**

@@ -83,15 +83,11 @@ async function fill(
 }
 
 async function countTrades(url: string): Promise<number> {
-  const client = await connect(url, { role: "dex_reader" });
-  try {
-    const { rows } = await client.query<{ trades: number }>(
-      "select count(*)::int as trades from dex_trade",
-    );
-    return rows[0]?.trades ?? 0;
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(url, { role: "dex_reader" });
+  const { rows } = await client.query<{ trades: number }>(
+    "select count(*)::int as trades from dex_trade",
+  );
+  return rows[0]?.trades ?? 0;
 }
 
 async function goOn({ url, config, signal, log }: SeedOptions): Promise<void> {

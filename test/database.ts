@@ -42,13 +42,10 @@ export function clusterUrl(): string {
 const PATIENT = { waitMs: 60_000 };
 
 /** A session, and a pool, that `await using` ends. */
-export async function openClient(
+export const openClient = (
   url: string,
   options?: ConnectionOptions,
-): Promise<Client & AsyncDisposable> {
-  const client = await connect(url, { ...PATIENT, ...options });
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
-}
+): Promise<Client & AsyncDisposable> => connect(url, { ...PATIENT, ...options });
 
 export function openPool(url: string, options?: ConnectionOptions): Pool & AsyncDisposable {
   const pool = makePool(url, { ...PATIENT, ...options });

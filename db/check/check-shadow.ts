@@ -34,16 +34,12 @@ export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> 
     await admin.end();
   }
   const drop = async (): Promise<void> => {
-    const client = await connect(root);
-    try {
-      await client.query(`drop database if exists ${name} with (force)`).catch((error: unknown) => {
-        if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
-        // Only a superuser may force an autovacuum worker out; without `force`, PostgreSQL itself ends it.
-        return client.query(`drop database if exists ${name}`);
-      });
-    } finally {
-      await client.end();
-    }
+    await using client = await connect(root);
+    await client.query(`drop database if exists ${name} with (force)`).catch((error: unknown) => {
+      if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+      // Only a superuser may force an autovacuum worker out; without `force`, PostgreSQL itself ends it.
+      return client.query(`drop database if exists ${name}`);
+    });
   };
   try {
     await makeRoles(urlForDatabase(root, name));

@@ -157,14 +157,10 @@ async function readIntended(url: string, version: string): Promise<CatalogObject
 
 /** Reads in one snapshot, with an empty search_path so that every name includes its schema. */
 async function atOneMoment<T>(url: string, read: (db: Client) => Promise<T>): Promise<T> {
-  const client = await connect(url, { role: "dex_owner" });
-  try {
-    await client.query("begin isolation level repeatable read read only");
-    await client.query("set local search_path to ''");
-    return await read(client);
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(url, { role: "dex_owner" });
+  await client.query("begin isolation level repeatable read read only");
+  await client.query("set local search_path to ''");
+  return await read(client);
 }
 
 async function majorVersion(db: Client): Promise<string> {

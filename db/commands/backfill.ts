@@ -39,24 +39,20 @@ try {
 
 async function main(): Promise<void> {
   const task = { table: values.table, statement: await readFile(file, "utf8"), batch, pauseMs };
-  const client = await connect(await ownerUrl(process.env), {
+  await using client = await connect(await ownerUrl(process.env), {
     role: "dex_owner",
     applicationName: "dex backfill",
   });
-  try {
-    let shown = 0;
-    const updated = await backfill(client, {
-      ...task,
-      onBatch: ({ upTo, last, rows }) => {
-        if (performance.now() - shown < 1000 && upTo < last) return;
-        shown = performance.now();
-        console.log(`up to id ${upTo} of ${last}: ${rows} rows`);
-      },
-    });
-    console.log(`${updated} rows were updated.`);
-  } finally {
-    await client.end();
-  }
+  let shown = 0;
+  const updated = await backfill(client, {
+    ...task,
+    onBatch: ({ upTo, last, rows }) => {
+      if (performance.now() - shown < 1000 && upTo < last) return;
+      shown = performance.now();
+      console.log(`up to id ${upTo} of ${last}: ${rows} rows`);
+    },
+  });
+  console.log(`${updated} rows were updated.`);
 }
 
 function integer(name: string, text: string, min: number): number {

@@ -34,29 +34,25 @@ try {
 }
 
 async function main(): Promise<void> {
-  const client = await connect(await ownerUrl(process.env), {
+  await using client = await connect(await ownerUrl(process.env), {
     role: "dex_writer",
     applicationName: "dex digests",
   });
-  try {
-    let made = 0;
-    let shown = performance.now();
-    for (let filled = -1; filled !== 0; made += filled) {
-      if (filled > 0) await setTimeout(pauseMs);
-      // Without `begin`, each statement is a transaction.
-      const { rows } = await client.query<{ filled: number }>(
-        "select ingest.fill_digests($1) as filled",
-        [batch],
-      );
-      filled = rows[0]?.filled ?? 0;
-      if (performance.now() - shown < 1000) continue;
-      shown = performance.now();
-      console.log(`${made + filled} blocks so far`);
-    }
-    console.log(`${made} blocks got a digest.`);
-  } finally {
-    await client.end();
+  let made = 0;
+  let shown = performance.now();
+  for (let filled = -1; filled !== 0; made += filled) {
+    if (filled > 0) await setTimeout(pauseMs);
+    // Without `begin`, each statement is a transaction.
+    const { rows } = await client.query<{ filled: number }>(
+      "select ingest.fill_digests($1) as filled",
+      [batch],
+    );
+    filled = rows[0]?.filled ?? 0;
+    if (performance.now() - shown < 1000) continue;
+    shown = performance.now();
+    console.log(`${made + filled} blocks so far`);
   }
+  console.log(`${made} blocks got a digest.`);
 }
 
 function integer(name: string, text: string, min: number, max: number): number {

@@ -54,29 +54,25 @@ try {
 async function loadFrom(url: string): Promise<void> {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  const client = await connect(await ownerUrl(process.env), {
+  await using client = await connect(await ownerUrl(process.env), {
     role: "dex_writer",
     applicationName: "dex-market-data load",
   });
-  try {
-    const { days, last } = await loadFiles({
-      ...{ client, url, maxDayBytes, signal: stop.signal },
-      dir: values.dir ?? join(dataDirOf(process.env["DATA_DIR"]), "mirror"),
-      onDay: ({ day, files, digest }) => {
-        const { blocks, trades, offers } = files;
-        console.log(
-          `${day}: ${blocks.rows} blocks, ${trades.rows} trades, ${offers.rows} offers; digest ${digest}`,
-        );
-      },
-    });
-    console.log(
-      last === undefined
-        ? "The origin has no day with rows yet."
-        : `${days} ${days === 1 ? "day" : "days"} loaded; ${last.day} is the last one of the origin.`,
-    );
-  } finally {
-    await client.end();
-  }
+  const { days, last } = await loadFiles({
+    ...{ client, url, maxDayBytes, signal: stop.signal },
+    dir: values.dir ?? join(dataDirOf(process.env["DATA_DIR"]), "mirror"),
+    onDay: ({ day, files, digest }) => {
+      const { blocks, trades, offers } = files;
+      console.log(
+        `${day}: ${blocks.rows} blocks, ${trades.rows} trades, ${offers.rows} offers; digest ${digest}`,
+      );
+    },
+  });
+  console.log(
+    last === undefined
+      ? "The origin has no day with rows yet."
+      : `${days} ${days === 1 ? "day" : "days"} loaded; ${last.day} is the last one of the origin.`,
+  );
 }
 
 function bytesIn(text: string): number {

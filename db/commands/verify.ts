@@ -35,23 +35,19 @@ try {
 
 async function run(isJson: boolean): Promise<number> {
   const url = await ownerUrl(process.env);
-  const client = await connect(url, {
+  await using client = await connect(url, {
     role: "dex_owner",
     applicationName: "dex-market-data verify",
   });
-  try {
-    await client.query("begin isolation level repeatable read read only");
-    const differences = await verify(client);
-    const database = shownUrl(url);
-    console.log(
-      isJson
-        ? JSON.stringify({ database, differences }, null, 2)
-        : [`Verified ${database}.`, ...differences.map(lineOf), lastLine(differences)].join("\n"),
-    );
-    return differences.length === 0 ? 0 : 1;
-  } finally {
-    await client.end();
-  }
+  await client.query("begin isolation level repeatable read read only");
+  const differences = await verify(client);
+  const database = shownUrl(url);
+  console.log(
+    isJson
+      ? JSON.stringify({ database, differences }, null, 2)
+      : [`Verified ${database}.`, ...differences.map(lineOf), lastLine(differences)].join("\n"),
+  );
+  return differences.length === 0 ? 0 : 1;
 }
 
 function lineOf({ row, kept, right }: Difference): string {

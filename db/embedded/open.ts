@@ -177,13 +177,9 @@ async function reopen(
 
 async function answersAs(connection: EmbeddedConnection, cluster: Cluster): Promise<boolean> {
   try {
-    const client = await connect(connectionUrl(connection, "postgres"));
-    try {
-      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
-      return rows[0]?.data_directory === cluster.dataDir;
-    } finally {
-      await client.end();
-    }
+    await using client = await connect(connectionUrl(connection, "postgres"));
+    const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+    return rows[0]?.data_directory === cluster.dataDir;
   } catch {
     return false;
   }
@@ -234,11 +230,9 @@ async function prepareDatabases(connection: EmbeddedConnection): Promise<void> {
 }
 
 async function migrate(url: string): Promise<void> {
-  const client = await connect(url, { role: "dex_reader" });
-  try {
+  {
+    await using client = await connect(url, { role: "dex_reader" });
     if ((await pendingMigrations(client)).length === 0) return;
-  } finally {
-    await client.end();
   }
   await applyMigrations(url);
 }
@@ -251,31 +245,21 @@ const READER_LOGIN = "dex_service";
  */
 async function makeReaderLogin(connection: EmbeddedConnection): Promise<string> {
   const password = randomBytes(24).toString("base64url");
-  const client = await connect(connectionUrl(connection));
-  try {
-    const { rowCount } = await client.query("select from pg_roles where rolname = $1", [
-      READER_LOGIN,
-    ]);
-    if (rowCount === 0) await client.query(`create role ${READER_LOGIN}`);
-    await client.query(
-      `alter role ${READER_LOGIN} login password ${client.escapeLiteral(password)}`,
-    );
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(connectionUrl(connection));
+  const { rowCount } = await client.query("select from pg_roles where rolname = $1", [
+    READER_LOGIN,
+  ]);
+  if (rowCount === 0) await client.query(`create role ${READER_LOGIN}`);
+  await client.query(`alter role ${READER_LOGIN} login password ${client.escapeLiteral(password)}`);
   await makeRoles(connectionUrl(connection), READER_LOGIN);
   return connectionUrl({ ...connection, user: READER_LOGIN, password });
 }
 
 async function makeDatabase(connection: EmbeddedConnection, name: string): Promise<void> {
-  const client = await connect(connectionUrl(connection, "postgres"));
-  try {
-    const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
-    if (rowCount === 0) {
-      await client.query(`create database ${client.escapeIdentifier(name)}`);
-    }
-  } finally {
-    await client.end();
+  await using client = await connect(connectionUrl(connection, "postgres"));
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+  if (rowCount === 0) {
+    await client.query(`create database ${client.escapeIdentifier(name)}`);
   }
   await makeRoles(connectionUrl(connection, name));
 }

@@ -128,15 +128,11 @@ export class LintShadow {
   }
 
   async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await connect(await this.#url(), {
+    await using client = await connect(await this.#url(), {
       role: "dex_owner",
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+    return await work(client);
   }
 }
 

@@ -123,26 +123,18 @@ export async function catchUp(
 
 /** What a database holds: only an empty one, or one with a simulated exchange, can be traded in. */
 export async function holdingsOf(url: string): Promise<Holdings> {
-  const client = await connect(url, { role: "dex_writer" });
-  try {
-    return await findHoldings(client);
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(url, { role: "dex_writer" });
+  return await findHoldings(client);
 }
 
 async function findGap(
   url: string,
   end: number,
 ): Promise<{ head: Head; density: { trades: number; seconds: number } } | null> {
-  const client = await connect(url, { role: "dex_writer" });
-  try {
-    const head = await findHead(client);
-    if (head === null || head.time >= end) return null;
-    return { head, density: await findDensity(client) };
-  } finally {
-    await client.end();
-  }
+  await using client = await connect(url, { role: "dex_writer" });
+  const head = await findHead(client);
+  if (head === null || head.time >= end) return null;
+  return { head, density: await findDensity(client) };
 }
 
 /** Writes batch by batch; whenever the head was moved by others, the rest is planned anew. */

@@ -53,20 +53,16 @@ function reportedPlace({ _gmMessageOverride: message = "" }: MigrationError): Pl
 async function findPlace(lines: CurrentLine[], url: string): Promise<Place | undefined> {
   const text = Buffer.from(lines.map((line) => line.text).join("\n"));
   const starts = await statementStarts(text);
-  const client = await connect(url, { role: "dex_owner" });
-  try {
-    await client.query("begin");
-    for (const [n, start] of starts.entries()) {
-      const statement = text.subarray(start, starts[n + 1]).toString();
-      if (await fails(client, statement)) {
-        const before = text.subarray(0, start).toString();
-        return { line: before.split("\n").length };
-      }
+  await using client = await connect(url, { role: "dex_owner" });
+  await client.query("begin");
+  for (const [n, start] of starts.entries()) {
+    const statement = text.subarray(start, starts[n + 1]).toString();
+    if (await fails(client, statement)) {
+      const before = text.subarray(0, start).toString();
+      return { line: before.split("\n").length };
     }
-    return undefined;
-  } finally {
-    await client.end();
   }
+  return undefined;
 }
 
 const fails = (client: Client, statement: string): Promise<boolean> =>
