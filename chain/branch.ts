@@ -1,4 +1,5 @@
 // The branch that the chain has taken in place of blocks that the database has.
+import type { BlockFact } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import { lastBlock, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
@@ -8,7 +9,7 @@ import type { Block, ChainSource } from "./source.ts";
 /** Blocks that replace all above `ancestor`, and one more. */
 export interface Branch {
   ancestor: Recorded;
-  blocks: Block[];
+  blocks: Block<BlockFact>[];
 }
 
 /**
@@ -28,7 +29,7 @@ export async function readBranch(
       `block ${last.number + 1} does not follow block ${last.number}, ${last.hash ?? ""}, which the node has`,
     );
   }
-  const blocks: Block[] = [];
+  const blocks: Block<BlockFact>[] = [];
   const known = source.knownFrom(ancestor.number + 1);
   let parent = ancestor.hash;
   for (let number = ancestor.number + 1; number <= last.number + 1; number += 1) {

@@ -1,10 +1,12 @@
 // Compares the rows of a range of blocks with what the chain has there.
 import type { Client } from "../db/connect.ts";
 import { rowsOf } from "./block-rows.ts";
+import type { BlockFact } from "./exchange-facts.ts";
 import { withMakers } from "./makers.ts";
 import { withRanges } from "./pool-states.ts";
 import type { Registry } from "./index-registry.ts";
 import type { Range } from "./source.ts";
+import { withUpdates } from "./updates.ts";
 
 /** Rows by their names: `offer 7`. */
 type Named = Map<string, Record<string, unknown>>;
@@ -18,11 +20,12 @@ export interface Difference {
 /** The differences of a range whose tokens are known. */
 export async function differencesOf(
   client: Client,
-  range: Range,
+  range: Range<BlockFact>,
   registry: Registry,
 ): Promise<Difference[]> {
   const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-  const made = await withMakers(client, range.facts);
+  const updated = await withUpdates(client, range.facts, decimalsOf, range.from - 1);
+  const made = await withMakers(client, updated);
   const facts = await withRanges(client, made, decimalsOf, range.from - 1);
   const chain = namedRows({ ...range, facts: [...facts] }, registry);
   return [...differences(chain, await recordedRows(client, range.from, range.end.number))];

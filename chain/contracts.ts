@@ -50,7 +50,7 @@ export class Contracts {
       all.map(({ decoder }) => [decoder.kind, { decoder, topics: new Set(decoder.topics) }]),
     );
     this.#books = all
-      .filter(({ decoder }) => decoder.hasOffers !== false)
+      .filter(({ decoder }) => decoder.hasOffers !== false && decoder.reusesIds !== true)
       .map(({ exchange }) => exchange.toLowerCase());
     this.topics = [...new Set(all.flatMap(({ decoder }) => decoder.topics))];
     this.marketTopics = [...new Set(all.flatMap(({ decoder }) => decoder.marketTopics))];
@@ -59,12 +59,16 @@ export class Contracts {
   /** Their addresses with those of `made`; undefined where they are too many for a filter of logs. */
   addresses(known: Knowledge, made: readonly FoundContract[] = []): Set<string> | undefined {
     const addresses = new Set(this.#given.keys());
-    for (const { address } of made) addresses.add(address);
-    for (const { address } of known.made()) {
-      addresses.add(address);
+    for (const one of made) if (!this.#isPair(one)) addresses.add(one.address);
+    for (const one of known.made()) {
+      if (!this.#isPair(one)) addresses.add(one.address);
       if (addresses.size > MAX_LISTED) return undefined;
     }
     return addresses.size > MAX_LISTED ? undefined : addresses;
+  }
+
+  #isPair({ kind }: FoundContract): boolean {
+    return this.#kinds.get(kind)?.decoder.discoversPairs === true;
   }
 
   /** Whether a block with this bloom can have logs of one of them. */
@@ -121,7 +125,9 @@ export class Contracts {
     const facts: UntimedFact[][] = [];
     for (const [address, some] of own) {
       const decoder = await this.#decoderOf(address, some[0]?.block ?? 0, { found, known, askOf });
-      const read = decoder.decode(some);
+      const isOwn = ({ factory }: FoundContract): boolean => factory === address;
+      const all = decoder.discoversPairs ? [...known.made(), ...found.values()] : [];
+      const read = decoder.decode(some, all.filter(isOwn));
       const venue = this.#given.get(address)?.exchange ?? checksumAddress(address);
       const book = this.#books.indexOf(address);
       if (book === 0 && this.#books.length > 1) checkKept(venue, read);

@@ -30,6 +30,8 @@ export interface OfferFact extends Swap {
   /** As the contract gave it, as in every fact. */
   id: number;
   maker: string;
+  /** Set for an order that has the id of an earlier one, which is over. */
+  isAgain?: true;
 }
 
 /** A take of an offer, in part or whole. */
@@ -40,6 +42,8 @@ export interface TradeFact extends Swap {
   maker: string;
   /** Set where the event's maker need not be that of the offer's event, which counts. */
   makerIsOffers?: true;
+  /** Set where the contract rounds the bid at each take: all takes together may be of more than the offer asks for. */
+  isRounded?: true;
   taker: string;
 }
 
@@ -48,6 +52,30 @@ export interface CancellationFact extends Swap {
   kind: "cancellation";
   offerId: number;
 }
+
+/** What is left of an offer, in the tokens' smallest units: nothing where it is over. */
+export interface LeftOffer extends Pick<Swap, "lotGem" | "lotAmt" | "bidGem" | "bidAmt"> {
+  /** The block in which it was made. */
+  block: number;
+  ref: string;
+  maker: string;
+  /** What it was made with. */
+  whole: Pick<Swap, "lotAmt" | "bidAmt">;
+}
+
+/** What happened to an offer by an event that names the offer alone. */
+export interface UpdateFact extends Place, Pick<Swap, "time" | "venue"> {
+  kind: "update";
+  offerId: number;
+  /** Of the trades that it gives. */
+  taker?: string;
+  /** The facts that it gives; undefined where they cannot be, so that an earlier log is missing. */
+  factsOf: (offer: LeftOffer) => UpdatePart[] | undefined;
+}
+
+/** It has the time and contract of its update, and the taker. */
+export type UpdatePart = Part<OfferFact> | Part<TradeFact> | Part<CancellationFact>;
+type Part<F extends Swap> = Omit<F, "time" | "venue">;
 
 /** An amount of each of a pool's two tokens, in the order that the contract has them in. */
 export type Both = readonly [bigint, bigint];
@@ -91,6 +119,9 @@ export type PoolFact = ReservesFact | RangesFact;
 
 export type Fact = OfferFact | TradeFact | CancellationFact | PoolFact | MarketFact;
 
+/** As a block has them, before the database shows what updates are. */
+export type BlockFact = Fact | UpdateFact;
+
 /** A fact without a time where neither the log nor the event has it. */
 export type UntimedFact =
   | Untimed<OfferFact>
@@ -98,6 +129,7 @@ export type UntimedFact =
   | Untimed<CancellationFact>
   | Untimed<ReservesFact>
   | Untimed<RangesFact>
+  | Untimed<UpdateFact>
   | MarketFact;
 type Untimed<F extends { time: number }> = Omit<F, "time"> & { time: number | undefined };
 
@@ -108,6 +140,7 @@ export type ReadFact =
   | Read<CancellationFact>
   | Read<ReservesFact>
   | Read<RangesFact>
+  | Read<UpdateFact>
   | MarketFact;
 type Read<F extends { time: number; venue: string }> = Omit<Untimed<F>, "venue"> & {
   venue?: string;
@@ -117,7 +150,7 @@ export const isOfPool = <F extends { kind: string }>(
   fact: F,
 ): fact is F & { kind: PoolFact["kind"] } => fact.kind === "reserves" || fact.kind === "ranges";
 
-export const marketsOf = (facts: readonly Fact[]): MarketFact[] =>
+export const marketsOf = (facts: readonly BlockFact[]): MarketFact[] =>
   facts.filter((fact) => fact.kind === "market");
 
 /** A log of the exchange's contract, checked in form. */
@@ -145,6 +178,10 @@ export interface Decoder {
   readonly idsAreConsecutive: boolean;
   /** A pool has no offers: each trade has the `offerId` null. */
   readonly hasOffers?: false;
+  /** An order can have the id of an earlier one: each offer has its own `ref`, its id before the first ":", and gets another id. */
+  readonly reusesIds?: true;
+  /** What `discover` gives are pairs of tokens, not contracts with logs; `decode` gets all up to its logs. */
+  readonly discoversPairs?: true;
   /** Whose trade it is by default: the taker of the event, or the sender of the transaction. */
   readonly takerIs?: "event" | "sender";
   /** The contract that a log of a factory adds: its logs are read from this log on. Undefined for other logs. */
@@ -164,7 +201,13 @@ export interface Decoder {
    * `IncompleteLogs` where a log must be missing, and a `Halt` for what this kind of exchange never says. A fact without
    * a time gets that of its block's header.
    */
-  decode(logs: readonly ChainLog[]): ReadFact[];
+  decode(logs: readonly ChainLog[], pairs?: readonly Pair[]): ReadFact[];
+}
+
+/** Two tokens that orders are of, and the block that says so. */
+export interface Pair {
+  block: number;
+  answers: Made["answers"];
 }
 
 /** A contract that a factory made. */
@@ -182,8 +225,10 @@ export type Ask = <T extends string | number>(call: ContractCall<T>) => Promise<
 export interface ContractState {
   /** The id of the last offer made. */
   lastOffer: ContractCall<number>;
-  /** What is left of an offer: nothing of one that is filled, cancelled or was never made. */
-  offer: (id: number) => ContractCall<{ lotAmt: bigint; bidAmt: bigint }>;
+  /** What is left of an offer: nothing of one that is filled, cancelled or was never made. Undefined for what is not exact. */
+  offer: (id: number) => ContractCall<{ lotAmt: bigint | undefined; bidAmt: bigint | undefined }>;
+  /** Set where the call reverts for an offer of which nothing is left. */
+  revertsWhenOver?: true;
 }
 
 export interface PoolState {

@@ -1,6 +1,6 @@
 // The tokens and markets that the indexer registers, and the tokens whose rows it leaves out.
 import type { Client } from "../db/connect.ts";
-import { marketsOf, type Fact, type MarketFact } from "./exchange-facts.ts";
+import { marketsOf, type BlockFact, type Fact, type MarketFact } from "./exchange-facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { ListedMarkets } from "./token-list-markets.ts";
@@ -56,7 +56,7 @@ export class Registry {
   }
 
   /** The markets that these facts list, or see for the first time. */
-  marketsOf(facts: readonly Fact[]): MarketFact[] {
+  marketsOf(facts: readonly BlockFact[]): MarketFact[] {
     const markets = this.#listed?.of(facts) ?? marketsOf(facts);
     return markets.filter(
       ({ base, quote, isSeen }) => isSeen !== true || !this.#markets.has(keyOf(base, quote)),
@@ -64,7 +64,7 @@ export class Registry {
   }
 
   /** Asks for the tokens of these facts that are not known, as of a block whose state the node has. */
-  async learn(facts: readonly Fact[], block: number): Promise<void> {
+  async learn(facts: readonly BlockFact[], block: number): Promise<void> {
     await this.learnTokens(facts.flatMap(gemsOf), block);
   }
 
@@ -223,5 +223,7 @@ export const isRefusal = (error: unknown): boolean =>
 
 const keyOf = (one: string, other: string): string => [one, other].sort().join();
 
-const gemsOf = (fact: Fact): string[] =>
-  fact.kind === "market" ? [fact.base, fact.quote] : [fact.lotGem, fact.bidGem];
+function gemsOf(fact: BlockFact): string[] {
+  if (fact.kind === "update") return [];
+  return fact.kind === "market" ? [fact.base, fact.quote] : [fact.lotGem, fact.bidGem];
+}

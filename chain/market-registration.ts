@@ -2,7 +2,7 @@
 // since a registration cannot be taken back.
 import type { ChainHead } from "./chain-head.ts";
 import type { Difference } from "./comparing.ts";
-import { marketsOf, type MarketFact } from "./exchange-facts.ts";
+import { marketsOf, type BlockFact, type MarketFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 import { ListedMarkets } from "./token-list-markets.ts";
 import { readRanges } from "./ranges.ts";
@@ -62,7 +62,7 @@ export class MarketRegistration {
     await this.registerFinal(last);
   }
 
-  #add({ facts }: Pick<Block, "facts">): void {
+  #add({ facts }: Pick<Block<BlockFact>, "facts">): void {
     this.#pending.push(...this.#reading.registry.marketsOf(facts));
     this.#readSingly.push(...marketsOf(facts));
   }
@@ -89,7 +89,7 @@ export class MarketRegistration {
   }
 
   /** What the blocks of a range were read to list otherwise, one by one. */
-  *differences({ from, end, facts }: Range): Generator<Difference> {
+  *differences({ from, end, facts }: Range<BlockFact>): Generator<Difference> {
     const before = this.#readSingly.filter(({ block }) => block >= from && block <= end.number);
     const now = marketsOf(facts);
     const [namesBefore, namesNow] = [new Set(before.map(nameOf)), new Set(now.map(nameOf))];

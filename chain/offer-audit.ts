@@ -57,13 +57,16 @@ export class OfferAudit implements AuditSubject<number> {
     for (let at = 0; at < offers.length && state !== undefined; at += AT_ONCE) {
       await Promise.all(
         offers.slice(at, at + AT_ONCE).map(async (offer) => {
-          const onChain = await readState(this.#reading, block, state.offer(offer.id));
+          const onChain =
+            (await readState(this.#reading, block, state.offer(offer.id))) ??
+            (state.revertsWhenOver === true ? { lotAmt: 0n, bidAmt: 0n } : undefined);
           if (onChain === undefined) {
             throw new NotAudited("the contract does not return its offers");
           }
-          const { lotAmt, bidAmt } = offer;
-          if (lotAmt !== onChain.lotAmt || bidAmt !== onChain.bidAmt)
-            found.push({ offer, onChain });
+          const { lotAmt = offer.lotAmt, bidAmt = offer.bidAmt } = onChain;
+          if (lotAmt !== offer.lotAmt || bidAmt !== offer.bidAmt) {
+            found.push({ offer, onChain: { lotAmt, bidAmt } });
+          }
         }),
       );
     }

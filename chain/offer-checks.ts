@@ -33,7 +33,9 @@ export class OfferChecks {
     this.#reading = reading;
     const { exchange, decoder, fromBlock, others = [] } = reading;
     const all = [{ exchange, decoder, firstBlock: fromBlock }, ...others];
-    const keeper = all.find((one) => one.decoder.hasOffers !== false);
+    const keeper = all.find(
+      ({ decoder }) => decoder.hasOffers !== false && decoder.reusesIds !== true,
+    );
     this.#books = all
       .filter((one, n) => n === 0 || one.decoder.state !== undefined)
       .filter((one) => one.decoder.poolState === undefined)

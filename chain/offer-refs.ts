@@ -1,13 +1,13 @@
 // The ids of orders: of the first contract with offers its own, of every other one what the database gives.
 import type { Client } from "../db/connect.ts";
-import { isOfPool, type Fact, type ReadFact } from "./exchange-facts.ts";
+import { isOfPool, type BlockFact, type Fact, type ReadFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
 
 /** The database gives ids from here on. */
 const FIRST_GIVEN = 2 ** 30;
 
 /** The contract's own id of the offer that a fact is of; null where it is of none. */
-export function ownIdOf(fact: Fact | ReadFact): number | null {
+export function ownIdOf(fact: BlockFact | ReadFact): number | null {
   if (fact.kind === "market" || isOfPool(fact)) return null;
   return fact.kind === "offer" ? fact.id : fact.offerId;
 }

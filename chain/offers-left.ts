@@ -72,7 +72,9 @@ export class Ledger {
    */
   lastMadeBy(branch: readonly Fact[], ancestor: number): Made | undefined {
     let made = this.#made !== undefined && this.#made.block <= ancestor ? this.#made : undefined;
-    for (const fact of branch) if (fact.kind === "offer") made = following(made, fact);
+    for (const fact of branch) {
+      if (fact.kind === "offer" && fact.isAgain !== true) made = following(made, fact);
+    }
     return made;
   }
 
@@ -96,7 +98,10 @@ export class Ledger {
       switch (fact.kind) {
         case "offer": {
           const { id, block, lotAmt, bidAmt } = fact;
-          if (idsAreConsecutive) this.#added = following(this.#added, fact);
+          if (idsAreConsecutive && fact.isAgain !== true) {
+            this.#added = following(this.#added, fact);
+          }
+          this.#over.delete(id);
           this.#open.set(id, { id, block, lotAmt, bidAmt });
           break;
         }
@@ -105,7 +110,7 @@ export class Ledger {
           if (offer === undefined) break;
           const lotAmt = offer.lotAmt - fact.lotAmt;
           const bidAmt = offer.bidAmt - fact.bidAmt;
-          if (lotAmt < 0n || bidAmt < 0n) {
+          if (lotAmt < 0n || (bidAmt < 0n && fact.isRounded !== true)) {
             throw new Contradiction(
               `a trade in block ${fact.block} takes ${fact.lotAmt} of offer ${offer.id}, which has ${offer.lotAmt} left`,
               offer.block,

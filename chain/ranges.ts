@@ -1,5 +1,5 @@
 // Reads a long stretch of blocks in ranges that grow and shrink with what the node takes.
-import type { Decoder } from "./exchange-facts.ts";
+import type { BlockFact, Decoder } from "./exchange-facts.ts";
 import { RangeRefused } from "./requests.ts";
 import type { ChainSource, Range } from "./source.ts";
 
@@ -32,11 +32,11 @@ function sizeOf(source: ChainSource, topics: Stretch["topics"]): RangeSize {
 export async function* readRanges(
   source: ChainSource,
   { from, to, before, topics }: Stretch,
-): AsyncGenerator<Range> {
+): AsyncGenerator<Range<BlockFact>> {
   const size = sizeOf(source, topics);
   const known = source.knownFrom(from);
   /** The longest range from `start` on that the node takes. */
-  const read = async (start: number, last: Stretch["before"]): Promise<Range> => {
+  const read = async (start: number, last: Stretch["before"]): Promise<Range<BlockFact>> => {
     for (;;) {
       const end = Math.min(to, start + size.blocks - 1);
       try {
@@ -50,7 +50,7 @@ export async function* readRanges(
       }
     }
   };
-  let ahead: Promise<Range> | undefined;
+  let ahead: Promise<Range<BlockFact>> | undefined;
   for (let start = from, last = before; start <= to;) {
     const range = await (ahead ?? read(start, last));
     last = range.end;

@@ -4,7 +4,7 @@ import { stage } from "../db/load/staging.ts";
 import type { Header } from "./node-answers.ts";
 import { blocksOf, isoTime, rowsOf, withPair, type BlockRows } from "./block-rows.ts";
 import { differencesOf, type Difference } from "./comparing.ts";
-import type { Fact, MarketFact } from "./exchange-facts.ts";
+import type { BlockFact, Fact, MarketFact } from "./exchange-facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { FoundContract, KnownContracts } from "./known-contracts.ts";
@@ -124,7 +124,7 @@ export class Recording {
   }
 
   /** The differences of the rows of a range from the chain's. */
-  differences(range: Range): Promise<Difference[]> {
+  differences(range: Range<BlockFact>): Promise<Difference[]> {
     return differencesOf(this.client, range, this.#registry);
   }
 

@@ -1,12 +1,12 @@
 // Gives each trade the sender of its transaction as taker, for exchanges that contracts trade on for people.
 import { checksumAddress } from "../db/load/checksum.ts";
-import type { Fact } from "./exchange-facts.ts";
+import type { BlockFact, TradeFact, UpdateFact } from "./exchange-facts.ts";
 import type { Requests } from "./requests.ts";
 
 /** The facts with each trade's taker in place of the event's: one request for each transaction. */
-export async function withSenders(facts: Fact[], requests: Requests): Promise<Fact[]> {
+export async function withSenders(facts: BlockFact[], requests: Requests): Promise<BlockFact[]> {
   const transactions = new Set(
-    facts.flatMap((fact) => (fact.kind === "trade" ? [`${fact.tx} ${fact.hash}`] : [])),
+    facts.flatMap((fact) => (hasTaker(fact) ? [`${fact.tx} ${fact.hash}`] : [])),
   );
   const senders = new Map<string, string>();
   await Promise.all(
@@ -16,9 +16,12 @@ export async function withSenders(facts: Fact[], requests: Requests): Promise<Fa
     }),
   );
   return facts.map((fact) =>
-    fact.kind === "trade" ? { ...fact, taker: senders.get(fact.tx) ?? fact.taker } : fact,
+    hasTaker(fact) ? { ...fact, taker: senders.get(fact.tx) ?? fact.taker } : fact,
   );
 }
+
+const hasTaker = (fact: BlockFact): fact is TradeFact | (UpdateFact & { taker: string }) =>
+  fact.kind === "trade" || (fact.kind === "update" && fact.taker !== undefined);
 
 function senderOf(tx: string, block: string, requests: Requests): Promise<string> {
   return requests.ask("eth_getTransactionByHash", [tx], (result) => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./node-answers.ts";
 import { readBranch } from "./branch.ts";
 import { DEFAULT_FINALITY, type ChainHead } from "./chain-head.ts";
+import type { BlockFact, Fact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
 import { MarketRegistration } from "./market-registration.ts";
 import { RangeContradiction } from "./offer-checks.ts";
@@ -12,6 +13,7 @@ import { lastBlock, type Recorded } from "./written-blocks.ts";
 import { Recording, type Written } from "./recording.ts";
 import { startSession, type Shared, type Start } from "./session-start.ts";
 import type { Block } from "./source.ts";
+import { withUpdates } from "./updates.ts";
 
 /** Up to so many final blocks are read one by one, as at the head. */
 const FEW = 32;
@@ -93,8 +95,9 @@ class Session {
       );
     }
     const block = await source.blockOf(header);
-    await checks.check(this.#recording, block.facts);
-    await this.#write([block]);
+    const facts = await this.#updated(block.facts);
+    await checks.check(this.#recording, facts);
+    await this.#write([{ ...block, facts }]);
     return true;
   }
 
@@ -168,8 +171,9 @@ class Session {
 
   async #backfill(from: number, to: number): Promise<void> {
     const { source, registry, checks } = this.#shared;
-    for await (const range of readRanges(source, { from, to, before: this.#last })) {
+    for await (const read of readRanges(source, { from, to, before: this.#last })) {
       this.#shared.signal.throwIfAborted();
+      const range = { ...read, facts: await this.#updated(read.facts) };
       await checks.check(this.#recording, range.facts);
       await registry.learn(range.facts, this.#head.latest.number);
       const written = await this.#recording.writeRange(range);
@@ -177,6 +181,13 @@ class Session {
       this.#last = range.end;
       this.#report(range.end, written, true);
     }
+  }
+
+  /** These facts, which follow the block `upTo`, with those that updates give. */
+  #updated(facts: readonly BlockFact[], upTo?: number): Promise<Fact[]> {
+    const { registry } = this.#shared;
+    const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
+    return withUpdates(this.#recording.client, facts, decimalsOf, upTo);
   }
 
   async #write(blocks: readonly Block[], takeBackTo?: number): Promise<void> {
@@ -198,8 +209,13 @@ class Session {
     const recording = this.#recording;
     const branch = await readBranch(source, recording, last, this.#finalAt(last));
     if (branch === undefined) return false;
-    const { ancestor, blocks } = branch;
-    const facts = blocks.flatMap((block) => block.facts);
+    const { ancestor } = branch;
+    const read = branch.blocks.flatMap((block) => block.facts);
+    const facts = await this.#updated(read, ancestor.number);
+    const blocks = branch.blocks.map((one) => ({
+      ...one,
+      facts: facts.filter(({ block }) => block === one.header.number),
+    }));
     const made = await checks.lastMadeBy(recording, facts, ancestor.number);
     await this.#write(blocks, ancestor.number);
     await checks.restart(recording, this.#last, made);

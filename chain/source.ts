@@ -6,7 +6,13 @@ import { askForGood } from "./contract-state.ts";
 import { Contracts, type Contract } from "./contracts.ts";
 import { existing, Headers, hex } from "./block-headers.ts";
 import { Knowledge, KnownContracts, type FoundContract } from "./known-contracts.ts";
-import { IncompleteLogs, type ChainLog, type Decoder, type Fact } from "./exchange-facts.ts";
+import {
+  IncompleteLogs,
+  type BlockFact,
+  type ChainLog,
+  type Decoder,
+  type Fact,
+} from "./exchange-facts.ts";
 import { refusedRange, Unavailable } from "./requests.ts";
 import { withSenders } from "./senders.ts";
 import { systemTransaction } from "./system-logs.ts";
@@ -27,19 +33,19 @@ export interface SourceOptions extends UntilSureOptions {
 }
 
 /** A block with its facts. */
-export interface Block {
+export interface Block<F = Fact> {
   header: Header;
-  facts: Fact[];
+  facts: F[];
   /** Contracts that are known by this block, and were not before. */
   found: FoundContract[];
 }
 
 /** The facts of consecutive blocks. */
-export interface Range {
+export interface Range<F = Fact> {
   from: number;
   /** The last block. */
   end: Header;
-  facts: Fact[];
+  facts: F[];
   found: FoundContract[];
 }
 
@@ -78,7 +84,7 @@ export class ChainSource extends Headers {
    * A block with its facts. Its header shows whether it can have any. If so, all its logs are asked by its hash:
    * their indexes and the header's bloom show whether one is missing.
    */
-  async blockOf(header: Header, known = this.knownFrom(header.number)): Promise<Block> {
+  async blockOf(header: Header, known = this.knownFrom(header.number)): Promise<Block<BlockFact>> {
     const { requests } = this.#options;
     const { number, hash } = header;
     let asked: Header | undefined;
@@ -123,7 +129,7 @@ export class ChainSource extends Headers {
     before?: { number: number; hash: string | null },
     topics = this.#contracts.topics,
     known = this.knownFrom(from),
-  ): Promise<Range> {
+  ): Promise<Range<BlockFact>> {
     return this.#sure.ask(`The logs of blocks ${from} to ${to}`, async () => {
       if (from === to) {
         const { end } = await this.#ends(to, before);
@@ -245,7 +251,7 @@ export class ChainSource extends Headers {
     logs: readonly ChainLog[],
     headers: readonly Header[],
     known: Knowledge,
-  ): Promise<Pick<Block, "facts" | "found">> {
+  ): Promise<Pick<Block<BlockFact>, "facts" | "found">> {
     const { taker, requests } = this.#options;
     const read = await this.#contracts.decode(logs, known, (contract) => async (call) => {
       const { number } = await this.latest();

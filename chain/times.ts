@@ -1,6 +1,6 @@
 // Gives facts the time of their block by its header, where neither the log nor the event has it.
 import type { Header } from "./node-answers.ts";
-import { IncompleteLogs, type Fact, type UntimedFact } from "./exchange-facts.ts";
+import { IncompleteLogs, type BlockFact, type UntimedFact } from "./exchange-facts.ts";
 
 /** How many headers are asked at once: with their transactions' hashes they are large. */
 const AT_ONCE = 50;
@@ -12,7 +12,7 @@ export async function withTimes(
   facts: UntimedFact[],
   known: readonly Header[],
   headerAt: (number: number) => Promise<Header>,
-): Promise<Fact[]> {
+): Promise<BlockFact[]> {
   if (facts.every(isTimed)) return facts;
   const moments = new Map<number, Moment>(known.map((header) => [header.number, header]));
   const blocks = new Set(facts.filter((fact) => !isTimed(fact)).map(({ block }) => block));
@@ -31,5 +31,5 @@ export async function withTimes(
   });
 }
 
-const isTimed = (fact: UntimedFact): fact is Fact =>
+const isTimed = (fact: UntimedFact): fact is BlockFact =>
   fact.kind === "market" || fact.time !== undefined;

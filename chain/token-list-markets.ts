@@ -1,5 +1,5 @@
 // The markets that a list of tokens makes: which pairs, and which way round.
-import { marketsOf, type Fact, type MarketFact } from "./exchange-facts.ts";
+import { marketsOf, type BlockFact, type MarketFact } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { ListedToken, TokenList } from "./token-list.ts";
 
@@ -46,10 +46,10 @@ export class ListedMarkets {
   }
 
   /** What the exchange lists of these tokens, and each pair of them with an offer, a trade or a pool. */
-  of(facts: readonly Fact[]): MarketFact[] {
+  of(facts: readonly BlockFact[]): MarketFact[] {
     const found = new Map<string, MarketFact>();
     for (const fact of facts) {
-      if (fact.kind === "market" || fact.kind === "cancellation") continue;
+      if (!("lotGem" in fact) || fact.kind === "cancellation") continue;
       if (!this.has(fact.lotGem) || !this.has(fact.bidGem)) continue;
       const { block, hash, tx, idx } = fact;
       const pair = this.turned(fact.lotGem, fact.bidGem);

@@ -1,7 +1,7 @@
 // What shows that the logs of a block or a range are not whole, or not of it.
 import type { Header } from "./node-answers.ts";
 import { Bloom } from "./bloom.ts";
-import { IncompleteLogs, type ChainLog, type Fact } from "./exchange-facts.ts";
+import { IncompleteLogs, type BlockFact, type ChainLog } from "./exchange-facts.ts";
 import { isoTime } from "./block-rows.ts";
 
 /** A block's logs are in order by themselves, and others of the block are missing. */
@@ -56,7 +56,7 @@ export function checkBlocks(logs: readonly ChainLog[], hashes: Map<number, strin
 }
 
 /** Throws where two facts of one block, or a fact and its block, differ in the time. */
-export function checkTimes(facts: readonly Fact[], headers: readonly Header[]): void {
+export function checkTimes(facts: readonly BlockFact[], headers: readonly Header[]): void {
   const times = new Map(headers.map(({ number, time }) => [number, time]));
   for (const fact of facts) {
     if (fact.kind === "market") continue;

@@ -70,7 +70,7 @@ export async function openOffers(
     bid_amt: string;
   }>(
     `select
-      coalesce(offer.ref::float8, offer.id) as id,
+      coalesce(split_part(offer.ref, ':', 1)::float8, offer.id) as id,
       offer.block,
       offer.lot_gem,
       trim_scale(kept.lot_amt)::text as lot_amt,

@@ -1,10 +1,8 @@
 // Plays random histories on a real chain while an indexer follows it: blocks with all kinds of transactions,
 // reorganisations, and an indexer that is stopped, killed, or loses its database. Then compares what it wrote with a
 // new database that is indexed from the final chain, and its figures, in the views and by REST, with brute-force.ts.
-import { spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import type { Address, Hex } from "viem";
 import { connect } from "../../db/connect.ts";
@@ -15,13 +13,13 @@ import { allRestDataAt, readWritten, restCases, type Written } from "../faults/r
 import { compare } from "../histories.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange, StandingOffer } from "./exchange.ts";
+import { caughtUp, startIndexerProcess, type Indexer } from "./indexer-process.ts";
 import { comparable, indexedRows, type IndexedRows } from "./indexed-rows.ts";
 import { startIndexing, type IndexingOptions } from "./indexing.ts";
 import { startLyingNode, type LyingNode } from "./lying-node.ts";
 
 const DEEPEST = 20;
 const FINALITY = DEEPEST + 1;
-const COMMAND = fileURLToPath(new URL("../../chain/commands/index-chain.ts", import.meta.url));
 
 /** What one transaction does. Some fail, as on a real chain: the offer is taken already, or of another maker. */
 type Act =
@@ -134,14 +132,6 @@ interface Token {
 const NOTICED = /A log is missing or wrong|are not whole/;
 /** So many final blocks are read once more, after which no wrong bloom is left. */
 const RECHECKED = 40;
-
-interface Indexer {
-  /** Rejects where it has ended by itself. */
-  check(): Promise<void>;
-  stop(): Promise<void>;
-  /** At once: in the process by its signal, else by SIGKILL. */
-  kill(): Promise<void>;
-}
 
 /** In this process. */
 interface Started extends Indexer {
@@ -427,45 +417,14 @@ export class Stage {
   }
 
   #startProcess(): Indexer {
-    const child = spawn(process.execPath, [COMMAND], {
-      env: {
-        ...process.env,
-        ...{ RPC_URL: this.#urls.join(), EXCHANGE: this.#exchange.address, RPC_RATE: "10000" },
-        ...{ FROM_BLOCK: String(this.#fromBlock), FINALITY: String(FINALITY) },
-        DATABASE_OWNER_URL: this.#database.url,
-      },
-      stdio: ["ignore", "ignore", "pipe"],
+    return startIndexerProcess(this.#database, {
+      ...{ RPC_URL: this.#urls.join(), EXCHANGE: this.#exchange.address },
+      ...{ FROM_BLOCK: String(this.#fromBlock), FINALITY: String(FINALITY) },
     });
-    let errors = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-    return {
-      check() {
-        if (child.exitCode !== null) {
-          return Promise.reject(new Error(`the indexer ended with ${child.exitCode}: ${errors}`));
-        }
-        return Promise.resolve();
-      },
-      stop: () => end(child, "SIGTERM"),
-      kill: () => end(child, "SIGKILL"),
-    };
   }
 
-  /** Waits until the last block of the database is the chain's, and those up to `ranged` were read as final. */
-  async #caughtUp({ owner }: TestDatabase, indexer: Indexer, ranged = -1): Promise<void> {
-    for (;;) {
-      await indexer.check();
-      const { hash } = await this.#chain.client.getBlock();
-      const { rows } = await owner.query<{ hash: string }>(
-        `select hash
-        from dex_block
-        where $1 <= (select coalesce(max(ranged_to), -1) from dex_private.index_source)
-        order by number desc
-        limit 1`,
-        [ranged],
-      );
-      if (rows[0]?.hash === hash) return;
-      await sleep(10);
-    }
+  #caughtUp(database: TestDatabase, indexer: Indexer, ranged?: number): Promise<void> {
+    return caughtUp(this.#chain, database, indexer, ranged);
   }
 
   /** Ends the indexer's connection to the database. */
@@ -521,11 +480,4 @@ export class Stage {
     }
     return cases.length;
   }
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  child.kill(signal);
-  await closed;
 }

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:cf0ef03f1a5ee943f67ee6a926ae916da23b9d34
+--! Hash: sha1:a84956d63dbb6cd92c4f09f2baabf9ce7711972e
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1093,12 +1093,14 @@ create table dex_private.offer_ref (
   constraint offer_ref_pkey primary key (venue, ref)
 );
 
+-- Serves the last order with an id that a contract gives again, by what is before the ":" of its ref.
+create index offer_ref_venue_own_idx on dex_private.offer_ref (venue, split_part(ref, ':', 1), offer_id);
 -- Serves take_back.
 create index offer_ref_block_idx on dex_private.offer_ref (block);
 
 comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
 comment on column dex_private.offer_ref.venue is 'Address of the contract.';
-comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order.';
+comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order; of one that it gave the id of an earlier order, with a ":" and the block and log behind it.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
 grant select on dex_private.offer_ref to dex_reader, dex_writer;
@@ -1532,16 +1534,41 @@ returns table (tick integer, net numeric)
 language sql stable
 rows 20
 as $$
-  select distinct on (kept.tick)
-    kept.tick,
-    kept.net
-  from dex_private.pool_tick as kept
-  where kept.venue = pool_ticks_at.venue
-    and kept.tick between pool_ticks_at.low and pool_ticks_at.high
-    and kept.block <= pool_ticks_at.block
-  order by
-    kept.tick desc,
-    kept.block desc
+  -- From one tick to the next one in the index, and of each its last row: a tick can have changed in a million blocks.
+  with recursive known as (
+    (
+      select kept.tick
+      from dex_private.pool_tick as kept
+      where kept.venue = pool_ticks_at.venue
+        and kept.tick between pool_ticks_at.low and pool_ticks_at.high
+      order by kept.tick desc
+      limit 1
+    )
+    union all
+    select earlier.tick
+    from known
+    cross join lateral (
+      select kept.tick
+      from dex_private.pool_tick as kept
+      where kept.venue = pool_ticks_at.venue
+        and kept.tick between pool_ticks_at.low and known.tick - 1
+      order by kept.tick desc
+      limit 1
+    ) as earlier
+  )
+  select
+    known.tick,
+    latest.net
+  from known
+  cross join lateral (
+    select kept.net
+    from dex_private.pool_tick as kept
+    where kept.venue = pool_ticks_at.venue
+      and kept.tick = known.tick
+      and kept.block <= pool_ticks_at.block
+    order by kept.block desc
+    limit 1
+  ) as latest
 $$;
 comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
 grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;

@@ -11,12 +11,14 @@ create table dex_private.offer_ref (
   constraint offer_ref_pkey primary key (venue, ref)
 );
 
+-- Serves the last order with an id that a contract gives again, by what is before the ":" of its ref.
+create index offer_ref_venue_own_idx on dex_private.offer_ref (venue, split_part(ref, ':', 1), offer_id);
 -- Serves take_back.
 create index offer_ref_block_idx on dex_private.offer_ref (block);
 
 comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
 comment on column dex_private.offer_ref.venue is 'Address of the contract.';
-comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order.';
+comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order; of one that it gave the id of an earlier order, with a ":" and the block and log behind it.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
 grant select on dex_private.offer_ref to dex_reader, dex_writer;

@@ -27,16 +27,41 @@ returns table (tick integer, net numeric)
 language sql stable
 rows 20
 as $$
-  select distinct on (kept.tick)
-    kept.tick,
-    kept.net
-  from dex_private.pool_tick as kept
-  where kept.venue = pool_ticks_at.venue
-    and kept.tick between pool_ticks_at.low and pool_ticks_at.high
-    and kept.block <= pool_ticks_at.block
-  order by
-    kept.tick desc,
-    kept.block desc
+  -- From one tick to the next one in the index, and of each its last row: a tick can have changed in a million blocks.
+  with recursive known as (
+    (
+      select kept.tick
+      from dex_private.pool_tick as kept
+      where kept.venue = pool_ticks_at.venue
+        and kept.tick between pool_ticks_at.low and pool_ticks_at.high
+      order by kept.tick desc
+      limit 1
+    )
+    union all
+    select earlier.tick
+    from known
+    cross join lateral (
+      select kept.tick
+      from dex_private.pool_tick as kept
+      where kept.venue = pool_ticks_at.venue
+        and kept.tick between pool_ticks_at.low and known.tick - 1
+      order by kept.tick desc
+      limit 1
+    ) as earlier
+  )
+  select
+    known.tick,
+    latest.net
+  from known
+  cross join lateral (
+    select kept.net
+    from dex_private.pool_tick as kept
+    where kept.venue = pool_ticks_at.venue
+      and kept.tick = known.tick
+      and kept.block <= pool_ticks_at.block
+    order by kept.block desc
+    limit 1
+  ) as latest
 $$;
 comment on function dex_private.pool_ticks_at(text, integer, integer, integer) is 'The net liquidity of the ticks of a pool from one to another, both included, after this block.';
 grant execute on function dex_private.pool_ticks_at(text, integer, integer, integer) to dex_reader, dex_writer;
