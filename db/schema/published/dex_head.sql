@@ -154,16 +154,16 @@ grant execute on function dex_private.sought_moment(text) to dex_reader, dex_wri
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
 as $$
-declare
-  asked constant text := current_setting('dex.as_of_block', true);
 begin
   return coalesce(
     (
       select named
-      from dex_private.moment_at(case when asked ~ '^(0|[1-9]\d{0,8})$' then asked::integer end) as named
+      from dex_private.moment_at(case
+        when current_setting('dex.as_of_block', true) ~ '^(0|[1-9]\d{0,8})$' then current_setting('dex.as_of_block', true)::integer
+      end) as named
       where named.beyond is not null
     ),
-    dex_private.sought_moment(asked)
+    dex_private.sought_moment(current_setting('dex.as_of_block', true))
   );
 end
 $$;

@@ -12,8 +12,8 @@ comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighte
 grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
 
 -- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
--- a plan costs time before the first row. The volatile columns keep the planner from evaluating `moment`, `windows` and `prices` for
--- each column that reads them; it drops those of the latter two of which no column is selected. Conditions on the pair
+-- a plan costs time before the first row. The volatile column keeps the planner from evaluating `windows` and `prices` for
+-- each column that reads them; it drops the one of which no column is selected. Conditions on the pair
 -- are evaluated before them. The condition without columns refuses figures that are not of the head, and a block that is not
 -- there, whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
@@ -21,7 +21,7 @@ select
   kept.base || '/' || kept.quote as pair,
   kept.base,
   kept.quote,
-  case when kept.is_past then coalesce((kept.prices).active, kept.active) else kept.active end as active,
+  coalesce((kept.prices).active, kept.active) as active,
   case when kept.is_past then (kept.windows).last else kept.last end as last,
   case when kept.is_past then (kept.windows).last_time else kept.last_time end as last_time,
   case when kept.is_past then (kept.windows).open else kept.open end as open,
@@ -39,19 +39,12 @@ select
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_1h, (kept.windows).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
 from (
   select
-    figure.*,
-    dex_private.windows_at(figure.market_id, figure.moment) as windows,
-    dex_private.prices_at(figure.market_id, figure.moment) as prices,
+    market.*,
+    dex_private.is_past() as is_past,
+    case when dex_private.is_past() then dex_private.windows_at(market.market_id, (select dex_private.named_moment())) end as windows,
+    case when dex_private.is_past() then dex_private.prices_at(market.market_id, (select dex_private.named_moment())) end as prices,
     clock_timestamp() as fence
-  from (
-    select
-      market.*,
-      dex_private.is_past() as is_past,
-      case
-        when clock_timestamp() is not null then (select case when dex_private.is_past() then dex_private.named_moment() end)
-      end as moment
-    from dex_private.market_figure as market
-  ) as figure
+  from dex_private.market_figure as market
 ) as kept
 where (
   select case
