@@ -135,7 +135,11 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     traces:
       data.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
         ? undefined
-        : { protocol: data.OTEL_EXPORTER_OTLP_PROTOCOL },
+        : {
+            protocol: data.OTEL_EXPORTER_OTLP_PROTOCOL,
+            sampler: data.OTEL_TRACES_SAMPLER,
+            ratio: data.OTEL_TRACES_SAMPLER_ARG,
+          },
     cache: data.CACHE_BYTES > 0 ? cache : undefined,
     /** The chain that is indexed into the embedded database. */
     index: index !== undefined && "exchange" in index ? index : undefined,

@@ -9,6 +9,7 @@ import {
   resourceFromAttributes,
 } from "@opentelemetry/resources";
 import {
+  AlwaysOnSampler,
   BasicTracerProvider,
   BatchSpanProcessor,
   type SpanExporter,
@@ -21,10 +22,11 @@ import type { Version } from "../rest/endpoint.ts";
 import { makeOperationSpansPlugin, withEndpointSpans } from "./operation-spans.ts";
 import { ReportedExporter, reportSeldom } from "./reported-exporter.ts";
 import { spanOfRequest } from "./request-spans.ts";
+import { samplingBy, type Sampling } from "./sampled.ts";
 import { followStatements } from "./statement-spans.ts";
 
 export interface Traces {
-  /** Begins the span of each request. */
+  /** Begins the span of each sampled request. */
   step: Step;
   /** The same version, whose endpoints have spans. */
   ofVersion: (version: Version) => Version;
@@ -36,7 +38,7 @@ export interface Traces {
   close: () => Promise<void>;
 }
 
-export interface TracesOptions {
+export interface TracesOptions extends Sampling {
   protocol: "http/protobuf" | "http/json";
   log: Record<"info" | "warn", (line: string) => void>;
 }
@@ -47,14 +49,16 @@ const CLOSE_MS = 1000;
 /** Batches on their way to a collector that does not answer. */
 const MAX_UNANSWERED = 2;
 
-/** Where they are sent, which are sampled, and how many wait: OpenTelemetry reads that from the environment. */
-export function openTraces({ protocol, log }: TracesOptions): Traces {
+/** Where they are sent, and how many wait: OpenTelemetry reads that from the environment. */
+export function openTraces({ protocol, log, ...sampling }: TracesOptions): Traces {
   diag.setLogger(reportSeldom(log.warn), DiagLogLevel.WARN);
   const limits = { concurrencyLimit: MAX_UNANSWERED };
   const exporter: SpanExporter =
     protocol === "http/json" ? new JsonExporter(limits) : new ProtobufExporter(limits);
   const own = resourceFromAttributes({ "service.name": NAME, "service.version": release() });
   const provider = new BasicTracerProvider({
+    // Spans are begun for sampled requests alone.
+    sampler: new AlwaysOnSampler(),
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are last, since the last one counts.
     resource: defaultResource()
       .merge(own)
@@ -63,7 +67,7 @@ export function openTraces({ protocol, log }: TracesOptions): Traces {
   });
   const tracer = provider.getTracer(NAME, release());
   return {
-    step: spanOfRequest(tracer),
+    step: spanOfRequest(tracer, samplingBy(sampling)),
     ofVersion: (version) => withEndpointSpans(version, tracer),
     plugin: makeOperationSpansPlugin(tracer),
     follow: (pool) => followStatements(pool, tracer),

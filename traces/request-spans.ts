@@ -4,7 +4,6 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  TraceFlags,
   type Context,
   type Span,
   type Tracer,
@@ -18,21 +17,20 @@ import {
   type Step,
   type Trace,
 } from "../http/request.ts";
+import type { IsSampled } from "./sampled.ts";
 
-/** The trace of a request; `context` is that of its innermost span. */
+/** The trace of a sampled request; `context` is that of its innermost span. */
 export class RequestTrace implements Trace {
   readonly traceId: string;
   readonly spanId: string;
-  readonly isSampled: boolean;
+  readonly isSampled = true;
   context: Context;
 
   constructor(span: Span, parent: Context) {
-    const { traceId, spanId, traceFlags } = span.spanContext();
+    const { traceId, spanId } = span.spanContext();
     this.traceId = traceId;
     this.spanId = spanId;
-    this.isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
-    // Of one that is not sampled nothing is made below it.
-    this.context = this.isSampled ? trace.setSpan(parent, span) : parent;
+    this.context = trace.setSpan(parent, span);
   }
 }
 
@@ -40,7 +38,7 @@ export class RequestTrace implements Trace {
 export const sampledTrace = (
   state: RequestState | undefined = currentState(),
 ): RequestTrace | undefined =>
-  state?.trace instanceof RequestTrace && state.trace.isSampled ? state.trace : undefined;
+  state?.trace instanceof RequestTrace ? state.trace : undefined;
 
 /** Runs what has a span within that of its request. */
 export async function withinSpan<Result>(
@@ -67,8 +65,9 @@ const HEADERS = {
   get: (headers: IncomingHttpHeaders, name: string) => headers[name],
 };
 
+/** Begins the span of each sampled request. Another one hands on the traceparent with which it came, if any. */
 export const spanOfRequest =
-  (tracer: Tracer): Step =>
+  (tracer: Tracer, isSampled: IsSampled): Step =>
   (next) =>
   (req, res) => {
     const state = stateOf(req);
@@ -81,10 +80,15 @@ export const spanOfRequest =
       headers["traceparent"] === undefined
         ? ROOT_CONTEXT
         : propagator.extract(ROOT_CONTEXT, headers, HEADERS);
-    const span = tracer.startSpan(state.method, { kind: SpanKind.SERVER }, parent);
-    state.trace = new RequestTrace(span, parent);
-    // After the listener by which `begin` notes the status.
-    if (span.isRecording()) res.on("close", () => end(span, state));
+    const given = trace.getSpanContext(parent);
+    if (isSampled(given)) {
+      const span = tracer.startSpan(state.method, { kind: SpanKind.SERVER }, parent);
+      state.trace = new RequestTrace(span, parent);
+      // After the listener by which `begin` notes the status.
+      res.on("close", () => end(span, state));
+    } else if (given !== undefined) {
+      state.trace = { traceId: given.traceId, spanId: given.spanId, isSampled: false };
+    }
     next(req, res);
   };
 

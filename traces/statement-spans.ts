@@ -1,32 +1,57 @@
-// Spans of the statements that a pool runs for requests.
+// Spans of the statements that a pool runs for sampled requests.
 import { SpanKind, SpanStatusCode, type Span, type Tracer } from "@opentelemetry/api";
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Pool, PooledClient } from "../db/connect.ts";
-import { sampledTrace } from "./request-spans.ts";
+import { sampledTrace, type RequestTrace } from "./request-spans.ts";
 
 type Query = (config: unknown, values?: unknown, done?: unknown) => unknown;
 type Done = (error: Error | null, result?: unknown) => void;
 type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
+/** A request that is not sampled gets a connection as without traces. */
 export function followStatements(pool: Pool, tracer: Tracer): void {
   const connect = pool.connect.bind(pool) as (connected?: Connected) => unknown;
-  // Whoever gives a connection back calls the next one that waits for it: not as its own request.
-  const bound = (connected?: Connected): unknown =>
-    connect(connected && AsyncLocalStorage.bind(connected));
+  const plain = new WeakMap<PooledClient, PooledClient["query"]>();
+  const follow = (client: PooledClient, requestTrace: RequestTrace): void => {
+    plain.set(client, client.query);
+    followClient(client, requestTrace, tracer);
+  };
+  const followed = (connected?: Connected): unknown => {
+    // Not when it has the connection: whoever gives that back calls the next one that waits for it, as its own request.
+    const requestTrace = sampledTrace();
+    if (requestTrace === undefined) return connect(connected);
+    if (connected !== undefined) {
+      return connect((error, client, done) => {
+        if (client !== undefined) follow(client, requestTrace);
+        connected(error, client, done);
+      });
+    }
+    return (connect() as Promise<PooledClient>).then((client) => {
+      follow(client, requestTrace);
+      return client;
+    });
+  };
   // One function implements both overloads, promise and callback.
-  pool.connect = bound as Pool["connect"];
-  pool.on("connect", (client) => followClient(client, tracer));
+  pool.connect = followed as Pool["connect"];
+  pool.on("release", (_error, client) => {
+    const query = plain.get(client);
+    if (query === undefined) return;
+    client.query = query;
+    plain.delete(client);
+  });
 }
 
-function followClient(client: PooledClient, tracer: Tracer): void {
+function followClient(client: PooledClient, requestTrace: RequestTrace, tracer: Tracer): void {
   const query = client.query.bind(client) as Query;
   const followed: Query = (config, values, done) => {
-    const context = sampledTrace()?.context;
     const text = textOf(config);
-    if (context === undefined || text === undefined) return query(config, values, done);
+    if (text === undefined) return query(config, values, done);
     const [verb = ""] = /^\w+/.exec(text.trimStart()) ?? [];
     const attributes = { "db.system.name": "postgresql", "db.query.text": text };
-    const span = tracer.startSpan(verb, { kind: SpanKind.CLIENT, attributes }, context);
+    const span = tracer.startSpan(
+      verb,
+      { kind: SpanKind.CLIENT, attributes },
+      requestTrace.context,
+    );
     if (typeof values === "function") return query(config, ended(span, values as Done));
     if (typeof done === "function") return query(config, values, ended(span, done as Done));
     return (query(config, values) as Promise<unknown>).then(

@@ -114,12 +114,18 @@ it("counts each statement to the request that asked for it, also where one waits
   const { collector, url } = await startTraced({ POOL_SIZE: "1" });
   const ids = Array.from({ length: 12 }, () => randomBytes(16).toString("hex"));
 
-  await Promise.all(ids.map((id) => fetch(`${url}/v2/prices`, { headers: traceparent(id) })));
+  // Every third one is not sampled.
+  const flags = (n: number): string => (n % 3 === 0 ? "00" : "01");
+  await Promise.all(
+    ids.map((id, n) => fetch(`${url}/v2/prices`, { headers: traceparent(id, flags(n)) })),
+  );
 
-  for (const id of ids) {
+  const sampled = ids.filter((_, n) => flags(n) === "01");
+  for (const id of sampled) {
     const spans = await collector.trace(id, isOfRequest);
     expect([id, spans.filter(isOfFigures).length]).toEqual([id, 1]);
   }
+  expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set(sampled));
 });
 
 it("marks the span of a request that the service fails, and of its statement", async () => {
@@ -138,7 +144,7 @@ it("marks the span of a request that the service fails, and of its statement", a
   expect(failed.find(isOfFigures)!.attributes["db.response.status_code"]).toBe("57014");
 });
 
-it("samples by OpenTelemetry's settings, and has ids of what it does not sample", async () => {
+it("samples by OpenTelemetry's settings, and hands on the traceparent of what it does not sample", async () => {
   const { collector, service, url } = await startTraced({
     OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
     OTEL_TRACES_SAMPLER_ARG: "0",
@@ -150,10 +156,25 @@ it("samples by OpenTelemetry's settings, and has ids of what it does not sample"
   await fetch(`${url}/v2/prices`, { headers: traceparent(sampled) });
   await collector.trace(sampled, isOfRequest);
 
-  const [, ownId] = /00-([0-9a-f]{32})-[0-9a-f]{16}-00/.exec(own.headers.get("server-timing")!)!;
-  expect(unsampled.headers.get("server-timing")).toContain(`00-${trace}-`);
-  await service.printed(new RegExp(`"trace_id":"${ownId}"`));
+  expect(own.headers.get("server-timing")).not.toContain("traceparent");
+  expect(unsampled.headers.get("server-timing")).toContain(`00-${trace}-${PARENT}-00`);
+  await service.printed(new RegExp(`"trace_id":"${trace}","span_id":"${PARENT}"`));
   expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([sampled]));
+});
+
+it("asks no flag of strangers where the sampler goes by the id of the trace", async () => {
+  const { collector, url } = await startTraced({
+    OTEL_TRACES_SAMPLER: "traceidratio",
+    OTEL_TRACES_SAMPLER_ARG: "0.5",
+  });
+  // The ratio is of the exclusive or of the four parts of the id, here 0x7ffffffe and 0x80000001.
+  const [below, above] = ["7fffffff", "80000000"].map((part) => part + "0".repeat(23) + "1");
+
+  await fetch(`${url}/v2/prices`, { headers: traceparent(above!, "01") });
+  await fetch(`${url}/v2/prices`, { headers: traceparent(below!, "00") });
+  await collector.trace(below!, isOfRequest);
+
+  expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([below]));
 });
 
 it("begins another trace where the header is none, or comes twice", async () => {
