@@ -1,5 +1,6 @@
 // What the service says of itself: as /health, /ready and /v2/head give it, with its version and limits.
 import type { Pool } from "../db/connect.ts";
+import { readReplication, type Replication } from "../db/replication.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
 import { release } from "../http/release.ts";
 import { findBlock } from "../market/queries/head.ts";
@@ -41,6 +42,7 @@ export interface ServiceState {
   indexer: string[] | undefined;
   /** "unread" where the database does not answer, undefined before the first block. */
   head: Omit<Recorded, "key"> | "unread" | undefined;
+  replication: Replication | "unread";
   limits: StatedLimits;
 }
 
@@ -50,12 +52,14 @@ export async function readState(
   gate: DatabaseGate,
   { reasons, reasonsOfIndexer, limits }: StateOptions,
 ): Promise<ServiceState> {
-  const readHead = async (): Promise<ServiceState["head"]> =>
-    gate.obstacle === undefined ? (await findBlock(pool)).rows[0] : "unread";
-  const [given, head] = await Promise.all([
+  // `reasons` names why.
+  const ifServed = async <Read>(read: () => Promise<Read>): Promise<Read | "unread"> =>
+    gate.obstacle === undefined ? read().catch(() => "unread" as const) : "unread";
+  const [given, head, replication] = await Promise.all([
     reasons(),
-    // `reasons` names why.
-    readHead().catch(() => "unread" as const),
+    ifServed(async () => (await findBlock(pool)).rows[0]),
+    ifServed(() => readReplication(pool)),
   ]);
-  return { version: release(), reasons: given, indexer: reasonsOfIndexer?.(), head, limits };
+  const indexer = reasonsOfIndexer?.();
+  return { version: release(), reasons: given, indexer, head, replication, limits };
 }

@@ -22,8 +22,10 @@ function ageOf(iso: string, now: number): string {
   return `${counted(Math.floor(age / unit.seconds), unit.name)} ago`;
 }
 
+const UNREADABLE = "cannot be read at the moment";
+
 function headLines(head: ServiceState["head"], now: number): Line[] {
-  if (head === "unread") return [["Head", "cannot be read at the moment"]];
+  if (head === "unread") return [["Head", UNREADABLE]];
   if (head === undefined) return [["Head", "no block is written yet"]];
   const { block, time, hash, digest, basis } = head;
   return [
@@ -41,6 +43,18 @@ type Basis = Exclude<ServiceState["head"], "unread" | undefined>["basis"];
 function sourceOf(basis: Basis): string {
   if (basis?.exchange == null) return "other means than an indexer";
   return `an indexer, from ${basis.exchange} (${basis.kind ?? "unknown kind"}) on the chain ${basis.chainId ?? "unknown"}, since block ${basis.firstBlock}`;
+}
+
+function databaseOf(replication: ServiceState["replication"]): string {
+  if (replication === "unread") return UNREADABLE;
+  const { isStandby, lag, receivers } = replication;
+  const copied = receivers === 0 ? "none" : String(receivers);
+  if (!isStandby) return `a primary; replicas that follow it: ${copied}`;
+  const replayed =
+    lag === null
+      ? "it has replayed no transaction yet"
+      : `the last transaction that it replayed is ${counted(lag, "second")} old`;
+  return `a standby; ${replayed}; replicas that follow it: ${copied}`;
 }
 
 function indexerOf(reasons: ServiceState["indexer"]): string {
@@ -78,13 +92,13 @@ const listOf = (name: string, lines: readonly Line[]): Html =>
   </dl>`;
 
 export function stateDocument(
-  { version, reasons, indexer, head, limits }: ServiceState,
+  { version, reasons, indexer, head, replication, limits }: ServiceState,
   now: number,
 ): string {
   const isReady = reasons.length === 0;
   return documentOf({
     title: "State of the service",
-    description: "Whether the service serves, its head, its indexer and its limits.",
+    description: "Whether the service serves, its head, its database, its indexer and its limits.",
     modules: ["state", "clipboard"],
     main: html`<main id="page" data-page="state">
       <h1>State of the service</h1>
@@ -108,6 +122,7 @@ export function stateDocument(
           ${listOf("service", [
             ["Version", version],
             ["Process", "alive, as it has sent this page"],
+            ["Database", databaseOf(replication)],
             ["Indexer", indexerOf(indexer)],
             ["Asked at", html`${momentOf(new Date(now).toISOString())} UTC`],
           ])}

@@ -4,6 +4,7 @@ import type { Database } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
 import { ReplacedPrimary } from "../db/fence.ts";
 import { pendingMigrations } from "../db/migrations.ts";
+import { readReplication } from "../db/replication.ts";
 import type { Version } from "../rest/endpoint.ts";
 import { findUnreadable } from "../rest/probe.ts";
 import { databaseFailure } from "../http/database-failure.ts";
@@ -112,18 +113,13 @@ async function headTooOld(db: Database, maxHeadAge: number): Promise<string[]> {
 
 /** A primary has no lag. A standby that has replayed nothing since its start is as old as it can be. */
 async function replayTooOld(db: Database, maxReplicaLag: number): Promise<string[]> {
-  const { rows } = await db.query<{ isStandby: boolean; lag: number | null }>(`
-    select
-      pg_is_in_recovery() as "isStandby",
-      floor(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))::float8 as lag
-  `);
-  const [replay] = rows;
-  if (!replay?.isStandby) return [];
-  if (replay.lag === null) {
+  const { isStandby, lag } = await readReplication(db);
+  if (!isStandby) return [];
+  if (lag === null) {
     return [`The standby has replayed no transaction, and MAX_REPLICA_LAG is ${maxReplicaLag}`];
   }
-  if (replay.lag <= maxReplicaLag) return [];
+  if (lag <= maxReplicaLag) return [];
   return [
-    `The last transaction that the standby replayed is ${replay.lag} seconds old, and MAX_REPLICA_LAG is ${maxReplicaLag}`,
+    `The last transaction that the standby replayed is ${lag} seconds old, and MAX_REPLICA_LAG is ${maxReplicaLag}`,
   ];
 }

@@ -62,6 +62,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     live: node("streams and subscriptions", "bench/live.ts"),
     migration: node("a schema change beside readers and writers", "bench/migration.ts"),
     page: node("the frames of a list of 1,016 markets", "test/page/frames.ts"),
+    growth: node("what pages hold that stay open", "test/page/growth.ts"),
     past: node("past blocks beside the head", "bench/past.ts"),
     versions: node("this code beside another checkout", "bench/versions.ts"),
   },

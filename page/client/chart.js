@@ -2,7 +2,7 @@
 import {
   CandlestickSeries,
   ColorType,
-  createChart,
+  createChartEx,
   HistogramSeries,
   LineSeries,
   PriceScaleMode,
@@ -15,6 +15,7 @@ import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
 import { Vwap } from "./vwap.js";
+import { WholeLabels } from "./whole-labels.js";
 
 /**
  * @typedef {import("./market-copy.js").Candle} Candle
@@ -90,7 +91,9 @@ export class Chart extends Component {
 
   componentDidMount() {
     if (this.#place === null) return;
-    const chart = createChart(this.#place, {
+    const axis = new WholeLabels();
+    /** @type {import("lightweight-charts").DeepPartial<import("lightweight-charts").TimeChartOptions>} */
+    const options = {
       autoSize: true,
       // It goes on scrolling after a touch has ended.
       kineticScroll: { touch: !this.#stillness.matches },
@@ -104,8 +107,10 @@ export class Chart extends Component {
           formatted(time * 1000, TICKS[type] ?? YEAR),
       },
       localization: { timeFormatter: (/** @type {number} */ time) => dayAndClock(time * 1000) },
-    });
+    };
+    const chart = createChartEx(this.#place, axis, options);
     this.#chart = chart;
+    axis.chart = chart;
     /** @type {import("lightweight-charts").PriceFormatCustom} */
     const priceFormat = {
       type: "custom",

@@ -31,6 +31,7 @@ it("says what /ready and /v2/head say, with the version and the limits", async (
     "Digest of all facts up to it": digest,
     "Filled by": "other means than an indexer",
     Version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    Database: "a primary; replicas that follow it: none",
     Indexer: "none in this process",
     "Requests of a client": "1,234 requests a minute",
     "Page of GraphQL": "1,000 rows",
@@ -53,7 +54,10 @@ it("is answered while the database cannot be served", async () => {
   await using closed = await makeTestApp(database.reader, { gate });
   const { text } = await get(closed).expect(200);
   expect(text).toContain("The service is not ready:");
-  expect(said(text)["Head"]).toBe("cannot be read at the moment");
+  expect(said(text)).toMatchObject({
+    Head: "cannot be read at the moment",
+    Database: "cannot be read at the moment",
+  });
 });
 
 it("has no setting that is secret", async () => {

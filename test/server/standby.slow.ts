@@ -84,6 +84,17 @@ it("a standby answers as of a past block what the primary does", async () => {
   expect(answers[1]!.body).toEqual(answers[0]!.body);
 });
 
+it("the page of the state says which is the standby, how old it is, and how many follow", async () => {
+  const databaseIn = async ({ request }: TestApp): Promise<string | undefined> => {
+    const { text } = await request.get("/state").accept("text/html").expect(200);
+    return /<dt>Database<\/dt>\s*<dd>([^<]*)/.exec(text)?.[1];
+  };
+  expect(await databaseIn(onPrimary)).toBe("a primary; replicas that follow it: 1");
+  expect(await databaseIn(onStandby)).toMatch(
+    /^a standby; the last transaction that it replayed is \d+ seconds? old; replicas that follow it: none$/,
+  );
+});
+
 it("/ready of a standby is 503 while its last transaction is older than MAX_REPLICA_LAG", async () => {
   const readiness = async (app: TestApp): Promise<[number, string[] | undefined]> => {
     const { status, body } = await app.request.get("/ready");
