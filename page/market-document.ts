@@ -52,7 +52,7 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
     ["Average (vwap)", priceOf(summary.vwap)],
     ["Volume", during(summary.vol, base)],
     ["Turnover", during(summary.quoteVol, quote)],
-    ["Trades", String(trades)],
+    ["Trades", trades.toLocaleString("en")],
     ["Bid", priceOf(summary.bid)],
     ["Ask", priceOf(summary.ask)],
     ["Spread", priceOf(summary.spread)],

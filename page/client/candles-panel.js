@@ -78,7 +78,7 @@ export function candlesPanel({ copy, comparison, pair, choose, compare, readOlde
                   >${name(other)} ${unmarked(compared.close, placesOf(compared.close))}</span
                 >`,
             ]
-          : "No trade yet."
+          : copy.nothing
       }
     </p>
     ${refused && html`<p role="status">There is no market ${name(refused)} to compare with.</p>`}

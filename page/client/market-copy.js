@@ -62,6 +62,11 @@ export class MarketCopy {
     return this.#candles;
   }
 
+  /** What stands in place of trades and candles while there are none. */
+  get nothing() {
+    return this.summary?.lastTime ? "What was traded is being read." : "No trade yet.";
+  }
+
   /** @param {Record<string, unknown>} topics */
   update(topics) {
     for (const [topic, data] of Object.entries(topics)) {

@@ -9,7 +9,7 @@ import { compare } from "./decimal.js";
  * @typedef {{
  *   id: string,
  *   title: string,
- *   isWide?: boolean,
+ *   only?: string,
  *   exists: (market: Market) => boolean,
  *   order: (one: Market, other: Market) => number,
  * }} Column
@@ -22,7 +22,7 @@ export const hasChange = ({ open, trades }) => open !== "0" && trades > 0;
 const priceColumn = (id, title) => ({
   id,
   title,
-  isWide: id !== "last",
+  only: id === "last" ? "" : "wide range",
   /** @param {Market} market */
   exists: ({ summary }) => summary[id] !== "0",
   /** @param {Market} one @param {Market} other */
@@ -63,7 +63,7 @@ export const BY_CHANGE = {
 };
 
 /**
- * Those that are wide are left out on a phone.
+ * Those of class `wide` are left out on a phone, and of `range` on a tablet too.
  * @param {boolean} hasDollars Whether the operator names tokens that are worth a dollar.
  * @returns {readonly Column[]}
  */
@@ -71,7 +71,7 @@ export const columnsWith = (hasDollars) => [
   BY_NAME,
   LAST,
   BY_CHANGE,
-  ...(hasDollars ? [BY_DOLLARS, { ...BY_VOLUME, isWide: true }] : [BY_VOLUME]),
+  ...(hasDollars ? [BY_DOLLARS, { ...BY_VOLUME, only: "wide" }] : [BY_VOLUME]),
   ...OTHERS,
 ];
 
@@ -88,7 +88,7 @@ const OTHERS = [
   {
     id: "age",
     title: "Last trade",
-    isWide: true,
+    only: "wide",
     exists: ({ summary }) => summary.lastTime !== null,
     // The newest is the greatest.
     order: (one, other) => ((one.summary.lastTime ?? "") < (other.summary.lastTime ?? "") ? -1 : 1),

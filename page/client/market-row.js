@@ -106,8 +106,8 @@ export class Row extends Component {
       <td class=${hasDollars ? "wide" : ""}>
         ${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}
       </td>
-      <td class="wide">${price(high)}</td>
-      <td class="wide">${price(low)}</td>
+      <td class="wide range">${price(high)}</td>
+      <td class="wide range">${price(low)}</td>
       <td class="wide">${lastTime ? html`<${Age} time=${lastTime} />` : "–"}</td>
       <td class="wide">${closes && closes.length > 0 && sparkline(closes, last)}</td>
     </tr>`;

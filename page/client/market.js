@@ -244,11 +244,11 @@ const bookPanels = partOf(
 );
 
 const tradesPanel = partOf(
-  () => [copy.trades, details.changes, inUtc(), filterKey()],
+  () => [copy.trades, copy.nothing, details.changes, inUtc(), filterKey()],
   () =>
     html`<section aria-labelledby="trades-title" id="trades">
       <h2 id="trades-title">Trades${atBlock()}</h2>
-      ${copy.trades.length === 0 ? html`<p>No trade yet.</p>` : filteredTrades({ ...{ pair, changed: readForFilter }, trades: copy.trades, detailsOf: (id) => details.of(id) })}
+      ${copy.trades.length === 0 ? html`<p>${copy.nothing}</p>` : filteredTrades({ ...{ pair, changed: readForFilter }, trades: copy.trades, detailsOf: (id) => details.of(id) })}
     </section>`,
 );
 

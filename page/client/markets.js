@@ -191,7 +191,7 @@ function view() {
                         html`<th
                           scope="col"
                           key=${column.id}
-                          class=${column.isWide ? "wide" : ""}
+                          class=${column.only ?? ""}
                           aria-sort=${column === sortedBy ? ariaSort : undefined}
                         >
                           <button type="button" onClick=${() => sortBy(column)}>

@@ -39,8 +39,8 @@ export function summaryList(summary, { base, quote }) {
     ${figure("Low", price(low))} ${figure("Average (vwap)", price(vwap))}
     ${figure("Volume", html`${amount(vol)} <bdi>${base}</bdi>`)}
     ${figure("Turnover", html`${amount(quoteVol)} <bdi>${quote}</bdi>`)}
-    ${figure("Trades", html`<span key=${trades}>${trades}</span>`)} ${figure("Bid", price(bid))}
-    ${figure("Ask", price(ask))} ${figure("Spread", price(spread))}
+    ${figure("Trades", html`<span key=${trades}>${trades.toLocaleString("en")}</span>`)}
+    ${figure("Bid", price(bid))} ${figure("Ask", price(ask))} ${figure("Spread", price(spread))}
   </dl>`;
 }
 

@@ -32,8 +32,9 @@ const QUERY = `{
   }
 }`;
 
-/** Newest first; undefined before the first answer. @type {Trade[] | undefined} */
+/** Newest first; undefined while they are read from the beginning. @type {Trade[] | undefined} */
 let trades;
+let wasRead = false;
 /** @type {{ block: number, time: string } | undefined} */
 let head;
 /** @type {import("./stream.js").Connection} */
@@ -56,6 +57,7 @@ async function readTrades() {
     if (generation !== asked || found === undefined) continue;
     // A trade that is shown stays the same object, and its row is not made again.
     const known = new Map((trades ?? []).map((trade) => [trade.id, trade]));
+    wasRead = true;
     trades = found.allDexTrades.nodes.map((trade) => known.get(trade.id) ?? trade);
     draw();
   }
@@ -123,7 +125,8 @@ const COLUMNS = ["Time", "Market", "Side", "Price", "Amount", "Total", "Maker", 
 const table = partOf(
   () => [trades, inUtc()],
   () => {
-    if (!trades?.length) return html`<p>No trade yet.</p>`;
+    if (trades === undefined) return html`<p>The trades are being read.</p>`;
+    if (trades.length === 0) return html`<p>No trade yet.</p>`;
     return html`<div
       class="scroll"
       role="region"
@@ -164,7 +167,7 @@ const view = () =>
 
 const draw = startPage(placeOnPage("page"), {
   view,
-  isReady: () => trades !== undefined,
+  isReady: () => wasRead,
   connection: () => connection,
 });
 
@@ -182,7 +185,7 @@ follow(["head"], {
   },
   reset() {
     generation += 1;
-    trades &&= [];
+    trades = undefined;
     void readTrades();
   },
   connection(now) {

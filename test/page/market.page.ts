@@ -531,6 +531,20 @@ describeInChromium("the page of a market", () => {
     await page.close();
   });
 
+  it("says that it reads what was traded, and not that nothing was, while the service cannot answer", async () => {
+    const { page } = await browser.open("about:blank");
+    await page.route(/\/v2\/(trades|candles)\//, (route) =>
+      route.fulfill({ status: 503, headers: { "Retry-After": "1" } }),
+    );
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await page.waitForSelector("#trades:has-text('What was traded is being read.')");
+    await page.waitForSelector("#candles:has-text('What was traded is being read.')");
+    expect(await page.content()).not.toContain("No trade yet");
+    await page.unrouteAll();
+    await page.waitForSelector("#trades tbody tr");
+    await page.close();
+  });
+
   it("begins anew where no service has the block any more", async () => {
     const { page } = await browser.open("about:blank");
     const asked = await answerTrades(page, async (route, least) => {

@@ -12,6 +12,7 @@ import {
   registerMarkets,
   registerPair,
   registerTokens,
+  WETH,
   write,
 } from "../factories.ts";
 import { fillPageExchange, HEBREW, HOSTILE, LONG } from "./page-exchange.ts";
@@ -157,6 +158,37 @@ describeInChromium("the page of all markets", () => {
     expect((await headings.allTextContents()).map((text) => text.trim())).toEqual([
       ...["Market", "Last", "Change", "Volume"],
     ]);
+    await page.close();
+  });
+
+  it("has each market in one line on a tablet, with its last 24 hours", async () => {
+    await registerTokens(
+      database.writer,
+      { address: WETH, symbol: "wstETH" },
+      { address: DAI, symbol: "WETH" },
+      { address: MKR, symbol: "MKR" },
+    );
+    await registerPair(database.writer, WETH, DAI);
+    await registerPair(database.writer, MKR, DAI, false);
+    await write(database.writer, {
+      trades: [aTrade({ hour: 1, base: "123456.5", quote: "987654321.25" })],
+      head: 2,
+    });
+    await using valued = await makeTestApp(database.reader, {
+      listings: { exchangeName: "dex", usdTokens: ["WETH"] },
+    });
+    const { page } = await browser.open(valued.url, { viewport: { width: 820, height: 900 } });
+    await drawn(page);
+    const [wide, inner] = await page
+      .locator("[aria-label='All markets']")
+      .evaluate((one) => [one.scrollWidth, one.clientWidth]);
+    expect(wide).toBeLessThanOrEqual(inner!);
+    await page.waitForSelector("table.markets th:visible:text('24 hours')");
+    const heights = await page
+      .locator("table.markets tbody tr")
+      .evaluateAll((rows) => rows.map((row) => row.clientHeight));
+    // 2.3 rem; two lines take more than 45 pixels.
+    expect(heights.filter((height) => height > 45)).toEqual([]);
     await page.close();
   });
 
