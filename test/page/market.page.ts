@@ -538,7 +538,6 @@ describeInChromium("the page of a market", () => {
     );
     await page.goto(`${app.url}/markets/WETH/DAI`);
     await page.waitForSelector("#trades:has-text('What was traded is being read.')");
-    await page.waitForSelector("#candles:has-text('What was traded is being read.')");
     expect(await page.content()).not.toContain("No trade yet");
     await page.unrouteAll();
     await page.waitForSelector("#trades tbody tr");
