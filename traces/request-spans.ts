@@ -37,8 +37,7 @@ export class RequestTrace implements Trace {
 /** The trace of a request that is sampled. */
 export const sampledTrace = (
   state: RequestState | undefined = currentState(),
-): RequestTrace | undefined =>
-  state?.trace instanceof RequestTrace ? state.trace : undefined;
+): RequestTrace | undefined => (state?.trace instanceof RequestTrace ? state.trace : undefined);
 
 /** Runs what has a span within that of its request. */
 export async function withinSpan<Result>(

@@ -16,7 +16,7 @@ export function samplingBy({ sampler, ratio }: Sampling): IsSampled {
   const share = sampler.endsWith("always_on") ? 1 : sampler.endsWith("always_off") ? 0 : ratio;
   const byId = new TraceIdRatioBasedSampler(share);
   return (given) => {
-    // Without a parent nobody else decides by the trace's id: none is made for it yet.
+    // A trace that begins here has no id yet by which another service would decide.
     if (given === undefined) return Math.random() < share;
     if (believesParent) return (given.traceFlags & TraceFlags.SAMPLED) !== 0;
     const { decision } = byId.shouldSample(ROOT_CONTEXT, given.traceId);
