@@ -10,9 +10,9 @@ type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 /** A request that is not sampled gets a connection as without traces. */
 export function followStatements(pool: Pool, tracer: Tracer): void {
   const connect = pool.connect.bind(pool) as (connected?: Connected) => unknown;
-  const plain = new WeakMap<PooledClient, PooledClient["query"]>();
+  const plain = new WeakMap<PooledClient, Query>();
   const follow = (client: PooledClient, requestTrace: RequestTrace): void => {
-    plain.set(client, client.query);
+    plain.set(client, (client as unknown as { query: Query }).query);
     followClient(client, requestTrace, tracer);
   };
   const followed = (connected?: Connected): unknown => {
@@ -35,7 +35,7 @@ export function followStatements(pool: Pool, tracer: Tracer): void {
   pool.on("release", (_error, client) => {
     const query = plain.get(client);
     if (query === undefined) return;
-    client.query = query;
+    client.query = query as PooledClient["query"];
     plain.delete(client);
   });
 }

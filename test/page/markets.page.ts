@@ -182,7 +182,7 @@ describeInChromium("the page of all markets", () => {
     const [wide, inner] = await page
       .locator("[aria-label='All markets']")
       .evaluate((one) => [one.scrollWidth, one.clientWidth]);
-    expect(wide).toBeLessThanOrEqual(inner!);
+    expect(wide).toBeLessThanOrEqual(inner);
     await page.waitForSelector("table.markets th:visible:text('24 hours')");
     const heights = await page
       .locator("table.markets tbody tr")
