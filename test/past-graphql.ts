@@ -9,7 +9,8 @@ import type { Client } from "../db/connect.ts";
 import { presetOf } from "../graphql/schema/sdl.ts";
 import { makeDatabase } from "./database.ts";
 import { operationOf, SELECTIONS, withoutMarks, type Named } from "./graphql/as-of/past-answers.ts";
-import type { Exchange } from "./histories.ts";
+import type { Row } from "./brute-force.ts";
+import type { AsOf, Exchange } from "./histories.ts";
 
 type Block = Exchange["blocks"][number];
 
@@ -70,37 +71,53 @@ async function answerOf(client: Client, selection: string, named: Named, directi
   return JSON.parse(JSON.stringify(answer.data)) as object;
 }
 
-/** Throws where an answer as of the block is not that of a database that ends with it. */
-export async function compareGraphqlAt(
-  client: Client,
-  exchange: Exchange,
-  block: Block,
-): Promise<void> {
-  const { pairs } = exchange.asOf(block).recording;
-  const [first] = pairs;
-  if (first === undefined) return;
-  const ids = await client.query<{ trade: string; offer: number }>(
-    "select coalesce(max(id), 1)::text as trade, coalesce((select max(id) from dex_offer), 1) as offer from dex_trade where block <= $1",
-    [block.number],
-  );
+/** What is asked for of a block, and the answers as of it. */
+async function askedAt(client: Client, { recording }: AsOf, { number }: Block) {
+  const [first] = recording.pairs;
+  if (first === undefined) return undefined;
+  const ids = await client.query<{ trade: string; offer: number }>({
+    name: "compare_ids",
+    text: "select coalesce(max(id), 1)::text as trade, coalesce((select max(id) from dex_offer), 1) as offer from dex_trade where block <= $1",
+    values: [number],
+  });
   const named: Named = { base: first["base"]!, quote: first["quote"]!, ...ids.rows[0]! };
-  const right: Record<string, object> = {};
-  await client.query("savepoint past");
-  await client.query("select ingest.take_back($1)", [block.number]);
-  for (const { base_gem, quote_gem, active } of pairs) {
-    await client.query("select ingest.register_pair($1, $2, $3)", [base_gem, quote_gem, active]);
+  const found: object[] = [];
+  for (const selection of Object.values(SELECTIONS)) {
+    const answer = await answerOf(client, selection, { ...named, block: number }, DIRECTIVE);
+    found.push(withoutMarks(answer));
   }
-  for (const [name, selection] of Object.entries(SELECTIONS)) {
-    right[name] = await answerOf(client, selection, named);
+  return { named, found };
+}
+
+const DIRECTIVE = "@asOf(block: $block)";
+
+/**
+ * Throws where an answer as of a block is not that of the database when it ends with the block. All are asked for first; then one block
+ * after another is taken back.
+ */
+export async function compareGraphql(client: Client, exchange: Exchange): Promise<void> {
+  const asked = new Map<Block, Awaited<ReturnType<typeof askedAt>>>();
+  for (const block of exchange.blocks) {
+    asked.set(block, await askedAt(client, exchange.asOf(block), block));
   }
-  await client.query("rollback to savepoint past");
-  for (const [name, selection] of Object.entries(SELECTIONS)) {
-    const found = withoutMarks(
-      await answerOf(client, selection, { ...named, block: block.number }, "@asOf(block: $block)"),
-    );
-    if (isDeepStrictEqual(found, right[name])) continue;
-    throw new Error(
-      `GraphQL's ${name} are\n${JSON.stringify(found)}\nand should be\n${JSON.stringify(right[name])}`,
-    );
+  const keyOf = (pair: Row): string => `${pair["base_gem"]} ${pair["quote_gem"]}`;
+  const active = new Map(exchange.recording.pairs.map((pair) => [keyOf(pair), pair["active"]]));
+  for (const [block, one] of [...asked].reverse()) {
+    await client.query("select ingest.take_back($1)", [block.number]);
+    for (const pair of exchange.asOf(block).recording.pairs) {
+      if (active.get(keyOf(pair)) === pair["active"]) continue;
+      active.set(keyOf(pair), pair["active"]);
+      const { base_gem, quote_gem } = pair;
+      const values = [base_gem, quote_gem, pair["active"]];
+      await client.query("select ingest.register_pair($1, $2, $3)", values);
+    }
+    for (const [n, selection] of Object.values(SELECTIONS).entries()) {
+      if (one === undefined) continue;
+      const right = await answerOf(client, selection, one.named);
+      if (isDeepStrictEqual(one.found[n], right)) continue;
+      throw new Error(
+        `as of block ${block.number}, GraphQL's answers are\n${JSON.stringify(one.found[n])}\nand should be\n${JSON.stringify(right)}`,
+      );
+    }
   }
 }

@@ -6,28 +6,37 @@ import type { Client } from "../db/connect.ts";
 import {
   asked,
   beginExchange,
+  block,
   compare,
   compareAnswers,
   play,
   writeStep,
   type Asked,
   type AsOf,
+  type BlockStep,
   type WriteStep,
 } from "./histories.ts";
-import { compareGraphqlAt } from "./past-graphql.ts";
+import { compareGraphql } from "./past-graphql.ts";
 
 export interface PastHistory {
   steps: WriteStep[];
+  /** Played until the history has `minBlocks`. */
+  more: BlockStep[];
+  minBlocks: number;
   questions: Asked[];
 }
 
 /** Of the names that a block has, by turns. */
 const NAMES = ["number", "time", "hash"] as const;
 
-export const pastHistory: fc.Arbitrary<PastHistory> = fc.record({
-  steps: fc.array(writeStep, { minLength: 3, maxLength: 16 }),
-  questions: fc.array(asked, { minLength: 1, maxLength: 3 }),
-});
+/** Blocks without rows do not stay for long, so more are made than are needed. */
+export const pastHistory = (minBlocks = 0): fc.Arbitrary<PastHistory> =>
+  fc.record({
+    steps: fc.array(writeStep, { minLength: 3, maxLength: 16 }),
+    more: fc.array(block, { minLength: 2 * minBlocks, maxLength: 2 * minBlocks }),
+    minBlocks: fc.constant(minBlocks),
+    questions: fc.array(asked, { minLength: 1, maxLength: 3 }),
+  });
 
 /**
  * Plays the history in a transaction that is rolled back. Returns the number of blocks that were compared, also as GraphQL
@@ -35,32 +44,37 @@ export const pastHistory: fc.Arbitrary<PastHistory> = fc.record({
  */
 export async function playAndComparePast(
   client: Client,
-  { steps, questions }: PastHistory,
+  { steps, more, minBlocks, questions }: PastHistory,
   { isWithGraphql = false } = {},
 ): Promise<number> {
   await client.query("begin");
   try {
     const exchange = await beginExchange(client);
     for (const next of steps) await play(client, exchange, next);
-    for (const [n, block] of exchange.blocks.entries()) {
-      const isLastOfTime = exchange.blocks[n + 1]?.time !== block.time;
+    for (const one of more) {
+      if (exchange.blocks.length >= minBlocks) break;
+      await play(client, exchange, { do: "block", block: one });
+    }
+    for (const [n, written] of exchange.blocks.entries()) {
+      const isLastOfTime = exchange.blocks[n + 1]?.time !== written.time;
       const name = NAMES[n % NAMES.length];
       const named =
-        name === "hash" && block.hash !== null
-          ? block.hash
+        name === "hash" && written.hash !== null
+          ? written.hash
           : name === "time" && isLastOfTime
-            ? new Date(block.time).toISOString()
-            : String(block.number);
+            ? new Date(written.time).toISOString()
+            : String(written.number);
       await client.query("select set_config('dex.as_of_block', $1, true)", [named]);
       try {
-        await compareAt(client, exchange.asOf(block), questions);
-        await client.query("set local dex.as_of_block = ''");
-        if (isWithGraphql) await compareGraphqlAt(client, exchange, block);
+        await compareAt(client, exchange.asOf(written), questions);
       } catch (error) {
-        throw new Error(`as of block ${block.number}, named ${named}`, { cause: error });
+        throw new Error(`as of block ${written.number}, named ${named}`, { cause: error });
       }
     }
-    return exchange.blocks.length;
+    await client.query("set local dex.as_of_block = ''");
+    const { length } = exchange.blocks;
+    if (isWithGraphql) await compareGraphql(client, exchange);
+    return length;
   } finally {
     await client.query("rollback");
   }

@@ -21,7 +21,7 @@ afterAll(async () => {
 it(`the views match the computation as of each block of ${HISTORIES} random histories`, async () => {
   let compared = 0;
   await fc.assert(
-    fc.asyncProperty(pastHistory, async (history) => {
+    fc.asyncProperty(pastHistory(), async (history) => {
       compared += await playAndComparePast(client, history);
     }),
     { numRuns: HISTORIES },
@@ -34,7 +34,7 @@ const WITH_GRAPHQL = 60;
 it(`GraphQL answers as of each block of ${WITH_GRAPHQL} random histories as if that block were the head`, async () => {
   let compared = 0;
   await fc.assert(
-    fc.asyncProperty(pastHistory, async (history) => {
+    fc.asyncProperty(pastHistory(), async (history) => {
       compared += await playAndComparePast(client, history, { isWithGraphql: true });
     }),
     { numRuns: WITH_GRAPHQL },
