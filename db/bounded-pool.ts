@@ -22,10 +22,10 @@ function breakOffAfter(pool: Pool, holdMs: number): void {
   const timers = new WeakMap<PooledClient, NodeJS.Timeout>();
   // One timer per connection: refreshing it is faster than creating and clearing one for each statement.
   pool.on("connect", (client) => {
-    const breakOff = (): void => {
-      if (lent.has(client)) void client.end();
+    const endLent = (): void => {
+      if (lent.has(client)) breakOff(client);
     };
-    timers.set(client, setTimeout(breakOff, holdMs).unref());
+    timers.set(client, setTimeout(endLent, holdMs).unref());
   });
   pool.on("acquire", (client) => {
     timers.get(client)?.refresh();
@@ -47,5 +47,11 @@ export function followConnections(pool: Pool): void {
 /** Closes a pool and all its connections immediately, including those in use. */
 export function abandonPool(pool: Pool): void {
   if (!pool.ending) void pool.end();
-  for (const client of connections.get(pool) ?? []) void client.end();
+  for (const client of connections.get(pool) ?? []) breakOff(client);
+}
+
+/** Closes a connection at once: in a pipeline `pg` would wait for the answers. */
+export function breakOff(client: PooledClient): void {
+  Object.assign(client, { pipeline: false });
+  void client.end();
 }

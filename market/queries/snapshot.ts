@@ -52,8 +52,8 @@ export async function inSnapshot<Found>(
     void end(client, "commit");
     return found;
   } catch (error) {
-    // A connection that still waits for an answer is given up.
-    if (isUnreachable(error)) client.release(true);
+    // A connection that still waits for an answer is given up; in a pipeline `pg` would wait for it.
+    if (isUnreachable(error)) Object.assign(client, { pipeline: false }).release(true);
     else await end(client, "rollback");
     throw error;
   }

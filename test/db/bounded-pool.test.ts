@@ -109,6 +109,18 @@ it("ends a connection that is held too long, and opens another", async () => {
   expect(pool.totalCount).toBe(1);
 });
 
+it("ends a connection that is held too long although more statements were sent behind the first", async () => {
+  bounded({ queue: 10, holdMs: 1000 });
+  const client = await pool.connect();
+  Object.assign(client, { pipeline: true });
+  const answers = ["select pg_sleep(600)", "select 1"].map((text) => client.query(text));
+  for (const { reason } of (await Promise.allSettled(answers)) as PromiseRejectedResult[]) {
+    expect(reason).toMatchObject({ message: "Connection terminated" });
+  }
+  client.release();
+  expect(pool.totalCount).toBe(0);
+});
+
 it("discards a connection with a prepared statement that a schema change invalidated", async () => {
   bounded({ queue: 10, holdMs: 60_000 });
   await pool.query("create table changing (value int)");
