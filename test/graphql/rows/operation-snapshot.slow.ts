@@ -104,9 +104,18 @@ async function whileBlocked<T>(operation: () => Promise<T>, act: () => Promise<u
   return answer;
 }
 
+/** Resolves when an operation has its snapshot: its first statement is answered, and the next is not sent. */
+const untilRead = (): Promise<void> =>
+  until(async () => {
+    const { rowCount } = await locker.query(
+      "select from pg_stat_activity where datname = current_database() and state = 'idle in transaction' and query ~ '^select'",
+    );
+    return rowCount === 1;
+  });
+
 /** Runs `act` between the two statements of the operation. */
 async function betweenStatements(act: () => Promise<unknown>): Promise<Trades> {
-  meanwhile = { statement: '"dex_trade"', act };
+  meanwhile = { statement: '"dex_trade"', act: () => untilRead().then(act) };
   return dataOf(app, BLOCKABLE);
 }
 
@@ -252,6 +261,31 @@ it.each([
   ]);
 });
 
+it("sends the statements of an operation without waiting for the answer to the first", async () => {
+  await addTrades(3);
+  // A connection that opens later is not in pg_stat_activity, as the locker's transaction sees it.
+  await dataOf(app, BLOCKABLE);
+  sent.length = 0;
+  let before: string[] = [];
+  const { data } = await whileBlocked(
+    () => ask(app, BLOCKABLE),
+    () => Promise.resolve((before = [...sent])),
+  );
+  expect(before.join("\n")).toMatch(/^begin .*"dex_latest_head".*"dex_trade"/s);
+  expect(data).toMatchObject({ allDexTrades: { totalCount: 3 } });
+});
+
+it("sends again what PostgreSQL refuses behind a statement that fails", async () => {
+  await addTrades(3);
+  const bad = 'dexBook(base: "weth", quote: "dai", depth: 5000) { nodes { price } }';
+  const { data, errors } = await ask(
+    app,
+    `{ a: ${bad} b: allDexTrades { totalCount } c: ${bad} dexHead { block } }`,
+  );
+  expect(errors?.map(({ path }) => path)).toEqual([["a"], ["c"]]);
+  expect(data).toMatchObject({ b: { totalCount: 3 }, dexHead: { block: await headBlock() } });
+});
+
 it.each([
   ["{ allDexTrades { nodes { id } pageInfo { hasNextPage } } }"],
   ["{ allDexTrades { totalCount } }"],
@@ -295,7 +329,7 @@ interface Figures {
 
 it("reads all fields at one head although a block is written between them", async () => {
   await addTrades(3);
-  meanwhile = { statement: "dex_candles", act: () => addTrades(2) };
+  meanwhile = { statement: "dex_candles", act: () => untilRead().then(() => addTrades(2)) };
   const figures = `{
     dexHead { block }
     dexCandles(base: "weth", quote: "dai", interval: "1d") { nodes { trades } }
