@@ -42,10 +42,7 @@ const client = await connect(url, { role: "dex_reader" });
 const facts = await readFacts(client).finally(() => client.end());
 
 const own = Object.fromEntries(
-  settings
-    .split(";")
-    .filter((pair) => pair !== "")
-    .map((pair) => pair.split(/=(.*)/s, 2)),
+  settings.split(";").flatMap((pair) => (pair === "" ? [] : [pair.split(/=(.*)/s, 2)])),
 ) as Record<string, string>;
 
 /** Of each case, by its name: one. */
@@ -53,12 +50,8 @@ const answers = new Map<string, Set<string>>();
 const entries: Entry[] = [];
 for (const cache of ["off", "on"] as const) {
   for (const [version, folder] of Object.entries(VERSIONS)) {
-    const running = await startService(
-      url,
-      cache,
-      version === "this" ? own : {},
-      `${folder}/server/main.ts`,
-    );
+    const given = version === "this" ? own : {};
+    const running = await startService(url, cache, given, `${folder}/server/main.ts`);
     stack.defer(() => running.stop());
     entries.push(...(await entriesOf(running, version, cache)));
   }

@@ -5,9 +5,8 @@ import { frameOf, PING, PONG, UPGRADE } from "../../test/faults/raw-connection.t
 /** What each connection follows: an event stream, or a subscription by graphql-ws. */
 export type Followed = { path: string } | { query: string };
 
-/** What the parent asks for. `begin`: report when every connection has got its first event. */
-export type Order =
-  { open: number; url: string; followed: Followed } | { begin: true } | { expect: string };
+/** What the parent asks for; `open` is answered when all are open, and again when each has got its first event. */
+export type Order = { open: number; url: string; followed: Followed } | { expect: string };
 
 /** `at`: milliseconds since 1970, of each follower that got the expected text. */
 export type Told = { opened: number } | { begun: number } | { at: number[] };
@@ -16,7 +15,8 @@ const PING_TEXT = PING.toString("latin1");
 
 const sockets: Socket[] = [];
 let begun = 0;
-let isBeginning = false;
+/** How many begin; known when all are open. */
+let wanted = Infinity;
 let expected = "";
 let at: number[] = [];
 
@@ -49,7 +49,7 @@ function open(host: string, port: number, followed: Followed): Promise<void> {
       if (isSubscription) {
         // A second pong for one ping does no harm.
         if (seen.includes(PING_TEXT)) socket.write(PONG);
-        if (seen.includes('"errors":') || seen.includes('"type":"error"')) fail(seen);
+        if (/"errors":|"type":"error"/.test(seen)) throw new Error(seen.slice(0, 1000));
       }
       if (expected !== "" && seen.includes(expected)) {
         before = "";
@@ -71,11 +71,6 @@ function open(host: string, port: number, followed: Followed): Promise<void> {
 const subscribe = (query: string): Buffer =>
   frameOf(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));
 
-function fail(text: string): never {
-  console.error(text.slice(0, 1000));
-  process.exit(1);
-}
-
 function tell(): void {
   expected = "";
   process.send?.({ at } satisfies Told);
@@ -83,18 +78,15 @@ function tell(): void {
 }
 
 function tellBegun(): void {
-  if (!isBeginning || begun < sockets.length) return;
-  isBeginning = false;
-  process.send?.({ begun } satisfies Told);
+  if (begun === wanted) process.send?.({ begun } satisfies Told);
 }
 
 process.on("message", (order: Order) => {
   if ("expect" in order) expected = order.expect;
-  else if ("begin" in order) {
-    isBeginning = true;
-    tellBegun();
-  } else void openAll(order);
+  else void openAll(order);
 });
+
+process.on("disconnect", () => process.exit());
 
 const BATCH = 200;
 
@@ -109,4 +101,6 @@ async function openAll({
     await Promise.all(Array.from({ length: batch }, () => open(hostname, Number(port), followed)));
   }
   process.send?.({ opened: sockets.length } satisfies Told);
+  wanted = count;
+  tellBegun();
 }

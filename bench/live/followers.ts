@@ -29,12 +29,15 @@ export async function startFollowers(
   const ended = once(child, "exit").then(() => {
     throw new Error("a follower has lost its stream");
   });
-  const ask = (order: Order): Promise<Told> => {
-    child.send(order);
-    return Promise.race([new Promise<Told>((resolve) => waiting.push(resolve)), ended]);
+  // Each may fail while nobody waits for it, which would end this process.
+  const told = (): Promise<Told> => {
+    const next = Promise.race([new Promise<Told>((resolve) => waiting.push(resolve)), ended]);
+    next.catch(() => undefined);
+    return next;
   };
-  await ask({ open: count, url, followed });
-  const begun = ask({ begin: true });
+  const [opened, begun] = [told(), told()];
+  child.send({ open: count, url, followed } satisfies Order);
+  await opened;
   // As long as a slow server may need for all followers, so that blocks do not queue up.
   const pause = Math.max(1000, count);
   for (let wait = 100; (await Promise.race([begun, sleep(wait)])) === undefined; wait = pause) {
@@ -42,8 +45,9 @@ export async function startFollowers(
   }
   return {
     async expect(text) {
-      const told = await ask({ expect: text });
-      return "at" in told ? told.at : [];
+      child.send({ expect: text } satisfies Order);
+      const got = await told();
+      return "at" in got ? got.at : [];
     },
     async stop() {
       child.kill();

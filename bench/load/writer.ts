@@ -72,8 +72,7 @@ async function findStart(client: Client) {
     [BUSIEST.market],
   );
   const [start] = rows;
-  if (start === undefined)
-    throw new Error("the database has no head or no trade that can serve as a template");
+  if (start === undefined) throw new Error("the database has no head or no trade to copy");
   return start;
 }
 

@@ -1,5 +1,5 @@
 // Starts each measured server as a process.
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
@@ -29,6 +29,10 @@ const isService = (program: string): boolean => program.endsWith("/server/main.t
 /** As `npm start` has it. */
 const HEAP = ["--max-semi-space-size=16"];
 
+/** None outlives this process, however that ends. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
 /** Starts one of the programs; resolves when it prints its URL. */
 export async function startServer(
   program: string,
@@ -38,7 +42,9 @@ export async function startServer(
     env: { ...process.env, HOST: "127.0.0.1", PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  running.add(child);
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  void ended.then(() => running.delete(child));
   const url = await new Promise<string>((resolve, reject) => {
     let output = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));

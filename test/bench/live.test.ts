@@ -72,10 +72,17 @@ test("The page has a row for each contender, and says how many followed by WebSo
   const page = livePage(run, size, {
     ...{ service: measured(90, 70_000), bare: measured(80, 100_000) },
     ...{ serviceWebSocket: measured(400, 2_000), plainPostgraphile: measured(500, 1_000) },
+    repeated: 1,
   }).join("\n");
 
   expect(page).toContain("1000 by `subscription { dexTrades }`");
   expect(page).toContain("| lines a second against bare node:http | 0.70 × | ≥ 0.70 × | reached |");
+  expect(page).toContain("| WebSocket, median | 400 ms | ≤ 150 ms | **missed** |");
+  expect(page).toContain(
+    "| its messages a second against plain | 2.00 × | ≥ 20.00 × | **missed** |",
+  );
+  expect(page).toContain("| memory of a follower, WebSocket | 2.0 kB | ≤ 30.0 kB | reached |");
+  expect(page).toContain("because a follower had lost its stream: 1.");
   expect(page.split("\n").filter((line) => line.includes("| 12.3 | 2.0 |"))).toEqual([
     "| this service, event stream | 90 | 90 | 70,000 | 12.3 | 2.0 |",
     "| bare node:http, event stream | 80 | 80 | 100,000 | 12.3 | 2.0 |",
