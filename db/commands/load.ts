@@ -45,7 +45,7 @@ try {
 } catch (error) {
   console.error(
     isUrl
-      ? `load: ${explain(error)}. Days that were loaded stay; the same command goes on after them`
+      ? `load: ${explain(error).replace(/\.$/, "")}. Days that were loaded stay; the same command goes on after them`
       : `Nothing was loaded: ${explain(error)}`,
   );
   process.exitCode = 1;

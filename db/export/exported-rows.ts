@@ -38,6 +38,13 @@ async function* parsed(lines: AsyncIterable<string>, kind: string): AsyncGenerat
       continue;
     }
     const row: Row = {};
+    if (!line.includes('"')) {
+      const values = line.split(",");
+      for (const [n, { name }] of columns.entries())
+        row[name] = values[n] === "" ? null : (values[n] ?? null);
+      yield row;
+      continue;
+    }
     VALUE.lastIndex = 0;
     for (const { name } of columns) {
       const value = VALUE.exec(line)?.[1] ?? "";

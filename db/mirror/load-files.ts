@@ -12,12 +12,15 @@ import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
 import { KINDS, missingDays, plan, type PlannedDay } from "./plan.ts";
 import { MAX_REGISTRY_BYTES, registrationsOfFiles, type Registrations } from "./origin-registry.ts";
-import { writeDay } from "./write-day.ts";
+import { writeDays } from "./write-days.ts";
 
 /** Some thirty years of days. */
 const MAX_MANIFEST_BYTES = 32 * 1024 * 1024;
 
 const ATTEMPTS = 5;
+
+/** Days are written together up to so many trades and offers, unless one alone has more. */
+const BATCH_ROWS = 500_000;
 
 export interface LoadFilesOptions {
   client: Client;
@@ -69,19 +72,26 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   const stop = new AbortController();
   const given = options.signal === undefined ? [] : [options.signal];
   const fetching = { ...options, origin, signal: AbortSignal.any([stop.signal, ...given]) };
-  let ahead: Promise<void> | undefined;
+  let ahead: Promise<Fetched> | undefined;
   try {
     let registrations: Registrations | undefined = await fetchRegistrations(last, fetching);
-    ahead = fetchDay(missing[0], fetching);
-    for (const [n, day] of missing.entries()) {
-      await ahead;
-      ahead = fetchDay(missing[n + 1], fetching);
-      // It is waited for after this day.
+    const [first, ...others] = batchesOf(missing, maxDayBytes);
+    ahead = fetchDays(first, fetching);
+    for (const next of [...others, undefined]) {
+      const { days, failure } = await ahead;
+      if (failure === undefined) ahead = fetchDays(next, fetching);
+      // It is waited for after these days.
       ahead.catch(() => undefined);
-      await writeDay({ client, dir, day, maxDayBytes, registrations, basis: manifest.basis });
+      const onWritten = async (day: PlannedDay): Promise<void> => {
+        await removeDay(dir, day);
+        onDay?.(day);
+      };
+      if (days.length > 0) {
+        const { basis } = manifest;
+        await writeDays({ client, dir, days, maxDayBytes, registrations, basis, onWritten });
+      }
       registrations = undefined;
-      await removeDay(dir, day);
-      onDay?.(day);
+      if (failure !== undefined) throw failure.error;
       options.signal?.throwIfAborted();
     }
     return { days: missing.length, last };
@@ -107,10 +117,43 @@ async function readManifestOf(
 
 type Fetching = LoadFilesOptions & { origin: Origin };
 
-async function fetchDay(day: PlannedDay | undefined, options: Fetching): Promise<void> {
-  await Promise.all(
-    KINDS.flatMap((kind) => (day === undefined ? [] : [download(day.files[kind], options)])),
-  );
+interface Fetched {
+  days: PlannedDay[];
+  /** Of the day after them. */
+  failure?: { error: unknown };
+}
+
+async function fetchDays(days: readonly PlannedDay[] = [], options: Fetching): Promise<Fetched> {
+  for (const [n, { files }] of days.entries()) {
+    try {
+      await Promise.all(KINDS.map((kind) => download(files[kind], options)));
+    } catch (error) {
+      return { days: days.slice(0, n), failure: { error } };
+    }
+  }
+  return { days: [...days] };
+}
+
+/** The files of a batch have no more bytes than a day may have. */
+function batchesOf(missing: readonly PlannedDay[], maxBytes: number): PlannedDay[][] {
+  const batches: PlannedDay[][] = [];
+  let [rows, bytes] = [0, 0];
+  for (const day of missing) {
+    const { files } = day;
+    const more = {
+      rows: files.trades.rows + files.offers.rows,
+      bytes: KINDS.reduce((sum, kind) => sum + files[kind].bytes, 0),
+    };
+    const last = batches.at(-1);
+    if (last !== undefined && rows + more.rows <= BATCH_ROWS && bytes + more.bytes <= maxBytes) {
+      last.push(day);
+      [rows, bytes] = [rows + more.rows, bytes + more.bytes];
+    } else {
+      batches.push([day]);
+      [rows, bytes] = [more.rows, more.bytes];
+    }
+  }
+  return batches;
 }
 
 async function fetchRegistrations({ registries }: PlannedDay, options: Fetching) {

@@ -92,7 +92,7 @@ const STAGED: readonly Staged[] = [
   },
 ];
 
-/** Copies them into the staging tables; `writeStaged` writes them in the same transaction. */
+/** Copies them into the staging tables; `ingest.write_blocks` writes them in the same transaction. */
 export async function stageFacts(client: Client, blocks: readonly FactBlock[]): Promise<void> {
   const rows = await rowsOfFacts(client, blocks);
   for (const { table, columns, valuesOf } of STAGED) {
@@ -101,23 +101,6 @@ export async function stageFacts(client: Client, blocks: readonly FactBlock[]): 
     const copy = client.query(copyFrom(`copy ${table} (${columns.join(", ")}) from stdin`));
     await pipeline(Readable.from([text]), copy);
   }
-}
-
-export async function writeStaged(client: Client): Promise<void> {
-  // The server knows nothing of how many rows are staged, and would compare each with each.
-  await client.query("set local enable_nestloop = off");
-  // write_blocks takes the cancellation of an offer that it writes from the offer.
-  await client.query(`
-    update ingest.own_offer as offer
-    set killed = cancelled.block
-    from ingest.own_cancellation as cancelled
-    where cancelled.offer_id = offer.id`);
-  await client.query(`
-    delete from ingest.own_cancellation as cancelled
-    using ingest.own_offer as offer
-    where offer.id = cancelled.offer_id`);
-  await client.query("set local enable_nestloop = default");
-  await client.query("select ingest.write_blocks()");
 }
 
 export interface Digested {

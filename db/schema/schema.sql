@@ -49,6 +49,8 @@
 \ir ingest/write_block.sql
 \ir ingest/staging.sql
 \ir ingest/refuse_staged.sql
+\ir ingest/bulk_indexes.sql
+\ir ingest/write_staged_offers.sql
 \ir ingest/write_blocks.sql
 \ir ingest/index_contract.sql
 \ir ingest/index_source.sql

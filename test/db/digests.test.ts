@@ -243,7 +243,7 @@ it("no ref makes a line that other facts have", async () => {
         rows[0]!.ids,
       ]);
       const { rows: lines } = await owner.query<{ line: string }>(
-        "select line from dex_private.fact_lines(1, 1, 0) as fact (line)",
+        "select line from dex_private.fact_lines(1, 1, 1, 0) as fact",
       );
       const prefix = `cancel ${BOOK.toLowerCase()}:`;
       const read = lines.map(({ line }) => {

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:73a671c36ebaac0e5d61a7b6f05dcbf49cd300f8
+--! Hash: sha1:039b16a2dd608a3e20dd1eeea2966504dce48a17
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -283,8 +283,6 @@ create table dex_offer (
   id integer primary key
     constraint dex_offer_id_check check (id >= 0),
   block integer not null,
-  killed integer not null default 0
-    constraint dex_offer_killed_check check (killed = 0 or killed >= block),
   market_id integer,
   market text,
   act text,
@@ -311,6 +309,9 @@ create table dex_offer (
   ref text,
   filled boolean not null default false,
   closed boolean not null default false,
+  -- What changes is at the end of the row: an update logs what lies between its first and its last difference.
+  killed integer not null default 0
+    constraint dex_offer_killed_check check (killed = 0 or killed >= block),
   ended integer
     constraint dex_offer_ended_check check (ended >= block),
   constraint dex_offer_two_tokens_check check (lower(lot_gem) <> lower(bid_gem))
@@ -1151,10 +1152,11 @@ comment on function dex_private.order_name(integer) is 'The name of an order of 
 grant execute on function dex_private.order_name(integer) to dex_reader, dex_writer;
 
 -- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
-create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text
+create function dex_private.fact_lines(first_block integer, last_block integer, first_trade bigint, last_trade bigint)
+returns table (block integer, line text)
 language sql stable parallel safe
 as $$
-  select concat_ws(
+  select offer.block, concat_ws(
     ' ',
     'offer',
     case
@@ -1172,9 +1174,9 @@ as $$
     case when offer.closed then 'closed' else 'open' end
   )
   from public.dex_offer as offer
-  where offer.block = number
+  where offer.block between first_block and last_block
   union all
-  select concat_ws(
+  select trade.block, concat_ws(
     ' ',
     'trade',
     trade.idx,
@@ -1194,9 +1196,9 @@ as $$
   )
   from public.dex_trade as trade
   where trade.id between first_trade and last_trade
-    and trade.block = number
+    and trade.block between first_block and last_block
   union all
-  select concat_ws(
+  select cancellation.block, concat_ws(
     ' ',
     'cancel',
     case
@@ -1205,9 +1207,9 @@ as $$
     end
   )
   from dex_private.cancellation
-  where cancellation.block = number
+  where cancellation.block between first_block and last_block
   union all
-  select concat_ws(
+  select state.block, concat_ws(
     ' ',
     case when state.nets is null then 'pool' else 'ranges' end,
     lower(state.venue collate "C"),
@@ -1224,12 +1226,23 @@ as $$
   )
   from public.dex_pool_state as state
   join public.dex_pool as pool on pool.venue = state.venue
-  where state.block = number
+  where state.block between first_block and last_block
 $$;
-comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
+comment on function dex_private.fact_lines(integer, integer, bigint, bigint) is 'The facts of the blocks from one to another, whose trades have these ids, a line each.';
 
--- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it. In plpgsql, which caches the
--- plan: it runs for every block.
+-- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it.
+create function dex_private.canonical_form(number integer, hash text, at timestamptz, facts text) returns text
+language sql immutable parallel safe
+as $$
+  select 'block ' || number
+    || ' ' || coalesce(hash, '-')
+    || ' ' || trim_scale(extract(epoch from at))
+    || E'\n'
+    || coalesce(facts, '')
+$$;
+comment on function dex_private.canonical_form(integer, text, timestamptz, text) is 'The text of a block with these lines of facts, of which its digest is made.';
+
+-- In plpgsql, which caches the plan: it runs for every block.
 create function dex_private.next_digest(
   before bytea,
   number integer,
@@ -1242,17 +1255,15 @@ language plpgsql stable parallel safe
 as $$
 begin
   return sha256(before || convert_to(
-    'block ' || number
-      || ' ' || coalesce(hash, '-')
-      || ' ' || trim_scale(extract(epoch from at))
-      || E'\n'
-      || coalesce(
-        (
-          select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
-          from dex_private.fact_lines(number, first_trade, last_trade) as fact (line)
-        ),
-        ''
-      ),
+    dex_private.canonical_form(
+      number,
+      hash,
+      at,
+      (
+        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
+      )
+    ),
     'UTF8'
   ));
 end
@@ -1283,6 +1294,24 @@ begin
 end
 $$;
 comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+
+create function dex_private.link_digest(newest bytea, before bytea, form text) returns bytea
+language plpgsql immutable parallel safe
+as $$
+begin
+  if form is null then
+    return coalesce(newest, before);
+  end if;
+  return sha256(coalesce(newest, before) || convert_to(form, 'UTF8'));
+end
+$$;
+comment on function dex_private.link_digest(bytea, bytea, text) is 'The digest of a block with this canonical form, or without rows, after the newest digest, which is `before` for the first one.';
+
+create aggregate dex_private.chained_digest(before bytea, form text) (
+  sfunc = dex_private.link_digest,
+  stype = bytea
+);
+comment on aggregate dex_private.chained_digest(bytea, text) is 'As a window function over blocks in their order: the digest of each, after the digest before the first of them. The form of a block without rows is null.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql
@@ -1377,7 +1406,6 @@ begin
     select derived.*
     from unnest(offers) as given (id)
     join dex_private.derived_standing_offer as derived on derived.offer_id = given.id
-    on conflict do nothing
     returning market_id
   )
   select coalesce(array_agg(entered.market_id), '{}')
@@ -1476,18 +1504,22 @@ where offer.market_id is not null
   and offer.ended > offer.block;
 comment on view dex_private.derived_ended_offer is 'The correct rows of ended_offer.';
 
-create function dex_private.enter_past_books(offers integer[]) returns void
+-- An offer that was filled before can be cancelled later: it is in the books already.
+create function dex_private.enter_past_books(offers integer[], after integer) returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.ended_offer
   select derived.*
-  from unnest(offers) as given (id)
+  from (
+    select distinct listed.id
+    from unnest(offers) as listed (id)
+  ) as given
   join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
-  on conflict do nothing;
+  where derived.ended > after;
 end
 $$;
-comment on function dex_private.enter_past_books(integer[]) is 'Adds those of these offers that have ended to the books of the past.';
+comment on function dex_private.enter_past_books(integer[], integer) is 'Adds those of these offers that have ended after this block to the books of the past.';
 
 create function dex_private.leave_past_books(offers integer[]) returns void
 language plpgsql
@@ -2120,20 +2152,42 @@ create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
 as $$
 begin
-  insert into dex_private.period_figure as kept
+  -- Writers take turns: an insert that finds the row there would lock it before it updates it, and log both.
+  with added as materialized (
+    select *
+    from dex_private.figures_from(first_trade)
+  ),
+  known as (
+    update dex_private.period_figure as kept
+    set
+      trades = kept.trades + added.trades,
+      base_amt = kept.base_amt + added.base_amt,
+      quote_amt = kept.quote_amt + added.quote_amt,
+      open = coalesce(kept.open, added.open),
+      high = greatest(kept.high, added.high),
+      low = least(kept.low, added.low),
+      close = coalesce(added.close, kept.close),
+      unpriced_trades = kept.unpriced_trades + added.unpriced_trades,
+      unpriced_quote_amt = kept.unpriced_quote_amt + added.unpriced_quote_amt
+    from added
+    where kept.market_id = added.market_id
+      and kept.minutes = added.minutes
+      and kept.start = added.start
+    returning
+      kept.market_id,
+      kept.minutes,
+      kept.start
+  )
+  insert into dex_private.period_figure
   select *
-  from dex_private.figures_from(first_trade)
-  on conflict (market_id, minutes, start) do update
-  set
-    trades = kept.trades + excluded.trades,
-    base_amt = kept.base_amt + excluded.base_amt,
-    quote_amt = kept.quote_amt + excluded.quote_amt,
-    open = coalesce(kept.open, excluded.open),
-    high = greatest(kept.high, excluded.high),
-    low = least(kept.low, excluded.low),
-    close = coalesce(excluded.close, kept.close),
-    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
-    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
+  from added
+  where not exists (
+    select
+    from known
+    where known.market_id = added.market_id
+      and known.minutes = added.minutes
+      and known.start = added.start
+  );
 end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
@@ -3657,7 +3711,16 @@ begin
       ) as older
       where older.id < first_trade
     ) as trade
-    join public.dex_offer as offer on offer.id = trade.offer_id
+    -- Mostly the two rows agree: so no list is made for them.
+    join public.dex_offer as offer
+      on offer.id = trade.offer_id
+      and (
+        trade.maker <> offer.maker
+        or trade.lot_gem <> offer.lot_gem
+        or trade.bid_gem <> offer.bid_gem
+        or trade.pair <> offer.pair
+        or trade.venue <> offer.venue
+      )
     cross join lateral (
       values
         ('maker', trade.maker, offer.maker),
@@ -4038,7 +4101,7 @@ begin
   end if;
   if ended <> '{}' then
     touched := dex_private.leave_book(ended);
-    perform dex_private.enter_past_books(ended);
+    perform dex_private.enter_past_books(ended, write_block.number - 1);
   end if;
   if write_block.offers <> '[]' then
     made := ingest.write_offers(write_block.number, write_block.at, write_block.offers);
@@ -4132,7 +4195,7 @@ create unlogged table ingest.staged_cancellation (
   staged_by xid8 not null default pg_current_xact_id(),
   session integer not null default pg_backend_pid()
 );
-comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
+comment on table ingest.staged_cancellation is 'Cancellations to write, also of offers in staged_offer that have no `killed`.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,
@@ -4524,6 +4587,169 @@ as $$
 $$;
 comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer, trade or pool is invalid, recorded already or staged twice.';
 
+-- Drops the indexes of empty tables before a load, and makes them again behind it.
+
+-- To make an index of all rows takes a fraction of what their inserts take. Primary keys stay: rows come in their order, and views
+-- depend on them.
+create function ingest.drop_bulk_indexes() returns text[]
+language plpgsql
+as $$
+declare
+  index record;
+  definitions text[] := '{}';
+begin
+  -- It does not wait for readers: beside a session that reads one of the tables, the indexes stay.
+  lock table public.dex_trade, public.dex_offer in access exclusive mode nowait;
+  for index in
+    select
+      listed.indexrelid::regclass as name,
+      listed.indrelid::regclass as of_table,
+      made.conname as constraint_name,
+      case
+        when made.oid is null then pg_get_indexdef(listed.indexrelid)
+        else format('alter table %s add constraint %I %s', listed.indrelid::regclass, made.conname, pg_get_constraintdef(made.oid))
+      end as definition
+    from pg_index as listed
+    left join pg_constraint as made
+      on made.conindid = listed.indexrelid
+      and made.conrelid = listed.indrelid
+    where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
+      and not listed.indisprimary
+    order by listed.indexrelid
+  loop
+    if index.constraint_name is null then
+      execute format('drop index %s', index.name);
+    else
+      execute format('alter table %s drop constraint %I', index.of_table, index.constraint_name);
+    end if;
+    definitions := definitions || index.definition;
+  end loop;
+  return definitions;
+exception
+  when lock_not_available then
+    return '{}';
+end
+$$;
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction: until it ends, readers of the two tables wait. Drops none where another session has one of the tables in use.';
+
+create function ingest.make_bulk_indexes(definitions text[]) returns void
+language plpgsql
+as $$
+declare
+  definition text;
+begin
+  foreach definition in array definitions loop
+    execute definition;
+  end loop;
+end
+$$;
+comment on function ingest.make_bulk_indexes(text[]) is 'Makes the indexes that drop_bulk_indexes dropped.';
+
+-- Writes the staged offers, with what their trades left of them.
+
+-- The trades are written before, so each offer is written as it is after all of them, and not updated.
+create function ingest.write_staged_offers(first_trade bigint) returns void
+language plpgsql
+as $$
+begin
+  with taken as materialized (
+    select
+      newer.offer_id,
+      newer.id,
+      newer.block,
+      newer.lot_amt
+    from public.dex_trade as newer
+    where newer.id >= first_trade
+      and newer.offer_id is not null
+    union all
+    select older.*
+    from ingest.own_offer as staged
+    cross join lateral (
+      select
+        trades.offer_id,
+        trades.id,
+        trades.block,
+        trades.lot_amt
+      from public.dex_trade as trades
+      where trades.offer_id = staged.id
+      offset 0
+    ) as older
+    where older.id < first_trade
+      -- In a new database no index is there yet by which to look.
+      and exists (
+        select
+        from public.dex_trade as trade
+        where trade.id < first_trade
+      )
+  ),
+  dealt as materialized (
+    select
+      running.id,
+      min(running.lot_amt) as lot_amt,
+      min(running.block) filter (where running.lot_amt <= 0) as emptied
+    from (
+      select
+        staged.id,
+        case when staged.lot_amt <= 0 then staged.block else greatest(staged.block, taken.block) end as block,
+        dex_private.as_amount(staged.lot_amt)
+          - coalesce(sum(taken.lot_amt) over (partition by staged.id order by taken.id), 0) as lot_amt
+      from ingest.own_offer as staged
+      left join taken on taken.offer_id = staged.id
+    ) as running
+    group by running.id
+  ),
+  kept as (
+    insert into dex_private.offer_left (offer_id, lot_amt)
+    select
+      dealt.id,
+      dealt.lot_amt
+    from dealt
+  )
+  insert into public.dex_offer (
+    id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
+    bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
+  )
+  select
+    staged.id,
+    staged.block,
+    coalesce(cancellation.block, 0),
+    label.market_id,
+    label.market,
+    label.act,
+    staged.pair,
+    staged.maker,
+    label.lot_gem,
+    label.lot_tkn,
+    dex_private.as_amount(staged.lot_amt),
+    label.bid_gem,
+    label.bid_tkn,
+    dex_private.as_amount(staged.bid_amt),
+    dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
+    staged.time,
+    staged.tx,
+    staged.venue,
+    case
+      when staged.id >= 1073741824 then
+        (
+          select known.ref
+          from dex_private.offer_ref as known
+          where known.offer_id = staged.id
+        )
+    end,
+    staged.filled or dealt.lot_amt <= 0,
+    staged.filled,
+    least(cancellation.block, case when staged.filled then staged.block end, dealt.emptied)
+  from ingest.own_offer as staged
+  join dealt on dealt.id = staged.id
+  left join dex_private.cancellation on cancellation.offer_id = staged.id
+  cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
+  order by
+    staged.block,
+    staged.line;
+end
+$$;
+comment on function ingest.write_staged_offers(bigint) is 'Writes the staged offers, after the trades, of which those of the staged blocks begin with this id, and after the cancellations.';
+
 -- Writes many blocks at once from the staging tables; the loader calls it.
 
 create function ingest.write_blocks() returns bigint
@@ -4534,12 +4760,13 @@ set default_statistics_target = 10
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
+set work_mem = '32MB'
 as $$
 declare
   before constant dex_private.write_state := ingest.take_turn();
-  newest_digest bytea := dex_private.digest_before(2147483648);
-  made_block record;
+  digest_before constant bytea := dex_private.digest_before(2147483648);
   written bigint;
+  indexes text[] := '{}';
   made integer[];
   ended integer[];
   pooled integer[];
@@ -4552,6 +4779,9 @@ begin
   perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
   from ingest.staged_end as ended;
   begin
+    if before.head is null and (select count(*) from ingest.own_trade as staged) >= 10000 then
+      indexes := ingest.drop_bulk_indexes();
+    end if;
     -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
     insert into public.dex_trade (
       id, offer_id, market_id, market, act, pair, maker, taker, lot_gem, lot_tkn, lot_amt,
@@ -4596,106 +4826,62 @@ begin
       select staged.offer_id
       from ingest.own_cancellation as staged
     );
-    insert into public.dex_offer (
-      id, block, killed, market_id, market, act, pair, maker, lot_gem, lot_tkn, lot_amt,
-      bid_gem, bid_tkn, bid_amt, price, time, tx, venue, ref, filled, closed, ended
-    )
-    select
-      staged.id,
-      staged.block,
-      coalesce(cancellation.block, 0),
-      label.market_id,
-      label.market,
-      label.act,
-      staged.pair,
-      staged.maker,
-      label.lot_gem,
-      label.lot_tkn,
-      dex_private.as_amount(staged.lot_amt),
-      label.bid_gem,
-      label.bid_tkn,
-      dex_private.as_amount(staged.bid_amt),
-      dex_private.price_of(label.act, staged.lot_amt, staged.bid_amt),
-      staged.time,
-      staged.tx,
-      staged.venue,
-      case
-        when staged.id >= 1073741824 then
-          (
-            select known.ref
-            from dex_private.offer_ref as known
-            where known.offer_id = staged.id
-          )
-      end,
-      staged.filled,
-      staged.filled,
-      case when staged.filled then staged.block else cancellation.block end
-    from ingest.own_offer as staged
-    left join dex_private.cancellation on cancellation.offer_id = staged.id
-    cross join lateral dex_private.labels_of(staged.lot_gem, staged.bid_gem, null, null) as label
-    order by
-      staged.block,
-      staged.line;
+    made := array(
+      select staged.id
+      from ingest.own_offer as staged
+    );
+    perform ingest.write_staged_offers(before.last_trade + 1);
+    perform ingest.make_bulk_indexes(indexes);
     pooled := ingest.write_pools(array(
       select row(staged.venue, staged.gem0, staged.gem1, staged.fee, staged.block, staged.reserve0, staged.reserve1, staged.tick_spacing, staged.sqrt_price, staged.tick, staged.liquidity, staged.nets)::ingest.given_pool
       from ingest.own_pool as staged
     ));
 
-    -- After the rows, of which the digest of each block is made; in their order, since each follows the one before.
-    for made_block in
+    -- After the rows, of which the digests are made.
+    insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
+    select
+      block.number,
+      block.hash,
+      block.parent,
+      block.time,
+      coalesce(
+        min(trade.first_id) over (order by block.number desc),
+        -- An id that was taken back is not given again.
+        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+      ),
+      block.has_rows,
+      dex_private.chained_digest(
+        digest_before,
+        case
+          when block.has_rows then
+            dex_private.canonical_form(block.number, block.hash, block.time, facts.lines)
+        end
+      ) over (order by block.number)
+    from ingest.staged_head as block
+    left join (
       select
-        block.number,
-        block.hash,
-        block.parent,
-        block.time,
-        coalesce(
-          min(trade.first_id) over (order by block.number desc),
-          -- An id that was taken back is not given again.
-          greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-        ) as first_trade,
-        trade.last_id,
-        block.has_rows
-      from ingest.staged_head as block
-      left join (
-        select
-          trade.block,
-          min(trade.id) as first_id,
-          max(trade.id) as last_id
-        from public.dex_trade as trade
-        where trade.id > before.last_trade
-        group by trade.block
-      ) as trade on trade.block = block.number
-      order by block.number
-    loop
-      newest_digest := dex_private.chain_digest(
-        newest_digest, made_block.has_rows, made_block.number, made_block.hash, made_block.time,
-        made_block.first_trade, made_block.last_id
-      );
-      insert into public.dex_block (number, hash, parent, time, first_trade, has_rows, digest)
-      values (
-        made_block.number,
-        made_block.hash,
-        made_block.parent,
-        made_block.time,
-        made_block.first_trade,
-        made_block.has_rows,
-        newest_digest
-      );
-    end loop;
+        trade.block,
+        min(trade.id) as first_id
+      from public.dex_trade as trade
+      where trade.id > before.last_trade
+      group by trade.block
+    ) as trade on trade.block = block.number
+    left join (
+      select
+        fact.block,
+        string_agg(fact.line || E'\n', '' order by fact.line collate "C") as lines
+      from dex_private.fact_lines(coalesce(before.head, -1) + 1, 2147483647, before.last_trade + 1, 9223372036854775807) as fact
+      group by fact.block
+    ) as facts on facts.block = block.number;
   exception
     when check_violation or data_exception or unique_violation then
       perform ingest.refuse_staged_rows();
       raise;
   end;
-  made := array(
-    select staged.id
-    from ingest.own_offer as staged
-  );
   perform ingest.refuse_contradictions(before.last_trade + 1, made);
-  perform dex_private.keep_left(made);
   perform dex_private.leave_book(ended);
   perform dex_private.enter_book(made);
-  perform dex_private.enter_past_books(ended || made);
+  perform dex_private.enter_past_books(ended || made, coalesce(before.head, -1));
   perform dex_private.derive_best_prices(
     array(
       select distinct offer.market_id
@@ -5414,7 +5600,7 @@ begin
         and offer.market_id = known.id
     );
     perform dex_private.enter_book(offers);
-    perform dex_private.enter_past_books(offers);
+    perform dex_private.enter_past_books(offers, -1);
   end if;
   if changed + pooled > 0 then
     perform dex_private.derive_best_prices(array[known.id], -1);
@@ -5665,7 +5851,6 @@ as $$
   select
     offer.id,
     offer.block,
-    case when offer.killed <= (select past.block from dex_private.past_moment() as past) then offer.killed else 0 end,
     offer.market_id,
     offer.market,
     offer.act,
@@ -5684,6 +5869,7 @@ as $$
     offer.ref,
     offer.filled and offer.ended <= (select past.block from dex_private.past_moment() as past),
     offer.closed,
+    case when offer.killed <= (select past.block from dex_private.past_moment() as past) then offer.killed else 0 end,
     case when offer.ended <= (select past.block from dex_private.past_moment() as past) then offer.ended end
   from public.dex_offer as offer
   where offer.block <= (select past.block from dex_private.past_moment() as past)

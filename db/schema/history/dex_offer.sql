@@ -5,8 +5,6 @@ create table dex_offer (
   id integer primary key
     constraint dex_offer_id_check check (id >= 0),
   block integer not null,
-  killed integer not null default 0
-    constraint dex_offer_killed_check check (killed = 0 or killed >= block),
   market_id integer,
   market text,
   act text,
@@ -33,6 +31,9 @@ create table dex_offer (
   ref text,
   filled boolean not null default false,
   closed boolean not null default false,
+  -- What changes is at the end of the row: an update logs what lies between its first and its last difference.
+  killed integer not null default 0
+    constraint dex_offer_killed_check check (killed = 0 or killed >= block),
   ended integer
     constraint dex_offer_ended_check check (ended >= block),
   constraint dex_offer_two_tokens_check check (lower(lot_gem) <> lower(bid_gem))

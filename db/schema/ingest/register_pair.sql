@@ -224,7 +224,7 @@ begin
         and offer.market_id = known.id
     );
     perform dex_private.enter_book(offers);
-    perform dex_private.enter_past_books(offers);
+    perform dex_private.enter_past_books(offers, -1);
   end if;
   if changed + pooled > 0 then
     perform dex_private.derive_best_prices(array[known.id], -1);

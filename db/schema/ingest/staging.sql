@@ -39,7 +39,7 @@ create unlogged table ingest.staged_cancellation (
   staged_by xid8 not null default pg_current_xact_id(),
   session integer not null default pg_backend_pid()
 );
-comment on table ingest.staged_cancellation is 'Cancellations to write, of offers that are not in staged_offer.';
+comment on table ingest.staged_cancellation is 'Cancellations to write, also of offers in staged_offer that have no `killed`.';
 
 create unlogged table ingest.staged_trade (
   line integer not null,

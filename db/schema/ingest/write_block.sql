@@ -69,7 +69,7 @@ begin
   end if;
   if ended <> '{}' then
     touched := dex_private.leave_book(ended);
-    perform dex_private.enter_past_books(ended);
+    perform dex_private.enter_past_books(ended, write_block.number - 1);
   end if;
   if write_block.offers <> '[]' then
     made := ingest.write_offers(write_block.number, write_block.at, write_block.offers);

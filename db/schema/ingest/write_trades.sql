@@ -170,7 +170,16 @@ begin
       ) as older
       where older.id < first_trade
     ) as trade
-    join public.dex_offer as offer on offer.id = trade.offer_id
+    -- Mostly the two rows agree: so no list is made for them.
+    join public.dex_offer as offer
+      on offer.id = trade.offer_id
+      and (
+        trade.maker <> offer.maker
+        or trade.lot_gem <> offer.lot_gem
+        or trade.bid_gem <> offer.bid_gem
+        or trade.pair <> offer.pair
+        or trade.venue <> offer.venue
+      )
     cross join lateral (
       values
         ('maker', trade.maker, offer.maker),

@@ -44,10 +44,11 @@ comment on function dex_private.order_name(integer) is 'The name of an order of 
 grant execute on function dex_private.order_name(integer) to dex_reader, dex_writer;
 
 -- The planner inlines it. A further kind of facts is one more `union all`, with a first word that no other kind has.
-create function dex_private.fact_lines(number integer, first_trade bigint, last_trade bigint) returns setof text
+create function dex_private.fact_lines(first_block integer, last_block integer, first_trade bigint, last_trade bigint)
+returns table (block integer, line text)
 language sql stable parallel safe
 as $$
-  select concat_ws(
+  select offer.block, concat_ws(
     ' ',
     'offer',
     case
@@ -65,9 +66,9 @@ as $$
     case when offer.closed then 'closed' else 'open' end
   )
   from public.dex_offer as offer
-  where offer.block = number
+  where offer.block between first_block and last_block
   union all
-  select concat_ws(
+  select trade.block, concat_ws(
     ' ',
     'trade',
     trade.idx,
@@ -87,9 +88,9 @@ as $$
   )
   from public.dex_trade as trade
   where trade.id between first_trade and last_trade
-    and trade.block = number
+    and trade.block between first_block and last_block
   union all
-  select concat_ws(
+  select cancellation.block, concat_ws(
     ' ',
     'cancel',
     case
@@ -98,9 +99,9 @@ as $$
     end
   )
   from dex_private.cancellation
-  where cancellation.block = number
+  where cancellation.block between first_block and last_block
   union all
-  select concat_ws(
+  select state.block, concat_ws(
     ' ',
     case when state.nets is null then 'pool' else 'ranges' end,
     lower(state.venue collate "C"),
@@ -117,12 +118,23 @@ as $$
   )
   from public.dex_pool_state as state
   join public.dex_pool as pool on pool.venue = state.venue
-  where state.block = number
+  where state.block between first_block and last_block
 $$;
-comment on function dex_private.fact_lines(integer, bigint, bigint) is 'The facts of a block, whose trades have these ids, a line each.';
+comment on function dex_private.fact_lines(integer, integer, bigint, bigint) is 'The facts of the blocks from one to another, whose trades have these ids, a line each.';
 
--- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it. In plpgsql, which caches the
--- plan: it runs for every block.
+-- Without the parent, which the hash stands for: an indexer that reads a range of blocks does not get it.
+create function dex_private.canonical_form(number integer, hash text, at timestamptz, facts text) returns text
+language sql immutable parallel safe
+as $$
+  select 'block ' || number
+    || ' ' || coalesce(hash, '-')
+    || ' ' || trim_scale(extract(epoch from at))
+    || E'\n'
+    || coalesce(facts, '')
+$$;
+comment on function dex_private.canonical_form(integer, text, timestamptz, text) is 'The text of a block with these lines of facts, of which its digest is made.';
+
+-- In plpgsql, which caches the plan: it runs for every block.
 create function dex_private.next_digest(
   before bytea,
   number integer,
@@ -135,17 +147,15 @@ language plpgsql stable parallel safe
 as $$
 begin
   return sha256(before || convert_to(
-    'block ' || number
-      || ' ' || coalesce(hash, '-')
-      || ' ' || trim_scale(extract(epoch from at))
-      || E'\n'
-      || coalesce(
-        (
-          select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
-          from dex_private.fact_lines(number, first_trade, last_trade) as fact (line)
-        ),
-        ''
-      ),
+    dex_private.canonical_form(
+      number,
+      hash,
+      at,
+      (
+        select string_agg(fact.line || E'\n', '' order by fact.line collate "C")
+        from dex_private.fact_lines(number, number, first_trade, last_trade) as fact
+      )
+    ),
     'UTF8'
   ));
 end
@@ -176,6 +186,24 @@ begin
 end
 $$;
 comment on function dex_private.chain_digest(bytea, boolean, integer, text, timestamptz, bigint, bigint) is 'The digest of a block, which may have no rows, after a digest.';
+
+create function dex_private.link_digest(newest bytea, before bytea, form text) returns bytea
+language plpgsql immutable parallel safe
+as $$
+begin
+  if form is null then
+    return coalesce(newest, before);
+  end if;
+  return sha256(coalesce(newest, before) || convert_to(form, 'UTF8'));
+end
+$$;
+comment on function dex_private.link_digest(bytea, bytea, text) is 'The digest of a block with this canonical form, or without rows, after the newest digest, which is `before` for the first one.';
+
+create aggregate dex_private.chained_digest(before bytea, form text) (
+  sfunc = dex_private.link_digest,
+  stype = bytea
+);
+comment on aggregate dex_private.chained_digest(bytea, text) is 'As a window function over blocks in their order: the digest of each, after the digest before the first of them. The form of a block without rows is null.';
 
 create function dex_private.fill_digests(most integer) returns integer
 language plpgsql

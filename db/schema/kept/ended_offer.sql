@@ -66,18 +66,22 @@ where offer.market_id is not null
   and offer.ended > offer.block;
 comment on view dex_private.derived_ended_offer is 'The correct rows of ended_offer.';
 
-create function dex_private.enter_past_books(offers integer[]) returns void
+-- An offer that was filled before can be cancelled later: it is in the books already.
+create function dex_private.enter_past_books(offers integer[], after integer) returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.ended_offer
   select derived.*
-  from unnest(offers) as given (id)
+  from (
+    select distinct listed.id
+    from unnest(offers) as listed (id)
+  ) as given
   join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
-  on conflict do nothing;
+  where derived.ended > after;
 end
 $$;
-comment on function dex_private.enter_past_books(integer[]) is 'Adds those of these offers that have ended to the books of the past.';
+comment on function dex_private.enter_past_books(integer[], integer) is 'Adds those of these offers that have ended after this block to the books of the past.';
 
 create function dex_private.leave_past_books(offers integer[]) returns void
 language plpgsql

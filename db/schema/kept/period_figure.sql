@@ -97,20 +97,42 @@ create function dex_private.keep_figures(first_trade bigint) returns void
 language plpgsql
 as $$
 begin
-  insert into dex_private.period_figure as kept
+  -- Writers take turns: an insert that finds the row there would lock it before it updates it, and log both.
+  with added as materialized (
+    select *
+    from dex_private.figures_from(first_trade)
+  ),
+  known as (
+    update dex_private.period_figure as kept
+    set
+      trades = kept.trades + added.trades,
+      base_amt = kept.base_amt + added.base_amt,
+      quote_amt = kept.quote_amt + added.quote_amt,
+      open = coalesce(kept.open, added.open),
+      high = greatest(kept.high, added.high),
+      low = least(kept.low, added.low),
+      close = coalesce(added.close, kept.close),
+      unpriced_trades = kept.unpriced_trades + added.unpriced_trades,
+      unpriced_quote_amt = kept.unpriced_quote_amt + added.unpriced_quote_amt
+    from added
+    where kept.market_id = added.market_id
+      and kept.minutes = added.minutes
+      and kept.start = added.start
+    returning
+      kept.market_id,
+      kept.minutes,
+      kept.start
+  )
+  insert into dex_private.period_figure
   select *
-  from dex_private.figures_from(first_trade)
-  on conflict (market_id, minutes, start) do update
-  set
-    trades = kept.trades + excluded.trades,
-    base_amt = kept.base_amt + excluded.base_amt,
-    quote_amt = kept.quote_amt + excluded.quote_amt,
-    open = coalesce(kept.open, excluded.open),
-    high = greatest(kept.high, excluded.high),
-    low = least(kept.low, excluded.low),
-    close = coalesce(excluded.close, kept.close),
-    unpriced_trades = kept.unpriced_trades + excluded.unpriced_trades,
-    unpriced_quote_amt = kept.unpriced_quote_amt + excluded.unpriced_quote_amt;
+  from added
+  where not exists (
+    select
+    from known
+    where known.market_id = added.market_id
+      and known.minutes = added.minutes
+      and known.start = added.start
+  );
 end
 $$;
 comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';

@@ -35,7 +35,6 @@ begin
     select derived.*
     from unnest(offers) as given (id)
     join dex_private.derived_standing_offer as derived on derived.offer_id = given.id
-    on conflict do nothing
     returning market_id
   )
   select coalesce(array_agg(entered.market_id), '{}')

@@ -19,7 +19,6 @@ as $$
   select
     offer.id,
     offer.block,
-    case when offer.killed <= (select past.block from dex_private.past_moment() as past) then offer.killed else 0 end,
     offer.market_id,
     offer.market,
     offer.act,
@@ -38,6 +37,7 @@ as $$
     offer.ref,
     offer.filled and offer.ended <= (select past.block from dex_private.past_moment() as past),
     offer.closed,
+    case when offer.killed <= (select past.block from dex_private.past_moment() as past) then offer.killed else 0 end,
     case when offer.ended <= (select past.block from dex_private.past_moment() as past) then offer.ended end
   from public.dex_offer as offer
   where offer.block <= (select past.block from dex_private.past_moment() as past)

@@ -1,0 +1,57 @@
+-- Drops the indexes of empty tables before a load, and makes them again behind it.
+
+-- To make an index of all rows takes a fraction of what their inserts take. Primary keys stay: rows come in their order, and views
+-- depend on them.
+create function ingest.drop_bulk_indexes() returns text[]
+language plpgsql
+as $$
+declare
+  index record;
+  definitions text[] := '{}';
+begin
+  -- It does not wait for readers: beside a session that reads one of the tables, the indexes stay.
+  lock table public.dex_trade, public.dex_offer in access exclusive mode nowait;
+  for index in
+    select
+      listed.indexrelid::regclass as name,
+      listed.indrelid::regclass as of_table,
+      made.conname as constraint_name,
+      case
+        when made.oid is null then pg_get_indexdef(listed.indexrelid)
+        else format('alter table %s add constraint %I %s', listed.indrelid::regclass, made.conname, pg_get_constraintdef(made.oid))
+      end as definition
+    from pg_index as listed
+    left join pg_constraint as made
+      on made.conindid = listed.indexrelid
+      and made.conrelid = listed.indrelid
+    where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
+      and not listed.indisprimary
+    order by listed.indexrelid
+  loop
+    if index.constraint_name is null then
+      execute format('drop index %s', index.name);
+    else
+      execute format('alter table %s drop constraint %I', index.of_table, index.constraint_name);
+    end if;
+    definitions := definitions || index.definition;
+  end loop;
+  return definitions;
+exception
+  when lock_not_available then
+    return '{}';
+end
+$$;
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction: until it ends, readers of the two tables wait. Drops none where another session has one of the tables in use.';
+
+create function ingest.make_bulk_indexes(definitions text[]) returns void
+language plpgsql
+as $$
+declare
+  definition text;
+begin
+  foreach definition in array definitions loop
+    execute definition;
+  end loop;
+end
+$$;
+comment on function ingest.make_bulk_indexes(text[]) is 'Makes the indexes that drop_bulk_indexes dropped.';

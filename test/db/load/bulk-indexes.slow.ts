@@ -1,0 +1,100 @@
+// A first load of many rows drops the indexes of trades and offers, and makes the same ones again behind the rows.
+import type { Client } from "../../../db/connect.ts";
+import { verify } from "../../../db/verify/verify-database.ts";
+import { openClient } from "../../database.ts";
+import { anOffer, aTrade, registerMarkets } from "../../factories.ts";
+import { useClient, useDatabase } from "../../served.ts";
+
+const TRADES = 10_000;
+
+const database = useDatabase();
+const client = useClient(database, "dex_owner");
+beforeEach(async () => {
+  await database.empty();
+  await registerMarkets(client);
+});
+
+const INDEXES = `
+  select pg_get_indexdef(index.indexrelid) as definition
+  from pg_index as index
+  where index.indrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
+  order by index.indrelid, index.indexrelid`;
+
+const CONSTRAINTS = `
+  select conname, pg_get_constraintdef(oid) as definition
+  from pg_constraint
+  where conrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
+  order by conname`;
+
+/** Four trades of each offer, two blocks an hour; in the last one `changed` stands. */
+async function stage(of: Client, changed: { tx?: string } = {}): Promise<void> {
+  const offer = anOffer();
+  const trade = aTrade();
+  await of.query(
+    `insert into ingest.staged_offer (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, block, time, tx)
+    select n, n, $1, $2, $3, 4, $4, 400, 0, 1 + n / 10, timestamptz '2026-01-01Z' + n / 10 * interval '30 minutes', $5
+    from generate_series(1, $6::integer / 4) as n`,
+    [offer.pair, offer.maker, offer.lot_gem, offer.bid_gem, offer.tx, TRADES],
+  );
+  await of.query(
+    `insert into ingest.staged_trade (line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx)
+    select
+      n, 1 + n / 4, $1, $2, $3, $4, 1, $5, 100 + n % 7, 1 + (1 + n / 4) / 10,
+      timestamptz '2026-01-01Z' + (1 + n / 4) / 10 * interval '30 minutes',
+      case when n = $6 - 1 then coalesce($7, $8) else '0x' || lpad(to_hex(n), 64, '0') end, n
+    from generate_series(0, $6::integer - 1) as n`,
+    [
+      ...[trade.pair, trade.maker, trade.taker, trade.lot_gem, trade.bid_gem],
+      ...[TRADES, changed.tx, `0x${"f".repeat(64)}`],
+    ],
+  );
+}
+
+async function load(): Promise<void> {
+  await client.query("begin");
+  await stage(client);
+  await client.query("select ingest.write_blocks()");
+  await client.query("commit");
+}
+
+const filenodes = async (): Promise<unknown[]> => {
+  const { rows } = await client.query(
+    "select relname, oid from pg_class where relname like 'dex_trade_%idx' order by relname",
+  );
+  return rows;
+};
+
+it("leaves the indexes and constraints that there were, and the right rows", async () => {
+  const before = await client.query(INDEXES);
+  const constraints = await client.query(CONSTRAINTS);
+  const made = await filenodes();
+  await load();
+  expect(await filenodes()).not.toEqual(made);
+  expect((await client.query(INDEXES)).rows).toEqual(before.rows);
+  expect((await client.query(CONSTRAINTS)).rows).toEqual(constraints.rows);
+  expect(await verify(client)).toEqual([]);
+});
+
+it("leaves them in place beside a session that reads the trades, and does not wait for it", async () => {
+  const made = await filenodes();
+  const reader = await openClient(database.url, { role: "dex_reader" });
+  await reader.query("begin");
+  await reader.query("select count(*) from dex_trade");
+  await load();
+  await reader.query("commit");
+  await reader.end();
+  expect(await filenodes()).toEqual(made);
+  expect(await verify(client)).toEqual([]);
+});
+
+it("leaves them in place behind a load that is refused, which names the line", async () => {
+  const made = await filenodes();
+  await client.query("begin");
+  // As the first trade, which has idx 0; the last one has another.
+  await stage(client, { tx: "0x1" });
+  await expect(client.query("select ingest.write_blocks()")).rejects.toThrow(
+    `trades line ${TRADES - 1}.tx is "0x1"`,
+  );
+  await client.query("rollback");
+  expect(await filenodes()).toEqual(made);
+});
