@@ -6,7 +6,11 @@ import fc from "fast-check";
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import setUpCluster from "../cluster-setup.ts";
 import tearDownCluster from "../cluster-teardown.ts";
+import { startChain } from "./chain.ts";
 import { history, Stage, type Played } from "./histories.ts";
+import { playKind } from "./kind-histories.ts";
+import { deployTempo } from "./random-tempo.ts";
+import { deployV3 } from "./random-v3.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -16,18 +20,21 @@ const { values } = readCommandLine({
 Plays random histories of a chain while an indexer follows it, and compares every row with a new database, and every
 figure of the views and of REST with a computation by brute force.
 
-  --histories N  how many, default 1000
+  --histories N  how many of matching-market, default 1000
+  --of-kinds N   how many of each of uniswap-v3 and tempo, with an indexer that is killed by SIGKILL, default 20
   --seed N       an integer; default another each time
   --help         show this`,
   options: {
     histories: { type: "string", default: "1000" },
+    "of-kinds": { type: "string", default: "20" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
   },
 });
 const wanted = Number(values.histories);
+const ofKinds = Number(values["of-kinds"]);
 const seed = Number(values.seed);
-if (!Number.isSafeInteger(wanted) || wanted < 1 || !Number.isSafeInteger(seed)) {
-  refuse("--histories and --seed are integers, --histories from 1");
+if (![wanted, ofKinds, seed].every(Number.isSafeInteger) || wanted < 1 || ofKinds < 0) {
+  refuse("--histories, --of-kinds and --seed are integers, --histories from 1, --of-kinds from 0");
 }
 
 const total = {
@@ -65,6 +72,27 @@ async function playShare(share: number, shareSeed: number): Promise<void> {
   }
 }
 
+const playedKinds = { histories: 0, reorganisations: 0, kills: 0, trades: 0 };
+
+/** Each kind has its chain, on which its histories follow one another. */
+async function playKinds(): Promise<void> {
+  for (const deploy of [deployV3, deployTempo]) {
+    const chain = await startChain({ start: new Date("2026-03-01T11:00:00Z") });
+    try {
+      const kind = await deploy(chain);
+      for (let n = 0; n < ofKinds; n += 1) {
+        const { reorganisations, kills, trades } = await playKind(chain, kind, seed + n);
+        playedKinds.histories += 1;
+        playedKinds.reorganisations += reorganisations;
+        playedKinds.kills += kills;
+        playedKinds.trades += trades;
+      }
+    } finally {
+      await chain.stop();
+    }
+  }
+}
+
 await setUpCluster();
 try {
   const workers = Math.min(wanted, availableParallelism());
@@ -73,6 +101,7 @@ try {
       playShare(Math.floor((wanted + i) / workers), seed + i),
     ),
   );
+  await playKinds();
 } finally {
   await tearDownCluster();
 }
@@ -84,7 +113,7 @@ const minutes = ((Date.now() - began) / 60_000).toFixed(1);
 const counted = (n: number): string => n.toLocaleString("en");
 const result = `# What was proved of the indexer
 
-\`npm run prove -- chain --histories ${wanted} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with
+\`npm run prove -- chain --histories ${wanted} --of-kinds ${ofKinds} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with
 Node ${process.version} and Hardhat ${hardhat.version}, in ${minutes} minutes: ${counted(total.histories)} random histories were played on a
 chain, with ${counted(total.reorganisations)} reorganisations, and with the indexer stopped at once ${counted(total.kills)} times. ${counted(total.corrections)} times a
 database was filled with a wrong contract, first block or taker: the right one was refused, until all blocks were taken
@@ -92,6 +121,11 @@ back. ${counted(total.wrongBlooms)} headers had a wrong bloom, of a node alone o
 stopped for them with a message, and went on with a node that was mended. All
 ${counted(total.rows)} offers, trades and cancellations were as in a database that was indexed from the final chain. No figure of a
 market differed from a computation by brute force, neither in the views nor in ${counted(total.answers)} answers of REST.
+
+Beside these, ${counted(playedKinds.histories)} histories of Uniswap's v3 contracts and of a book with the rules of Tempo's were played, with
+${counted(playedKinds.reorganisations)} reorganisations of up to 20 blocks, and with the indexer, a process, killed by SIGKILL ${counted(playedKinds.kills)} times. All
+${counted(playedKinds.trades)} trades were those of the receipts, all rows those of a database that was indexed afresh, and prices, ticks, levels
+and open orders those of the contracts.
 `;
 await writeFile(pathOf("proved.md"), result);
 console.log(result);
