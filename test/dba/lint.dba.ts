@@ -636,7 +636,7 @@ describe("what a migration may contain", () => {
       { rule: "unseen", what: "the linter does not accept lock and execute in this function" },
       {
         rule: "function",
-        what: "it calls pg_get_indexdef and pg_get_constraintdef, which a migration may not run",
+        what: "it calls current_database and pg_get_indexdef and pg_get_constraintdef and obj_description, which a migration may not run",
       },
       { rule: "unseen", what: "the linter does not accept execute in this function" },
       { rule: "function", what: "it calls chained_digest, which a migration may not run" },

@@ -9,7 +9,16 @@ declare
   index record;
   definitions text[] := '{}';
 begin
-  -- It does not wait for readers: beside a session that reads one of the tables, the indexes stay.
+  -- The lock lasts until the transaction ends, so that others would wait for the load.
+  if exists (
+    select
+    from pg_stat_activity as other
+    where other.datname = current_database()
+      and other.usesysid is not null
+      and other.pid <> pg_backend_pid()
+  ) then
+    return '{}';
+  end if;
   lock table public.dex_trade, public.dex_offer in access exclusive mode nowait;
   for index in
     select
@@ -19,7 +28,12 @@ begin
       case
         when made.oid is null then pg_get_indexdef(listed.indexrelid)
         else format('alter table %s add constraint %I %s', listed.indrelid::regclass, made.conname, pg_get_constraintdef(made.oid))
-      end as definition
+      end as definition,
+      format('comment on index %s is %L', listed.indexrelid::regclass, obj_description(listed.indexrelid, 'pg_class')) as comment,
+      case
+        when made.oid is not null then
+          format('comment on constraint %I on %s is %L', made.conname, listed.indrelid::regclass, obj_description(made.oid, 'pg_constraint'))
+      end as comment_of_constraint
     from pg_index as listed
     left join pg_constraint as made
       on made.conindid = listed.indexrelid
@@ -33,7 +47,7 @@ begin
     else
       execute format('alter table %s drop constraint %I', index.of_table, index.constraint_name);
     end if;
-    definitions := definitions || index.definition;
+    definitions := definitions || array_remove(array[index.definition, index.comment, index.comment_of_constraint], null);
   end loop;
   return definitions;
 exception
@@ -41,7 +55,7 @@ exception
     return '{}';
 end
 $$;
-comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction: until it ends, readers of the two tables wait. Drops none where another session has one of the tables in use.';
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, since it would wait.';
 
 create function ingest.make_bulk_indexes(definitions text[]) returns void
 language plpgsql

@@ -1,7 +1,7 @@
 // A first load of many rows drops the indexes of trades and offers, and makes the same ones again behind the rows.
 import type { Client } from "../../../db/connect.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
-import { openClient } from "../../database.ts";
+import { emptyExchange, openClient } from "../../database.ts";
 import { anOffer, aTrade, registerMarkets } from "../../factories.ts";
 import { useClient, useDatabase } from "../../served.ts";
 
@@ -10,18 +10,18 @@ const TRADES = 10_000;
 const database = useDatabase();
 const client = useClient(database, "dex_owner");
 beforeEach(async () => {
-  await database.empty();
+  await emptyExchange(client);
   await registerMarkets(client);
 });
 
 const INDEXES = `
-  select pg_get_indexdef(index.indexrelid) as definition
+  select pg_get_indexdef(index.indexrelid) as definition, obj_description(index.indexrelid, 'pg_class') as comment
   from pg_index as index
   where index.indrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
   order by index.indrelid, index.indexrelid`;
 
 const CONSTRAINTS = `
-  select conname, pg_get_constraintdef(oid) as definition
+  select conname, pg_get_constraintdef(oid) as definition, obj_description(oid, 'pg_constraint') as comment
   from pg_constraint
   where conrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
   order by conname`;
@@ -64,7 +64,12 @@ const filenodes = async (): Promise<unknown[]> => {
   return rows;
 };
 
-it("leaves the indexes and constraints that there were, and the right rows", async () => {
+it("leaves the indexes and constraints that there were, with their comments, and the right rows", async () => {
+  await client.query(`
+    comment on index dex_trade_taker_id_idx is 'by taker';
+    comment on index dex_trade_tx_idx_key is 'by transaction';
+    comment on constraint dex_trade_tx_idx_key on dex_trade is '@unique';
+  `);
   const before = await client.query(INDEXES);
   const constraints = await client.query(CONSTRAINTS);
   const made = await filenodes();
@@ -75,14 +80,16 @@ it("leaves the indexes and constraints that there were, and the right rows", asy
   expect(await verify(client)).toEqual([]);
 });
 
-it("leaves them in place beside a session that reads the trades, and does not wait for it", async () => {
+it("leaves them in place beside another session, as of a service, which does not wait for the load", async () => {
   const made = await filenodes();
   const reader = await openClient(database.url, { role: "dex_reader" });
-  await reader.query("begin");
-  await reader.query("select count(*) from dex_trade");
-  await load();
-  await reader.query("commit");
+  await client.query("begin");
+  await stage(client);
+  await client.query("select ingest.write_blocks()");
+  const { rows } = await reader.query("select count(*)::integer as trades from dex_trade");
+  await client.query("commit");
   await reader.end();
+  expect(rows).toEqual([{ trades: 0 }]);
   expect(await filenodes()).toEqual(made);
   expect(await verify(client)).toEqual([]);
 });
