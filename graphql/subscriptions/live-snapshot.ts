@@ -3,7 +3,7 @@ import type { PgClient, PgClientResult, WithPgClient } from "postgraphile/@datap
 import type { Database } from "../../db/connect.ts";
 import { readingOf } from "../../market/live/reading.ts";
 import type { RoundSnapshot } from "../../market/live/rounds.ts";
-import { makeSnapshot } from "../rows/operation-snapshot.ts";
+import { makeSnapshot } from "../rows/read-transaction.ts";
 
 export interface LiveSnapshot extends RoundSnapshot {
   /** Subscriptions with equal statements share their rows. */

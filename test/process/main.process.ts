@@ -75,11 +75,22 @@ describe("without DATABASE_URL", () => {
     const markets = await get(first, "/v1/markets/");
     const ready = await readinessOf(await first.url);
     const filled = await countTrades(dataDir);
+    // More statements than an emitter has listeners without a warning, which would be in stderr.
+    const fields = Array.from(
+      { length: 12 },
+      (_, n) => `f${n}: allDexTrades(first: ${n + 1}) { nodes { id } }`,
+    );
+    const pages = await fetch(`${await first.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ query: `{ ${fields.join(" ")} }` }),
+    });
     const ended = await stop(first);
 
     expect(markets.status).toBe(200);
     expect(Object.keys(markets.body.data)).toContain("WETH/DAI");
     expect(ready.status).toBe(200);
+    expect(pages.status).toBe(200);
     expect(filled).toBe(500);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(ended.stdout.split("\n")[0]!)).toMatchObject({
