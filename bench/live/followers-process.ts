@@ -15,7 +15,6 @@ const PING_TEXT = PING.toString("latin1");
 
 const sockets: Socket[] = [];
 let begun = 0;
-/** How many begin; known when all are open. */
 let wanted = Infinity;
 let expected = "";
 let at: number[] = [];
@@ -49,7 +48,7 @@ function open(host: string, port: number, followed: Followed): Promise<void> {
       if (isSubscription) {
         // A second pong for one ping does no harm.
         if (seen.includes(PING_TEXT)) socket.write(PONG);
-        if (/"errors":|"type":"error"/.test(seen)) throw new Error(seen.slice(0, 1000));
+        if (hasError(seen)) throw new Error(seen.slice(0, 1000));
       }
       if (expected !== "" && seen.includes(expected)) {
         before = "";
@@ -67,6 +66,9 @@ function open(host: string, port: number, followed: Followed): Promise<void> {
     sockets.push(socket);
   });
 }
+
+const hasError = (text: string): boolean =>
+  text.includes('"errors":') || text.includes('"type":"error"');
 
 const subscribe = (query: string): Buffer =>
   frameOf(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));

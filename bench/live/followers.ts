@@ -38,16 +38,14 @@ export async function startFollowers(
   const [opened, begun] = [told(), told()];
   child.send({ open: count, url, followed } satisfies Order);
   await opened;
-  // As long as a slow server may need for all followers, so that blocks do not queue up.
-  const pause = Math.max(1000, count);
-  for (let wait = 100; (await Promise.race([begun, sleep(wait)])) === undefined; wait = pause) {
+  // Longer each time, so that blocks do not queue up at a slow server.
+  for (let wait = 100; (await Promise.race([begun, sleep(wait)])) === undefined; wait *= 8) {
     await write();
   }
   return {
     async expect(text) {
       child.send({ expect: text } satisfies Order);
-      const got = await told();
-      return "at" in got ? got.at : [];
+      return told().then((got) => ("at" in got ? got.at : []));
     },
     async stop() {
       child.kill();

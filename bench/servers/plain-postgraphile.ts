@@ -43,8 +43,8 @@ export async function makePlainPostgraphile(
 }
 
 if (import.meta.main) {
-  // A count of millions of rows keeps all connections for seconds.
-  const bounds = { role: "dex_reader", poolSize: 10, waitMs: 60_000 } as const;
+  // As by `pg` alone: a count of millions of rows, or the reads of all followers, keep others waiting for minutes.
+  const bounds = { role: "dex_reader", poolSize: 10, waitMs: 0 } as const;
   const pool = makePool(process.env["DATABASE_URL"] ?? "", bounds);
   const preset = process.env["SUBSCRIPTIONS"] === "on" ? listenNotifyPreset : {};
   void makePlainPostgraphile(pool, preset).then(({ server }) => listenAndTell(server));
