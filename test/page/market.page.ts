@@ -77,9 +77,10 @@ describeInChromium("the page of a market", () => {
       while (!(await isPainted(page))) await sleep(50);
     }
     expect(await page.locator("h1 .tag").count()).toBe(pair === "OLD/DAI" ? 1 : 0);
-    await page.close();
+    // Before the page closes, which ends the requests that are in flight.
     expect(complaints).toEqual([]);
     expect(new Set(asked.map((url) => new URL(url).origin))).toEqual(new Set([app.url]));
+    await page.close();
   });
 
   it.each(["weth/dai", `${encodeURIComponent(HOSTILE)}/DAI`, "SLASH%2FED%3A1%2C2%25/DAI"])(
