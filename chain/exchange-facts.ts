@@ -235,6 +235,15 @@ export interface PoolState {
   /** What it is, as messages show it. */
   name: string;
   calls: readonly ContractCall<readonly bigint[]>[];
+  /** How a pool with liquidity in ranges returns the ticks that they end at. */
+  ticks?: PoolTicks;
+}
+
+export interface PoolTicks {
+  /** The liquidity of all ranges that end at this tick, and that of those that begin there less that of the others. */
+  at: (tick: number) => ContractCall<{ gross: bigint; net: bigint }>;
+  /** Of the 256 ticks from 256 × `n` × the tick spacing on, a bit of each, the lowest one first: whether ranges end there. */
+  word: (n: number) => ContractCall<bigint>;
 }
 
 /** A call without a transaction. `read` gives undefined for what the function never returns. */

@@ -2,18 +2,19 @@
 import { checksumAddress } from "../db/load/checksum.ts";
 import { AT_ONCE, type AuditSubject } from "./audit.ts";
 import { readState } from "./contract-state.ts";
-import type { Decoder } from "./exchange-facts.ts";
+import type { ContractCall, Decoder, PoolState } from "./exchange-facts.ts";
 import type { FoundContract } from "./known-contracts.ts";
 import { Contradiction } from "./offers-left.ts";
 import { changedPools, keptStates, type KeptState } from "./pool-states.ts";
+import { tickDifference, tickedPools } from "./tick-audit.ts";
 import type { Reading } from "./chain-reading.ts";
 import type { Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
-interface Difference {
+/** A pool that returns something else than its logs say. */
+interface Doubt {
   venue: string;
-  kept: KeptState;
-  onChain: readonly bigint[];
+  reason: Contradiction;
 }
 
 /** A round goes through the pools that have changed, or were made, since the block up to which all is audited. */
@@ -25,7 +26,7 @@ export class PoolAudit implements AuditSubject<string> {
   readonly #reading: Reading;
   /** By their kinds. */
   readonly #decoders: ReadonlyMap<string, Decoder>;
-  /** Those that do not return what they have. */
+  /** The parts of pools that these do not return. */
   readonly #left = new Set<string>();
 
   constructor(reading: Reading, decoders: ReadonlyMap<string, Decoder>) {
@@ -49,73 +50,107 @@ export class PoolAudit implements AuditSubject<string> {
   }
 
   async compare(venues: readonly string[], block: Recorded): Promise<void> {
-    const doubtful = await this.#differences(venues, block);
-    if (doubtful.length === 0) return;
+    const doubts = await this.#doubts(venues, block);
+    if (doubts.length === 0) return;
     // One node's word is not enough to doubt what was read.
     this.#reading.requests.askElsewhere();
-    const again = doubtful.map(({ venue }) => venue);
-    const [found] = await this.#differences(again, block);
-    if (found === undefined) return;
-    const { venue, kept, onChain } = found;
-    const { poolState } = this.#decoders.get(this.#kindOf(venue)) ?? {};
-    throw new Contradiction(
-      `the ${poolState?.name} of the pool ${venue} are ${listed(onChain.map((_, n) => kept.has[n] ?? 0n))} by its logs up to block ${block.number}, the last one of block ${kept.block}, and ${listed(onChain)} by the contract`,
-      kept.block,
-      `state of ${venue} after block ${kept.block}`,
-    );
+    const again = doubts.map(({ venue }) => venue);
+    const [found] = await this.#doubts(again, block);
+    if (found !== undefined) throw found.reason;
   }
 
-  /** The pools that return other reserves than those of their last log. */
-  async #differences(venues: readonly string[], block: Recorded): Promise<Difference[]> {
+  /** The pools that return another state than that of their last log, or other ticks. */
+  async #doubts(venues: readonly string[], block: Recorded): Promise<Doubt[]> {
     const { recording } = this;
     if (recording === undefined) return [];
     const { known, registry } = this.#reading;
     const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
     const kept = await keptStates(recording.client, venues, decimalsOf, block.number);
-    const found: Difference[] = [];
+    const found: Doubt[] = [];
     for (let at = 0; at < venues.length; at += AT_ONCE) {
+      /** Those whose ticks are compared, with the tick of their price. */
+      const ranged: { venue: string; tick: number }[] = [];
       await Promise.all(
         venues.slice(at, at + AT_ONCE).map(async (venue) => {
           const contract = known.get(venue.toLowerCase());
           const has = kept.get(venue) ?? nothingOf(contract, decimalsOf);
           const onChain = has && (await this.#stateOf(venue, block));
-          if (onChain === undefined || onChain.every((value, n) => value === (has?.has[n] ?? 0n)))
-            return;
-          if (has !== undefined) found.push({ venue, kept: has, onChain });
+          if (has === undefined || onChain === undefined) return;
+          const own = onChain.map((_, n) => has.has[n] ?? 0n);
+          if (onChain.some((value, n) => value !== own[n])) {
+            const name = this.#poolStateOf(venue)?.name;
+            const reason = `the ${name} of the pool ${venue} are ${listed(own)} by its logs up to block ${block.number}, the last one of block ${has.block}, and ${listed(onChain)} by the contract`;
+            const key = `state of ${venue} after block ${has.block}`;
+            found.push({ venue, reason: new Contradiction(reason, has.block, key) });
+          } else if (kept.has(venue) && this.#poolStateOf(venue)?.ticks !== undefined) {
+            ranged.push({ venue, tick: Number(own[1]) });
+          }
         }),
       );
+      found.push(...(await this.#tickDoubts(recording, ranged, block)));
     }
     return found;
   }
 
-  #kindOf(venue: string): string {
-    return this.#reading.known.get(venue.toLowerCase())?.kind ?? "";
+  async #tickDoubts(
+    { client, checked: { auditedTo } }: Recording,
+    pools: readonly { venue: string; tick: number }[],
+    block: Recorded,
+  ): Promise<Doubt[]> {
+    const span = { after: auditedTo, upTo: block.number };
+    const doubts = (await tickedPools(client, pools, span)).map(async (pool) => {
+      const { venue } = pool;
+      const ask = <T>(call: ContractCall<T>) => this.#ask(venue, block, call, "ticks");
+      const { ticks } = this.#poolStateOf(venue) ?? {};
+      const found = ticks && (await tickDifference(pool, ticks, ask));
+      if (found === undefined) return [];
+      const { tick, kept, onChain } = found;
+      const reason = `the net liquidity of the tick ${tick} of the pool ${venue} is ${kept} by its logs up to block ${block.number}, and ${onChain} by the contract`;
+      // The log may be missing for as long as this tick was not compared.
+      const key = `tick ${tick} of ${venue} after block ${auditedTo}`;
+      return [{ venue, reason: new Contradiction(reason, 0, key) }];
+    });
+    return (await Promise.all(doubts)).flat();
   }
 
-  /** Undefined where it is not of a kind that returns it. */
+  #poolStateOf(venue: string): PoolState | undefined {
+    const kind = this.#reading.known.get(venue.toLowerCase())?.kind ?? "";
+    return this.#decoders.get(kind)?.poolState;
+  }
+
+  /** Undefined where it does not return it. */
   async #stateOf(venue: string, block: Recorded): Promise<readonly bigint[] | undefined> {
-    const decoder = this.#decoders.get(this.#kindOf(venue));
-    if (decoder?.poolState === undefined || this.#left.has(venue)) return undefined;
-    const pool = { requests: this.#reading.requests, exchange: venue, decoder };
     const found: bigint[] = [];
-    for (const call of decoder.poolState.calls) {
-      let values = await readState(pool, block, call);
-      if (values === undefined) {
-        // That it does not return it is believed when two answers say so, of two nodes where there are two.
-        this.#reading.requests.askElsewhere();
-        values = await readState(pool, block, call);
-      }
-      if (values === undefined) {
-        this.#left.add(venue);
-        this.#reading.onEvent?.({
-          event: "doubt",
-          reason: `The pool ${venue} does not return ${call.name} in block ${block.number}: its logs are not compared with its state`,
-        });
-        return undefined;
-      }
+    for (const call of this.#poolStateOf(venue)?.calls ?? []) {
+      const values = await this.#ask(venue, block, call, "state");
+      if (values === undefined) return undefined;
       found.push(...values);
     }
     return found;
+  }
+
+  /** Undefined where the pool does not return it: that part of it is left out from then on. */
+  async #ask<T>(
+    venue: string,
+    block: Recorded,
+    call: ContractCall<T>,
+    part: "state" | "ticks",
+  ): Promise<T | undefined> {
+    const { requests, decoder, onEvent } = this.#reading;
+    const left = `${part} of ${venue}`;
+    if (this.#left.has(left)) return undefined;
+    const pool = { requests, exchange: venue, decoder };
+    const value = await readState(pool, block, call);
+    if (value !== undefined) return value;
+    // That it does not return it is believed when two answers say so, of two nodes where there are two.
+    requests.askElsewhere();
+    const second = await readState(pool, block, call);
+    if (second === undefined && !this.#left.has(left)) {
+      this.#left.add(left);
+      const reason = `The pool ${venue} does not return ${call.name} in block ${block.number}: its logs are not compared with its ${part}`;
+      onEvent?.({ event: "doubt", reason });
+    }
+    return second;
   }
 }
 

@@ -1,6 +1,14 @@
 // Reads the events of Uniswap v3 pools and of the factory that makes them, and of those that have their events.
-import { parseAbi, toEventSelector, toFunctionSelector } from "viem";
+import {
+  concatHex,
+  numberToHex,
+  parseAbi,
+  toEventSelector,
+  toFunctionSelector,
+  type Hex,
+} from "viem";
 import type { ChainLog, ContractCall, Decoder, RangesFact, ReadFact } from "../exchange-facts.ts";
+import { Halt } from "../halt.ts";
 import { addressCall, tradeOf, type Tokens } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
@@ -51,6 +59,22 @@ export const uniswapV3: Decoder = {
         read: (result) => (result.length === 66 ? wordsOf(result) : undefined),
       },
     ],
+    ticks: {
+      at: (tick) => ({
+        name: `ticks(${tick})`,
+        data: withInteger("function ticks(int24)", tick),
+        read: (result) => {
+          const [gross, net, ...others] = wordsOf(result) ?? [];
+          if (gross === undefined || net === undefined || others.length !== 6) return undefined;
+          return { gross, net: BigInt.asIntN(128, net) };
+        },
+      }),
+      word: (n) => ({
+        name: `tickBitmap(${n})`,
+        data: withInteger("function tickBitmap(int16)", n),
+        read: (result) => (result.length === 66 ? wordsOf(result)?.[0] : undefined),
+      }),
+    },
   },
   discover(log) {
     if (log.topics[0] !== createdTopic) return undefined;
@@ -88,6 +112,9 @@ const wordsOf = (result: string): bigint[] | undefined =>
   /^0x([0-9a-fA-F]{64})+$/.test(result)
     ? (result.match(/[0-9a-fA-F]{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
     : undefined;
+
+const withInteger = (signature: string, n: number): Hex =>
+  concatHex([toFunctionSelector(signature), numberToHex(n, { size: 32, signed: true })]);
 
 /** A function that returns a positive integer below 2^24. */
 const smallCall = (name: string): ContractCall<number> => ({
@@ -128,10 +155,15 @@ function factsOf(logs: readonly ChainLog[], { tokens, fee, tickSpacing }: Pool):
     if (last !== undefined && last.block !== log.block) endBlock();
     last = log;
     const { eventName, args } = readEvent(log, abi, "Uniswap v3");
-    if (eventName === "Initialize") {
-      price = { sqrtPrice: args.sqrtPriceX96, tick: args.tick, liquidity: 0n };
-    } else if (eventName === "Swap") {
-      price = { sqrtPrice: args.sqrtPriceX96, tick: args.tick, liquidity: args.liquidity };
+    if ("sqrtPriceX96" in args) {
+      const { sqrtPriceX96: sqrtPrice, tick } = args;
+      if (!isAt(sqrtPrice, tick)) {
+        throw new Halt(
+          `The log ${log.idx} of block ${log.block} is a ${eventName} of ${log.address} with the tick ${tick}, which is not that of its price, ${sqrtPrice}`,
+        );
+      }
+      price = { sqrtPrice, tick, liquidity: "liquidity" in args ? args.liquidity : 0n };
+      if (!("recipient" in args)) continue;
       const trade = tradeOf(log, tokens, [args.amount0, args.amount1]);
       if (trade !== undefined) facts.push({ ...trade, taker: args.recipient });
     } else {
@@ -145,4 +177,13 @@ function factsOf(logs: readonly ChainLog[], { tokens, fee, tickSpacing }: Pool):
   }
   endBlock();
   return facts;
+}
+
+/**
+ * Whether this is the square root of a price from that of the tick to that of the next one, where a price that falls to it has
+ * the tick below. Logarithms are right to a hundred-thousandth of a tick here; what is kept is the event's own.
+ */
+function isAt(sqrtPrice: bigint, tick: number): boolean {
+  const beyond = (2 * Math.log(Number(sqrtPrice) / 2 ** 96)) / Math.log(1.0001) - tick;
+  return beyond > -1e-5 && beyond < 1 + 1e-5;
 }

@@ -4,8 +4,10 @@ import {
   encodeAbiParameters,
   encodeEventTopics,
   getAddress,
+  hexToBigInt,
   numberToHex,
   parseAbi,
+  parseEventLogs,
   toFunctionSelector,
   type Abi,
   type Hex,
@@ -49,12 +51,19 @@ function event(eventName: (typeof ABI)[number]["name"], args: Record<string, unk
 
 /** The square root of the price 1. */
 const ONE = 2n ** 96n;
-const initialize = (sqrtPriceX96 = ONE, tick = 0): Event =>
-  event("Initialize", { sqrtPriceX96, tick });
-const swap = (amount0: bigint, amount1: bigint, tick: number, liquidity = 1000n): Event =>
+/** The square root of a price in the midst of a tick. */
+const priceAt = (tick: number): bigint =>
+  BigInt(Math.round(1.0001 ** ((tick + 0.5) / 2) * 2 ** 96));
+const initialize = (): Event => event("Initialize", { sqrtPriceX96: ONE, tick: 0 });
+const swap = (
+  amount0: bigint,
+  amount1: bigint,
+  tick: number,
+  liquidity = 1000n,
+  sqrtPriceX96 = priceAt(tick),
+): Event =>
   event("Swap", {
-    ...{ sender: PAIR, recipient: TO, amount0, amount1, liquidity, tick },
-    sqrtPriceX96: ONE + BigInt(tick),
+    ...{ sender: PAIR, recipient: TO, amount0, amount1, liquidity, tick, sqrtPriceX96 },
   });
 const range = (tickLower: number, tickUpper: number, amount: bigint) => ({
   ...{ sender: PAIR, owner: PAIR, tickLower, tickUpper, amount, amount0: 1n, amount1: 1n },
@@ -102,7 +111,7 @@ it.each([
 
 it("a swap that moves one token alone is no trade, and moves the price", () => {
   expect(statesOf([swap(7n, 0n, -3)])).toEqual([
-    [1, { sqrtPrice: ONE - 3n, tick: -3, liquidity: 1000n }, []],
+    [1, { sqrtPrice: priceAt(-3), tick: -3, liquidity: 1000n }, []],
   ]);
 });
 
@@ -129,7 +138,7 @@ it("a block has its last price, and what its ranges add to the ticks that they e
     "trade",
     [
       2,
-      { sqrtPrice: ONE - 20n, tick: -20, liquidity: 905n },
+      { sqrtPrice: priceAt(-20), tick: -20, liquidity: 905n },
       // -20 begins 5, and ends the 3 that are no more; 10 ends 5.
       [
         [-20, 8n],
@@ -148,6 +157,26 @@ it("a block has its last price, and what its ranges add to the ticks that they e
       ],
     ],
   ]);
+});
+
+it.each([
+  ["a swap that has fallen to the end of its tick", swap(1n, -1n, -1, 5n, ONE), true],
+  ["a swap of a tick below that of its price", swap(1n, -1n, -2, 5n, ONE), false],
+  ["a swap of a tick above that of its price", swap(1n, -1n, 1, 5n, ONE), false],
+  ["a swap without a price", swap(1n, -1n, 0, 5n, 0n), false],
+  // The prices of the first tick and of the last one, as the contract has them.
+  ["the lowest price", swap(1n, -1n, -887_272, 5n, 4_295_128_739n), true],
+  [
+    "the highest price",
+    swap(-1n, 1n, 887_271, 5n, 1461446703485210103287273052203988822378723970341n),
+    true,
+  ],
+])("%s is read where its tick is that of its price", (_name, swapped, isRead) => {
+  const read = () => factsOf([swapped]).length > 0;
+  if (isRead) expect(read()).toBe(true);
+  else {
+    expect(read).toThrow(/^The log 0 of block 1 is a Swap of 0x.*, which is not that of its price/);
+  }
 });
 
 it("a log of the factory adds its pool with its tokens, fee and tick spacing", () => {
@@ -177,6 +206,7 @@ describe("an indexer", () => {
   /** What the pool says that it has from a block on: the square root of its price, its tick and liquidity. */
   let says: [number, bigint, number, bigint][];
 
+  const SIGNED = { signed: true, size: 32 } as const;
   const answer = ({ method, params }: Call, truth: unknown): unknown => {
     const [call, block] = params as unknown as [{ to: Hex; data: Hex }, { blockHash: Hex }];
     if (method !== "eth_call" || call.to.toLowerCase() !== POOL) return truth;
@@ -185,9 +215,44 @@ describe("an indexer", () => {
     if (call.data === toFunctionSelector("function liquidity()")) {
       return numberToHex(liquidity, { size: 32 });
     }
+    const [selector, word] = [call.data.slice(0, 10), `0x${call.data.slice(10)}`];
+    if (selector === toFunctionSelector("function ticks(int24)")) {
+      const { gross = 0n, net = 0n } = ticksUpTo(end).get(Number(hexToBigInt(word, SIGNED))) ?? {};
+      const words = [gross, BigInt.asUintN(256, net), 0n, 0n, 0n, 0n, 0n, 1n];
+      return concatHex(words.map((one) => numberToHex(one, { size: 32 })));
+    }
+    if (selector === toFunctionSelector("function tickBitmap(int16)")) {
+      const first = 256 * Number(hexToBigInt(word, SIGNED));
+      const places = [...ticksUpTo(end)]
+        .filter(([, { gross }]) => gross > 0n)
+        .map(([tick]) => tick / 10 - first)
+        .filter((place) => place >= 0 && place < 256);
+      return numberToHex(
+        places.reduce((bits, place) => bits | (1n << BigInt(place)), 0n),
+        { size: 32 },
+      );
+    }
     if (call.data !== toFunctionSelector("function slot0()")) return truth;
     const words = [price, BigInt.asUintN(256, BigInt(tick)), 0n, 0n, 0n, 0n, 1n];
     return concatHex(words.map((word) => numberToHex(word, { size: 32 })));
+  };
+
+  /** The ticks of the pool, by all that it has emitted up to a block. */
+  const ticksUpTo = (end: number): Map<number, { gross: bigint; net: bigint }> => {
+    const ticks = new Map<number, { gross: bigint; net: bigint }>();
+    const logs = node.blocks.slice(0, end + 1).flatMap((block) => block.logs);
+    for (const { eventName, args } of parseEventLogs({ abi: ABI, logs: logs as never })) {
+      if (eventName !== "Mint" && eventName !== "Burn") continue;
+      const amount = eventName === "Mint" ? args.amount : -args.amount;
+      for (const [tick, change] of [
+        [args.tickLower, amount],
+        [args.tickUpper, -amount],
+      ] as const) {
+        const { gross = 0n, net = 0n } = ticks.get(tick) ?? {};
+        ticks.set(tick, { gross: gross + amount, net: net + change });
+      }
+    }
+    return ticks;
   };
 
   /** A chain of 40 blocks in which the factory makes the pool in block 1; it has these events. */
@@ -237,16 +302,16 @@ describe("an indexer", () => {
     const acts = Array.from({ length: 40 }, (): Act[] => []);
     node.blocks = chainOf([...acts, ...more], "", node.blocks);
     node.finalized = 79;
-    says.push([42, ONE - 15n, -15, 6n]);
+    says.push([42, priceAt(-15), -15, 6n]);
     start();
     await indexing.wrote(79);
     const { rows } = await database.owner.query<{ row: string }>(
-      "select concat_ws(' ', block, sqrt_price - 2::numeric ^ 96, tick, liquidity, nets) as row from dex_pool_state order by block",
+      "select concat_ws(' ', block, sqrt_price, tick, liquidity, nets) as row from dex_pool_state order by block",
     );
-    expect(rows.map(({ row }) => row.replace(/^(\d+) (-?\d+)\.0+/, "$1 $2"))).toEqual([
-      "2 0 0 70 -10:70 10:-70",
-      "4 0 0 76 -20:11 0:-5 20:-6",
-      "42 -15 -15 6 -20:6 0:0",
+    expect(rows.map(({ row }) => row)).toEqual([
+      `2 ${ONE} 0 70 -10:70 10:-70`,
+      `4 ${ONE} 0 76 -20:11 0:-5 20:-6`,
+      `42 ${priceAt(-15)} -15 6 -20:6 0:0`,
     ]);
     expect(indexing.events.filter(({ event }) => event === "failure")).toEqual([]);
   });
@@ -255,20 +320,20 @@ describe("an indexer", () => {
     [
       "a swap",
       4,
-      `${ONE}, 0 and 70 by its logs up to block 39, the last one of block 2, and ${ONE + 3n}, 3 and 70`,
+      `${ONE}, 0 and 70 by its logs up to block 39, the last one of block 2, and ${priceAt(3)}, 3 and 70`,
     ],
     [
       "a change of its liquidity",
       6,
-      `${ONE + 3n}, 3 and 70 by its logs up to block 39, the last one of block 4, and ${ONE + 3n}, 3 and 78`,
+      `${priceAt(3)}, 3 and 70 by its logs up to block 39, the last one of block 4, and ${priceAt(3)}, 3 and 78`,
     ],
   ])(
     "halts where %s is missing, which the pool's own state shows",
     async (_name, without, values) => {
       says = [
         [2, ONE, 0, 70n],
-        [4, ONE + 3n, 3, 70n],
-        [6, ONE + 3n, 3, 78n],
+        [4, priceAt(3), 3, 70n],
+        [6, priceAt(3), 3, 78n],
       ];
       const events = {
         2: [initialize(), mint(-10, 10, 70n)],
@@ -283,6 +348,59 @@ describe("an indexer", () => {
       );
     },
   );
+
+  it.each([
+    ["a range beside the price", { 4: [mint(20, 30, 8n)] }, "tick 20", "0", "8"],
+    [
+      "more of a range beside the price",
+      { 2: [mint(20, 30, 5n)], 4: [mint(20, 30, 8n)] },
+      "tick 20",
+      "5",
+      "13",
+    ],
+    [
+      "the end of a range beside the price",
+      { 2: [mint(-30, -20, 8n)], 4: [burn(-30, -20, 8n)] },
+      "tick -20",
+      "-8",
+      "0",
+    ],
+    [
+      "a range that is far away, near the end of a later one",
+      { 4: [mint(50_000, 90_000, 8n)], 30: [mint(50_010, 90_010, 1n)] },
+      "tick 50000",
+      "0",
+      "8",
+    ],
+  ])(
+    "halts where %s is missing, which the pool's ticks show",
+    async (_name, events: Record<number, Event[]>, tick: string, kept: string, onChain: string) => {
+      says = [[2, ONE, 0, 70n]];
+      const begun = [initialize(), mint(-10, 10, 70n), ...(events[2] ?? [])];
+      await serve({ ...events, 2: begun }, 4);
+      await expect(start().ended).rejects.toThrow(
+        `the net liquidity of the ${tick} of the pool ${NAME} is ${kept} by its logs up to block 39, and ${onChain} by the contract. The database has what is certain, the blocks up to none.`,
+      );
+    },
+  );
+
+  it("leaves out the ticks of a pool that does not return them, and says so", async () => {
+    says = [[2, ONE, 0, 70n]];
+    await serve({ 2: [initialize(), mint(-10, 10, 70n)], 4: [mint(20, 30, 8n)] }, 4);
+    const bitmap = toFunctionSelector("function tickBitmap(int16)");
+    node.lie = (call, truth) => {
+      const [{ data = "" } = {}] = call.params as { data?: string }[];
+      return data.startsWith(bitmap) ? "0x" : answer(call, truth);
+    };
+    start();
+    await indexing.heard((event) => event.event === "audit" && !event.isDue);
+    expect(indexing.events.filter(({ event }) => event === "doubt")).toEqual([
+      {
+        event: "doubt",
+        reason: `The pool ${NAME} does not return tickBitmap(-1) in block 39: its logs are not compared with its ticks`,
+      },
+    ]);
+  });
 
   it("halts where the price crosses the end of a range that is missing", async () => {
     says = [];
