@@ -64,6 +64,9 @@ type AnyEvent = Pick<SubscriptionEvent, "cursor" | "head" | "retractedTo" | "res
 /** The service stops, the machine is slow, or the connection is lost: a client comes back. */
 const COMES_BACK = [1000, 1005, 1006, 1012, 1013];
 
+/** Errors of a socket before the service has answered the upgrade. */
+const LOST = /ECONNREFUSED|ECONNRESET|EPIPE|socket hang up/;
+
 /** By the code of an error, or by the status of the upgrade: 503 also until the service has read its schema. */
 const REFUSALS: Record<string, Refused["why"]> = {
   ...{ BAD_USER_INPUT: "input", TOO_MANY_AT_ONCE: "limit", 429: "limit", 503: "unavailable" },
@@ -118,7 +121,7 @@ async function* read(
     if (state.isClosed) return;
     const { code, message, reason = "" } = error as Partial<CloseEvent> & { message?: unknown };
     if (COMES_BACK.some((each) => each === code)) yield { event: "closed", reason };
-    else if (String(message).includes("ECONNREFUSED")) {
+    else if (LOST.test(String(message))) {
       yield { event: "closed", reason: NO_CONNECTION };
     } else throw refusalOf(error);
   }
@@ -133,7 +136,14 @@ function refusalOf(error: unknown): unknown {
   const status = /response: (\d+)$/.exec(message)?.[1];
   const why = REFUSALS[first?.extensions?.code ?? status ?? ""];
   if (why !== undefined) return new Refused(why, message);
-  return Array.isArray(error) ? new Error(JSON.stringify(error)) : error;
+  return error instanceof Error ? error : new Error(describe(error));
+}
+
+/** Errors of GraphQL, or an event of `ws`, whose fields are getters. */
+function describe(error: unknown): string {
+  if (Array.isArray(error)) return JSON.stringify(error);
+  const { type, code, reason, message } = error as Record<string, unknown>;
+  return JSON.stringify({ type, code, reason, message });
 }
 
 function* eventsOf(asked: Asked, event: AnyEvent): Generator<LiveEvent> {
