@@ -1,9 +1,15 @@
 // Jest on a real PostgreSQL: test/cluster-setup.ts starts one for the whole run. SUITE names the suite, for which
 // `npm run test:suite -- NAME` sets it. It runs without --experimental-vm-modules, with which Node never frees the
 // modules of a test file: 16 MB each, and twice the time.
+import { fileURLToPath } from "node:url";
 
 // What is tested is what runs in production: PostGraphile's development mode plans otherwise.
 globalThis.process.env.GRAPHILE_ENV ??= "production";
+
+// What tests start as processes is compiled once, which is half of what a start takes.
+globalThis.process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
+  new globalThis.URL("node_modules/.cache/node", import.meta.url),
+);
 
 const counts = {
   globalSetup: "<rootDir>/test/faults/begin-counts.ts",

@@ -27,7 +27,7 @@ export interface Service {
   ended: Promise<Ended>;
 }
 
-/** Runs a file of the repository, or of a copy of it, with only these environment variables. */
+/** Runs a file of the repository, or of a copy of it, with only these environment variables, and what finds and starts programs. */
 export function runFile(
   file: string,
   env: Record<string, string>,
@@ -57,9 +57,10 @@ export function runShell(
 }
 
 function run(program: string, args: string[], cwd: string, env: Record<string, string>): Service {
+  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   const child = spawn(program, args, {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";
