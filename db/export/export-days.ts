@@ -4,6 +4,7 @@ import { connect } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
 import { CannotExport, dayAfter, knownDays, readBasis, refuseOtherFacts } from "./days.ts";
 import { exportDay } from "./export-day.ts";
+import { FORMAT } from "./format.ts";
 import { readManifest, writeManifest, type Contents, type ListedDay } from "./manifest.ts";
 import { removeAbandoned } from "./new-file.ts";
 
@@ -60,7 +61,7 @@ async function exportMissing(
     signal?.throwIfAborted();
     const day = await exportDay({ client, dir, day: next, signal });
     const basis = await readBasis(client);
-    manifest = { format: 1, basis, days: [...(manifest?.days ?? []), day] };
+    manifest = { format: FORMAT, basis, days: [...(manifest?.days ?? []), day] };
     await writeManifest(dir, manifest);
     onDay?.(day);
   }

@@ -7,7 +7,7 @@ import { namesPair, type Endpoint, type Version } from "../endpoint.ts";
 const INTRODUCTION = `# DEX market data
 
 > The market data of a decentralized exchange, read-only and without a login: prices, volumes, order books, candles and every
-> trade, exact to 18 digits, by REST, GraphQL, server-sent events and WebSocket.
+> trade, exact to 18 fractional digits, by REST, GraphQL, server-sent events and WebSocket.
 
 - Every decimal number is a string: do not parse it as a float.
 - Every answer is of one block, the head of the exchange, and \`X-Head-Block\` names it. With \`block\`, \`time\` or \`hash\` a REST

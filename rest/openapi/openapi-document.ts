@@ -26,7 +26,7 @@ export const answersOf = (operationId: string, status: number): string =>
 
 const DESCRIPTION = `
 The market data of a decentralized exchange, open and read-only: prices, volumes, books and trades of
-its markets, exact to the last of 18 digits.
+its markets, exact to the last of 18 fractional digits.
 
 - Figures are **as of the exchange's head**: the last block written, or the database's clock where none
   ever was. \`time\` is that moment. With \`block\`, \`time\` or \`hash\` every answer is as of a past block, but for what

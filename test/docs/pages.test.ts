@@ -74,6 +74,16 @@ it("keeps the README within 200 lines, with a link to each page of docs/", () =>
   expect(linksOf("README.md")).toEqual(expect.arrayContaining(files("docs/*.md")));
 });
 
+it("names no file in CONTRIBUTING.md that is not there", () => {
+  const paths = [
+    ...read("CONTRIBUTING.md").matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:[jt]s|sql|md))`/g),
+  ];
+  expect(paths.length).toBeGreaterThan(70);
+  expect(
+    paths.map(([, path]) => path!).filter((path) => !existsSync(join(REPOSITORY, path))),
+  ).toEqual([]);
+});
+
 it("has every code of a GraphQL error in docs/graphql.md, and no other", () => {
   const given = files("{graphql,http,server}/**/*.ts").flatMap((path) => [
     ...[...read(path).matchAll(/code: "([A-Z]+(?:_[A-Z]+)*)"/g)].map(([, code]) => code),
