@@ -215,7 +215,8 @@ describe("an indexer", () => {
     if (call.data === toFunctionSelector("function liquidity()")) {
       return numberToHex(liquidity, { size: 32 });
     }
-    const [selector, word] = [call.data.slice(0, 10), `0x${call.data.slice(10)}`];
+    const selector = call.data.slice(0, 10);
+    const word: Hex = `0x${call.data.slice(10)}`;
     if (selector === toFunctionSelector("function ticks(int24)")) {
       const { gross = 0n, net = 0n } = ticksUpTo(end).get(Number(hexToBigInt(word, SIGNED))) ?? {};
       const words = [gross, BigInt.asUintN(256, net), 0n, 0n, 0n, 0n, 0n, 1n];
