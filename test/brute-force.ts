@@ -8,6 +8,16 @@ export interface Recording {
   pairs: Row[];
   offers: Row[];
   trades: Row[];
+  /** What pools add to the best prices. */
+  pools?: readonly PoolPrice[];
+}
+
+/** A pool's best prices, in units of 10^-18 of the quote token, by the symbols of a pair. */
+export interface PoolPrice {
+  base: string;
+  quote: string;
+  bid: bigint;
+  ask: bigint;
 }
 
 /** The time of the figures: that of the head, or a clock's without a head. */
@@ -179,8 +189,11 @@ function figuresOf(pair: Row, recording: Recording, moment: Moment): Figures {
     .at(-1);
   const [last, open] = [newest?.price ?? null, opening?.price ?? null];
   const change = difference(last, open);
-  const ask = least(selling.map(({ price }) => price));
-  const bid = greatest(buying.map(({ price }) => price));
+  const pools = (recording.pools ?? []).filter(
+    (pool) => pool.base === base && pool.quote === quote,
+  );
+  const ask = least([...selling.map(({ price }) => price), ...pools.map((pool) => pool.ask)]);
+  const bid = greatest([...buying.map(({ price }) => price), ...pools.map((pool) => pool.bid)]);
 
   return {
     pair: `${base}/${quote}`,

@@ -7,7 +7,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import { verify } from "../../db/verify/verify-database.ts";
+import type { PoolPrice } from "../brute-force.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
+import { readWritten } from "../faults/right-answers.ts";
+import { compare } from "../histories.ts";
 import type { TestChain } from "./chain.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
 import { caughtUp, startIndexerProcess } from "./indexer-process.ts";
@@ -38,8 +41,8 @@ export interface PlayedKind {
   act(random: (below: number) => number): Promise<unknown>;
   /** The trades that the receipts have, by its own arithmetic. */
   trades(): Promise<KindTrade[]>;
-  /** Throws where the database is not as the contracts are now. */
-  check(database: TestDatabase): Promise<void>;
+  /** Throws where the database is not as the contracts are now. Gives the best prices of pools by them, and how many levels it compared. */
+  check(database: TestDatabase): Promise<{ pools: PoolPrice[]; levels: number }>;
 }
 
 export interface KindPlayed {
@@ -50,12 +53,20 @@ export interface KindPlayed {
 
 const DEEPEST = 20;
 const FINALITY = DEEPEST + 1;
-const ROUNDS = 7;
+
+/** How a history is played: `prove` has long ones, the suites short ones. */
+export interface Length {
+  rounds: number;
+  /** The indexer runs for up to so long before it is killed, in milliseconds. */
+  killedWithin: number;
+}
+export const LONG: Length = { rounds: 7, killedWithin: 2500 };
+export const SHORT: Length = { rounds: 3, killedWithin: 1500 };
 
 export async function playKind(
   chain: TestChain,
   played: PlayedKind,
-  seed: number,
+  { seed, rounds, killedWithin }: Length & { seed: number },
 ): Promise<KindPlayed> {
   const random = seededRandom(seed);
   const folder = await mkdtemp(join(tmpdir(), "kind-"));
@@ -82,7 +93,7 @@ export async function playKind(
   };
   let indexer = startIndexerProcess(database, settings);
   try {
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       // It follows, or is killed in the midst of what it does.
       const work = mine(2 + random(8)).then(async () => {
         if (random(3) === 0) return;
@@ -92,7 +103,7 @@ export async function playKind(
         counted.reorganisations += 1;
       });
       if (random(4) > 0) {
-        await sleep(random(2500));
+        await sleep(random(killedWithin));
         await indexer.kill();
         counted.kills += 1;
         indexer = startIndexerProcess(database, settings);
@@ -122,7 +133,7 @@ export async function playKind(
     assert.deepEqual(await verify(await database.connect("dex_owner")), []);
     const expected = await played.trades();
     assert.deepEqual(await tradesOf(database), expected);
-    await played.check(database);
+    await compareKind(played, database);
     counted.trades = expected.length;
     return counted;
   } finally {
@@ -131,6 +142,18 @@ export async function playKind(
     await chain.setAutomine(true);
     await rm(folder, { recursive: true });
   }
+}
+
+/**
+ * Throws where the database is not as the contracts are now, or a figure of a market is not that of brute force. Resolves to how many
+ * levels were compared.
+ */
+export async function compareKind(played: PlayedKind, database: TestDatabase): Promise<number> {
+  const { pools, levels } = await played.check(database);
+  const client = await database.connect("dex_owner");
+  const { recording, head: moment } = await readWritten(client);
+  await compare(client, { recording: { ...recording, pools }, moment });
+  return levels;
 }
 
 /** In the order of their ids. */

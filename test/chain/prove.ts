@@ -8,8 +8,9 @@ import setUpCluster from "../cluster-setup.ts";
 import tearDownCluster from "../cluster-teardown.ts";
 import { startChain } from "./chain.ts";
 import { history, Stage, type Played } from "./histories.ts";
-import { playKind } from "./kind-histories.ts";
+import { LONG, playKind } from "./kind-histories.ts";
 import { deployTempo } from "./random-tempo.ts";
+import { deployV2 } from "./random-v2.ts";
 import { deployV3 } from "./random-v3.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -21,7 +22,7 @@ Plays random histories of a chain while an indexer follows it, and compares ever
 figure of the views and of REST with a computation by brute force.
 
   --histories N  how many of matching-market, default 1000
-  --of-kinds N   how many of each of uniswap-v3 and tempo, with an indexer that is killed by SIGKILL, default 20
+  --of-kinds N   how many of each of uniswap-v2, uniswap-v3 and tempo, with an indexer that is killed by SIGKILL, default 20
   --seed N       an integer; default another each time
   --help         show this`,
   options: {
@@ -76,12 +77,14 @@ const playedKinds = { histories: 0, reorganisations: 0, kills: 0, trades: 0 };
 
 /** Each kind has its chain, on which its histories follow one another. */
 async function playKinds(): Promise<void> {
-  for (const deploy of [deployV3, deployTempo]) {
+  for (const deploy of [deployV2, deployV3, deployTempo]) {
     const chain = await startChain({ start: new Date("2026-03-01T11:00:00Z") });
     try {
       const kind = await deploy(chain);
       for (let n = 0; n < ofKinds; n += 1) {
-        const { reorganisations, kills, trades } = await playKind(chain, kind, seed + n);
+        const { reorganisations, kills, trades } = await playKind(chain, kind, {
+          ...{ seed: seed + n, ...LONG },
+        });
         playedKinds.histories += 1;
         playedKinds.reorganisations += reorganisations;
         playedKinds.kills += kills;
@@ -122,10 +125,10 @@ stopped for them with a message, and went on with a node that was mended. All
 ${counted(total.rows)} offers, trades and cancellations were as in a database that was indexed from the final chain. No figure of a
 market differed from a computation by brute force, neither in the views nor in ${counted(total.answers)} answers of REST.
 
-Beside these, ${counted(playedKinds.histories)} histories of Uniswap's v3 contracts and of a book with the rules of Tempo's were played, with
+Beside these, ${counted(playedKinds.histories)} histories of Uniswap's v2 and v3 contracts and of a book with the rules of Tempo's were played, with
 ${counted(playedKinds.reorganisations)} reorganisations of up to 20 blocks, and with the indexer, a process, killed by SIGKILL ${counted(playedKinds.kills)} times. All
-${counted(playedKinds.trades)} trades were those of the receipts, all rows those of a database that was indexed afresh, and prices, ticks, levels
-and open orders those of the contracts.
+${counted(playedKinds.trades)} trades were those of the receipts, all rows those of a database that was indexed afresh, reserves, prices, ticks, levels
+and open orders those of the contracts, and all figures of markets those of a computation by brute force.
 `;
 await writeFile(pathOf("proved.md"), result);
 console.log(result);
