@@ -21,7 +21,7 @@ export interface TickDifference {
 }
 
 /** How many of the ticks that have changed are compared: those that are nearest to the price. */
-const MOST = 50;
+const MAX_TICKS = 50;
 /** How many ticks a word has. */
 const WORD = 256;
 
@@ -56,7 +56,7 @@ export async function tickedPools(
     const price = pools.find((pool) => pool.venue === venue)?.tick ?? 0;
     const near = changed
       .sort((one, other) => Math.abs(one - price) - Math.abs(other - price))
-      .slice(0, MOST);
+      .slice(0, MAX_TICKS);
     const wordOf = (tick: number): number => Math.floor(tick / (WORD * spacing));
     const middle = wordOf(price);
     const words = [...new Set([middle - 1, middle, middle + 1, ...near.map(wordOf)])];
