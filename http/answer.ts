@@ -65,6 +65,8 @@ export interface Content {
   vary?: string;
   /** The head that the data are of. */
   block?: number | null;
+  /** Whether a reader can check the bytes. */
+  isDigested?: boolean | undefined;
 }
 
 /** The header that names the head of the data. */
@@ -77,13 +79,15 @@ export function etagOf(plain: string | Buffer, encoding: Encoding): string {
   return encoding === "identity" ? `"${tag}"` : `"${tag}-${encoding}"`;
 }
 
+/** By RFC 9530: of the bytes as they are sent. */
+const digestOf = (body: string | Buffer): string => `sha-256=:${hash("sha256", body, "base64")}:`;
+
 export const bytesOf = (plain: string | Buffer): Buffer =>
   typeof plain === "string" ? Buffer.from(plain) : plain;
 
-export async function etagAnswer(
-  { type, cacheControl, plain, fixed = FIXED_HEADERS, vary = "Accept-Encoding", block }: Content,
-  wanted: Encoding,
-): Promise<Answer> {
+export async function etagAnswer(content: Content, wanted: Encoding): Promise<Answer> {
+  const { type, cacheControl, plain, fixed = FIXED_HEADERS, vary = "Accept-Encoding" } = content;
+  const { block, isDigested = false } = content;
   const length = Buffer.byteLength(plain);
   const isShort = length <= COMPRESS_FROM_BYTES;
   const encoding = isShort ? "identity" : wanted;
@@ -96,6 +100,7 @@ export async function etagAnswer(
     ...headBlock(block),
     ...["Content-Type", type],
     ...(encoding === "identity" ? [] : ["Content-Encoding", encoding]),
+    ...(isDigested ? ["Content-Digest", digestOf(body)] : []),
     ...["Content-Length", body.length],
   ];
   return { headers, body, etag, block };
@@ -113,7 +118,7 @@ export function keptAnswers<Source extends object>(contentOf: (source: Source) =
   };
 }
 
-const BODY_HEADERS = /^Content-(?:Type|Encoding|Length)$/i;
+const BODY_HEADERS = /^Content-(?:Type|Encoding|Digest|Length)$/i;
 
 /** Sends an answer, or 304 to a client that has it. Node leaves out the body for HEAD. */
 export function sendAnswer(

@@ -52,6 +52,8 @@ interface Declared<Path extends string, Query, Row, Data> {
   data: z.ZodType<Data>;
   /** `text/plain` where the answer is the text that `shape` makes. Default: JSON. */
   type?: "text/plain";
+  /** Whether the answer has a `Content-Digest`: a mirror copies what no digest of a block has. */
+  isDigested?: boolean;
 }
 
 export type Endpoint = Declared<string, Record<string, unknown>, unknown, unknown>;
@@ -105,7 +107,8 @@ function handlersOf({ endpoints, envelope }: Version, sources: Sources): [Endpoi
         const type = `${declared.type ?? "application/json"}; charset=utf-8`;
         const past = "isFinal" in found ? found : undefined;
         const cacheControl = past?.isFinal === true ? CACHE_CONTROL_OF_FINAL : CACHE_CONTROL;
-        const content = { type, cacheControl, vary: VARY, plain, block };
+        const { isDigested } = declared;
+        const content = { type, cacheControl, vary: VARY, plain, block, isDigested };
         const answer = await etagAnswer(content, encodingFor(req, "gzip"));
         return past === undefined ? answer : { ...answer, block: past.head, isPast: true };
       };

@@ -67,11 +67,13 @@ export async function commonBlock(
 
 async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<boolean> {
   const path = `v2/block/${own.number}`;
-  const text = await origin.text(path, MAX_BYTES, { signal }).catch((error: unknown) => {
-    // It begins later, or has gone back below it.
-    if (error instanceof MirrorError && error.message.includes("No such block")) return undefined;
-    throw error;
-  });
+  const text = await origin
+    .text(path, MAX_BYTES, { signal, isDigested: true })
+    .catch((error: unknown) => {
+      // It begins later, or has gone back below it.
+      if (error instanceof MirrorError && error.message.includes("No such block")) return undefined;
+      throw error;
+    });
   if (text === undefined) return hasNoFacts(own);
   const { data } = answer.safeParse(parsed(text, path));
   if (data === undefined) throw new MirrorError(`${origin.url}${path} is not as documented`);

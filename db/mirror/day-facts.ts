@@ -8,9 +8,11 @@ import { KINDS, type Kind, type PlannedDay } from "./plan.ts";
 
 /** What is held in memory at once, unless one block alone has more. */
 const CHUNK_ROWS = 2000;
+const CHUNK_BYTES = 16 * 1024 * 1024;
 
-/** No chain makes a block of so many. */
+/** No chain makes a block of so many rows, or of so many bytes of them. */
 const MAX_BLOCK_ROWS = 200_000;
+const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 
 /** The blocks in chunks. Throws a MirrorError for files that are not of such blocks, or longer than a day may be. */
 export async function* factsOfDay(
@@ -18,13 +20,19 @@ export async function* factsOfDay(
   { day, files, firstBlock, lastBlock }: PlannedDay,
   maxBytes: number,
 ): AsyncGenerator<FactBlock[]> {
-  let bytes = 0;
+  /** Without compression: of all files, and what had been read before this chunk and this block. */
+  let [bytes, beforeChunk, beforeBlock] = [0, 0, 0];
+  let last = firstBlock - 1;
   const onBytes = (more: number): void => {
     bytes += more;
-    if (bytes <= maxBytes) return;
-    throw new Error(
-      `its files have more than ${maxBytes} bytes without compression (--max-day-bytes)`,
-    );
+    if (bytes > maxBytes) {
+      throw new Error(
+        `its files have more than ${maxBytes} bytes without compression (--max-day-bytes)`,
+      );
+    }
+    if (bytes - beforeBlock > MAX_BLOCK_BYTES) {
+      throw new Error(`block ${last} has rows of more than ${MAX_BLOCK_BYTES} bytes`);
+    }
   };
   const rows = Object.fromEntries(
     KINDS.map((kind) => [
@@ -37,7 +45,6 @@ export async function* factsOfDay(
   try {
     let chunk: FactBlock[] = [];
     let held = 0;
-    let last = firstBlock - 1;
     for (let row = await rows.blocks.take(); row !== undefined; row = await rows.blocks.take()) {
       const number = Number(row["number"]);
       if (!(number > last) || number > lastBlock) {
@@ -46,13 +53,14 @@ export async function* factsOfDay(
         );
       }
       last = number;
+      beforeBlock = bytes;
       const block = factBlock(number, row, await factsOf(number, row["time"] ?? "", rows));
       chunk.push(block);
       const { offers, trades, cancelled, pools } = block;
       held += 1 + offers.length + trades.length + cancelled.length + pools.length;
-      if (held < CHUNK_ROWS) continue;
+      if (held < CHUNK_ROWS && bytes - beforeChunk < CHUNK_BYTES) continue;
       yield chunk;
-      [chunk, held] = [[], 0];
+      [chunk, held, beforeChunk] = [[], 0, bytes];
     }
     if (last !== lastBlock) throw new Error(`its last block is ${last}, and not ${lastBlock}`);
     for (const kind of KINDS) {

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ListedFile } from "../export/manifest.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
-import type { Origin } from "./origin.ts";
+import { PART_BYTES, type Origin } from "./origin.ts";
 
-/** One after the other without a byte in between. */
+/** One after the other with less than a part in between. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 500;
 
@@ -59,7 +59,7 @@ async function fetchAll(
         if (error instanceof MirrorError) await rm(partial, { force: true });
         throw error;
       }
-      failed = (await lengthOf(partial)) > had ? 1 : failed + 1;
+      failed = (await lengthOf(partial)) >= had + PART_BYTES ? 1 : failed + 1;
       if (failed === ATTEMPTS) throw error;
       await sleep(error.retryMs ?? pauseMs * 2 ** failed, undefined, { signal });
     }

@@ -148,6 +148,7 @@ class Follower {
     const text = await this.#origin.text(path, MAX_PAGE_BYTES, {
       headers,
       signal: this.#options.signal,
+      isDigested: true,
     });
     let given: unknown;
     try {

@@ -57,7 +57,7 @@ export async function registrationsOf(
   const found: Registrations = { tokens: [], pairs: [] };
   for (let after: string | null = ""; after !== null;) {
     const path = `v2/registrations${after === "" ? "" : `?after=${after}`}`;
-    const page = parsePage(await origin.text(path, MAX_PAGE_BYTES, { signal }));
+    const page = parsePage(await origin.text(path, MAX_PAGE_BYTES, { signal, isDigested: true }));
     if (page.next !== null && (page.next <= after || page.tokens.length === 0)) {
       throw new MirrorError(
         `the pages of registrations do not end: one after ${after} leads to ${page.next}`,

@@ -1,17 +1,21 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
+import { createHash } from "node:crypto";
 import { fetch, type Response } from "undici";
 import { errorText } from "../error-text.ts";
 import { jsonPartsOf, MAX_JSON_PARTS } from "../json-parts.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 
-/** For the headers of an answer, and between two parts of it. */
+/** For the headers of an answer, and then for each of its parts of this length. */
 const IDLE_MS = 30_000;
+export const PART_BYTES = 32_768;
 
 const MAX_RETRY_MS = 60_000;
 
 interface Request {
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
+  /** Whether the answer must have a Content-Digest, by which a bit that has changed on the way is noticed. */
+  isDigested?: boolean;
 }
 
 export class Origin {
@@ -31,10 +35,16 @@ export class Origin {
   /** The text of an answer in JSON of at most so many bytes. */
   async text(path: string, maxBytes: number, request: Request = {}): Promise<string> {
     const chunks: Buffer[] = [];
+    const hash = createHash("sha256");
+    let given = "";
     let bytes = 0;
     let parts = 0;
     await this.read(path, request, {
+      onHead: ({ headers }) => {
+        given = headers.get("content-digest") ?? "";
+      },
       onChunk: (chunk) => {
+        hash.update(chunk);
         bytes += chunk.length;
         if (bytes > maxBytes) {
           throw new MirrorError(`${this.#urlOf(path)} answers with more than ${maxBytes} bytes`);
@@ -48,6 +58,11 @@ export class Origin {
         chunks.push(Buffer.from(chunk));
       },
     });
+    if (request.isDigested === true && given !== `sha-256=:${hash.digest("base64")}:`) {
+      const problem =
+        given === "" ? "has no Content-Digest" : "is not what its Content-Digest says";
+      throw new OriginUnavailable(`${this.#urlOf(path)} ${problem}`);
+    }
     return Buffer.concat(chunks).toString("utf8");
   }
 
@@ -78,10 +93,18 @@ export class Origin {
       try {
         if (response.status !== 200 && response.status !== 206) await refuse(url, response);
         await onHead(response);
+        let [asked, waited, came] = [performance.now(), 0, 0];
         for await (const chunk of bytesOf(response)) {
           timer.refresh();
+          waited += performance.now() - asked;
+          came += chunk.length;
+          // A byte now and then would hold the caller for ever.
+          if (waited > this.#idleMs) silence.abort();
+          if (came >= PART_BYTES) [waited, came] = [0, 0];
+          silent.throwIfAborted();
           await onChunk(chunk);
           timer.refresh();
+          asked = performance.now();
         }
       } finally {
         // What is left of it is not read.
@@ -93,7 +116,7 @@ export class Origin {
       // A full disk is not the origin's.
       if ((error as NodeJS.ErrnoException).syscall === "write") throw error;
       const reason = silent.aborted
-        ? "nothing came in time"
+        ? "too little came in time"
         : errorText((error as Error).cause ?? error);
       throw new OriginUnavailable(`${url} does not answer: ${reason}`, { cause: error });
     } finally {
@@ -146,8 +169,7 @@ async function messageOf(response: Response): Promise<string> {
   for await (const chunk of bytesOf(response)) {
     const [, message] =
       /"message":"([^"]*)"/.exec(Buffer.from(chunk).toString().slice(0, SHOWN_BYTES)) ?? [];
-    // A terminal obeys what controls it.
-    return message === undefined ? "" : `: ${message.replace(/\p{C}/gu, " ")}`;
+    return message === undefined ? "" : `: ${message}`;
   }
   return "";
 }

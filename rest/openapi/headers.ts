@@ -70,6 +70,11 @@ export const headers = {
     { const: "gzip" },
     "gzip",
   ),
+  "Content-Digest": always(
+    "The SHA-256 of the answer's bytes as they are sent, by RFC 9530: a copy is checked by it.",
+    { pattern: "^sha-256=:[A-Za-z0-9+/]{43}=:$" },
+    "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+  ),
   "Accept-Ranges": always("Ranges of the file's bytes are served.", { const: "bytes" }, "bytes"),
   "Content-Range": always(
     "Which bytes of the file the answer has, and how many there are.",

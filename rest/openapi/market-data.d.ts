@@ -2197,6 +2197,11 @@ export interface components {
          */
         "Content-Encoding": "gzip";
         /**
+         * @description The SHA-256 of the answer's bytes as they are sent, by RFC 9530: a copy is checked by it.
+         * @example sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:
+         */
+        "Content-Digest": string;
+        /**
          * @description Ranges of the file's bytes are served.
          * @example bytes
          */
@@ -3246,6 +3251,7 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Content-Digest": components["headers"]["Content-Digest"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3326,6 +3332,7 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Content-Digest": components["headers"]["Content-Digest"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3400,6 +3407,7 @@ export interface operations {
                     "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                     "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     "Content-Encoding": components["headers"]["Content-Encoding"];
+                    "Content-Digest": components["headers"]["Content-Digest"];
                     [name: string]: unknown;
                 };
                 content: {

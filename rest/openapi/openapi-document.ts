@@ -140,7 +140,8 @@ class Parts {
   }
 
   operation({ name, envelope, endpoints }: Version, endpoint: Endpoint): object {
-    const { id, path, summary, description, query = {}, data, type } = endpoint;
+    const { id, path, summary, description, query = {}, data, type, isDigested } = endpoint;
+    const ofDigested = isDigested === true ? (["Content-Digest"] as const) : [];
     // What the path names can be empty. A version without one has its 404 on every path.
     const isToldOf404 = path.includes("/:") || !endpoints.some((other) => namesPair(other.path));
     return {
@@ -159,7 +160,7 @@ class Parts {
       responses: {
         200: {
           description: `${summary}.`,
-          headers: refs("headers", [...OF_A_FIGURE, "Content-Encoding"]),
+          headers: refs("headers", [...OF_A_FIGURE, "Content-Encoding", ...ofDigested]),
           content: this.#content(envelope.successSchema(data), answersOf(id, 200), type),
         },
         304: ref("responses", "NotModified"),

@@ -50,6 +50,7 @@ export const v2: Version = {
       find: findBlockAt,
       shape: onlyBlock,
       data: headRecord,
+      isDigested: true,
     }),
     endpoint({
       id: "v2Blocks",
@@ -68,6 +69,7 @@ export const v2: Version = {
       find: findBlockFacts,
       shape: onlyPage,
       data: blockPage,
+      isDigested: true,
     }),
     endpoint({
       id: "v2Registrations",
@@ -86,6 +88,7 @@ export const v2: Version = {
       find: findRegistrations,
       shape: pageOfRegistrations,
       data: registrationPage,
+      isDigested: true,
     }),
     endpoint({
       id: "v2Trades",

@@ -16,6 +16,7 @@ export interface Mirrored {
   /** The folder of files that the origin serves. */
   dir: string;
   export: () => Promise<void>;
+  /** By a new folder. */
   load: (url?: string) => Promise<LoadedFiles>;
   /** Follows until the head is written, or until an event is enough. */
   catchUp: (url?: string, isEnough?: (event: FollowEvent) => boolean) => Promise<FollowEvent[]>;
@@ -49,7 +50,7 @@ export function useMirrored(fill: (origin: TestDatabase) => Promise<unknown>): M
   made.load = async (url = `${made.app.url}/v2/files/`) => {
     const client = await connect(made.mirror.url, { role: "dex_writer" });
     try {
-      const dir = join(downloads, "files");
+      const dir = await mkdtemp(join(downloads, "files-"));
       return await loadFiles({ client, url, dir, maxDayBytes: 10_000_000, pauseMs: 1 });
     } finally {
       await client.end();

@@ -205,6 +205,11 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
     /2026-01-02: block 93600 has a value that is not a decimal number/,
   ],
   [
+    "a time is long, and has what a terminal obeys",
+    withRows(TRADES, (rows) => rows.replace(/2026-01-02T[^,]*/, `\u001b[2J${"7".repeat(9000)}`)),
+    /^2026-01-02: block 93600 is at \S+, and a row of its trades at {2}\[2J7{800,950}…$/,
+  ],
+  [
     "a row is missing",
     withRows(TRADES, (rows) => rows.split("\n").slice(0, 1).join("\n")),
     /2026-01-02: its file of trades has less rows than the 1/,

@@ -1,4 +1,6 @@
 // What is read of the answer of a mirrored service.
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Origin } from "../../../db/mirror/origin.ts";
 import { LONG, withClosingServer } from "../../closing-server.ts";
@@ -20,4 +22,26 @@ it("is all of it where the service closes the connection while it is read slowly
       expect(bytes).toBe(LONG.length);
     }
   });
+});
+
+it.each<[what: string, answer: (res: ServerResponse) => void]>([
+  ["without headers", () => undefined],
+  ["without a body", (res) => res.writeHead(200).flushHeaders()],
+  [
+    "of a byte now and then",
+    (res) => {
+      const dripping = setInterval(() => res.write("0"), 5);
+      res.on("close", () => clearInterval(dripping));
+    },
+  ],
+])("is not waited for for ever: an answer %s", async (_, answer) => {
+  const server = createServer((_req, res) => answer(res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const origin = new Origin(`http://127.0.0.1:${port}`, { idleMs: 100 });
+  await expect(origin.text("manifest.json", 1000)).rejects.toThrow(
+    /manifest\.json does not answer: too little came in time$/,
+  );
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
 });
