@@ -12,17 +12,18 @@ const { out, ...numbers } = readOptions(
   "Measures the indexer on a generated chain that a node serves from memory.",
   {
     events: ["events of the backfill", 100_000, 100],
+    pools: ["pools that these are swaps of; of a MatchingMarket where it is 0", 0, 0],
     rounds: ["how often it is measured", 5, 1],
     "head-blocks": ["blocks at the head, one a second; 0 leaves them out", 90, 0],
   },
 );
-const { events, rounds, "head-blocks": headBlocks } = numbers;
+const headBlocks = numbers["head-blocks"];
 
 const server = await startNew();
 try {
   const run = await runOf("chain", server.url);
   log("Backfill");
-  const backfill = await measureBackfill(server, events, rounds);
+  const backfill = await measureBackfill(server, numbers);
   if (headBlocks > 0) log("At the head");
   const head = headBlocks > 0 ? await measureHead(headBlocks) : undefined;
   await publish(out, chainPage(run, backfill, head));

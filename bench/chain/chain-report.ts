@@ -5,12 +5,12 @@ import type { Backfill } from "./index-speed.ts";
 import type { Head } from "./head-delay.ts";
 
 export function chainPage(run: Run, backfill: Backfill, head: Head | undefined): string[] {
-  const { events, blocks, logs, rounds, rates } = backfill;
+  const { events, pools, blocks, logs, rounds, rates } = backfill;
   const turns = rates.indexer.map((rate, turn) => rate / (rates.bare[turn] ?? NaN));
   const range = `(${Math.min(...turns).toFixed(2)} to ${Math.max(...turns).toFixed(2)})`;
   const goals = [
     goal(
-      `backfill: its rate against fetching, viem's decodeEventLog and COPY ${range}`,
+      `backfill: its rate against fetching, cutting words by hand and COPY ${range}`,
       median(rates.indexer) / median(rates.bare),
       { atLeast: 0.5 },
       (value) => `${value.toFixed(2)} ×`,
@@ -24,7 +24,7 @@ export function chainPage(run: Run, backfill: Backfill, head: Head | undefined):
     "# Indexing a chain",
     runLines(
       run,
-      "an event is an offer made, taken or killed; the recorded node is a separate process",
+      `an event is ${pools > 0 ? `a swap of one of ${whole(pools)} Uniswap v2 pairs` : "an offer made, taken or killed"}; the recorded node is a separate process`,
     ),
     "## Goals",
     goalsTable(goals),
@@ -35,7 +35,7 @@ export function chainPage(run: Run, backfill: Backfill, head: Head | undefined):
       ["events a second", "median", "min", "max"],
       [
         ["this indexer", ...spread(rates.indexer)],
-        ["fetch, viem's decodeEventLog, COPY into bare tables", ...spread(rates.bare)],
+        ["fetch, words cut by hand, COPY into bare tables", ...spread(rates.bare)],
       ],
     ),
     ...(head === undefined ? [] : ["## At the head", ...headPart(head)]),

@@ -1,14 +1,14 @@
 // Measures a backfill by the indexer, and by its bare bound, in turns on the same recorded node.
-import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { runIndexer } from "../../chain/indexer.ts";
 import { connect } from "../../db/connect.ts";
-import { copyBare, makeBareTables } from "./bare-index.ts";
+import { copyBare } from "./bare-index.ts";
 import { copyDatabase, makeDatabase, type BenchServer } from "../data/server.ts";
 import { log } from "../harness.ts";
 import { startNodeProcess, type NodeProcess } from "./node-process.ts";
 
 export interface Backfill {
   events: number;
+  pools: number;
   blocks: number;
   logs: number;
   rounds: number;
@@ -24,38 +24,26 @@ const TEMPLATE = "bench_chain";
 
 export async function measureBackfill(
   server: BenchServer,
-  events: number,
-  rounds: number,
+  { events, pools, rounds }: Pick<Backfill, "events" | "pools" | "rounds">,
 ): Promise<Backfill> {
   const blocks = Math.ceil(events / EVENTS_A_BLOCK);
-  const node = await startNodeProcess({ events, blocks, head: blocks + FINAL_BLOCKS });
+  const node = await startNodeProcess({ events, blocks, pools, head: blocks + FINAL_BLOCKS });
   try {
     await makeDatabase(server, TEMPLATE);
     const rates: Backfill["rates"] = { indexer: [], bare: [] };
-    const turns = {
-      async indexer(url: string) {
-        const seconds = await index(url, node);
-        await expectRows(url, node, { offer: "dex_offer", trade: "dex_trade" });
-        return seconds;
-      },
-      async bare(url: string) {
-        await makeBareTables(url);
-        const seconds = await copyBare(url, node);
-        await expectRows(url, node, { offer: "bare_offer", trade: "bare_trade" });
-        return seconds;
-      },
-    };
+    const turns = { indexer: index, bare: copyBare };
     // The first round is not counted: the programs become faster while they run.
     for (let round = 0; round <= rounds; round += 1) {
       const order = ["indexer", "bare"] as const;
       for (const turn of round % 2 === 0 ? order : order.toReversed()) {
         const url = await copyDatabase(server, TEMPLATE, "bench_chain_turn");
-        const rate = events / (await turns[turn](url));
+        const rate = events / (await turns[turn](url, node));
+        await expectRows(url, node, turn === "bare" ? "bare" : "dex");
         if (round > 0) rates[turn].push(rate);
         log(`  round ${round}: ${turn} ${rate.toFixed(0)} events/s`);
       }
     }
-    return { events, blocks, logs: node.counts.logs, rounds, rates };
+    return { events, pools, blocks, logs: node.counts.logs, rounds, rates };
   } finally {
     await node.stop();
   }
@@ -70,7 +58,8 @@ async function index(databaseUrl: string, node: NodeProcess): Promise<number> {
     databaseUrl,
     rpcUrls: [node.url],
     exchange: node.exchange,
-    decoder: matchingMarket,
+    decoder: node.decoder,
+    taker: "event",
     fromBlock: node.firstBlock,
     signal: stopping.signal,
     onEvent: (event) => {
@@ -83,24 +72,18 @@ async function index(databaseUrl: string, node: NodeProcess): Promise<number> {
   return seconds;
 }
 
-/** Throws where a table does not have what the node has counted. */
-async function expectRows(
-  url: string,
-  { counts }: NodeProcess,
-  tables: { offer: string; trade: string },
-): Promise<void> {
+/** Throws where the tables do not have what the node has counted. */
+async function expectRows(url: string, { counts }: NodeProcess, tables: "bare" | "dex") {
   const client = await connect(url);
   try {
     const { rows } = await client.query<{ makes: number; takes: number }>(
       `select
-        (select count(*) from ${tables.offer})::integer as makes,
-        (select count(*) from ${tables.trade})::integer as takes`,
+        (select count(*) from ${tables}_offer)::integer as makes,
+        (select count(*) from ${tables}_trade)::integer as takes`,
     );
-    const [found] = rows;
-    if (found?.makes === counts.makes && found.takes === counts.takes) return;
-    throw new Error(
-      `${found?.makes ?? 0} offers and ${found?.takes ?? 0} trades, of ${counts.makes} and ${counts.takes}`,
-    );
+    const { makes = NaN, takes = NaN } = rows[0] ?? {};
+    if (makes === counts.makes && takes === counts.takes) return;
+    throw new Error(`${makes} offers and ${takes} trades, of ${counts.makes} and ${counts.takes}`);
   } finally {
     await client.end();
   }

@@ -1,10 +1,15 @@
 // Starts the recorded node as a process, and asks it what only it has.
+import type { Decoder } from "../../chain/exchange-facts.ts";
+import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
+import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { PROGRAMS, startServer } from "../servers/start.ts";
 import type { RecordedToken } from "../../test/chain/recorded/recorded-chain.ts";
 
 export interface GivenChain {
   events: number;
   blocks: number;
+  /** The events are swaps of so many pools; of a MatchingMarket where it is 0. */
+  pools?: number;
   /** The newest block that is served; beyond the last generated one the blocks are empty. */
   head?: number;
   /** In seconds since 1970. */
@@ -15,6 +20,8 @@ export interface GivenChain {
 export interface NodeProcess {
   url: string;
   exchange: string;
+  decoder: Decoder;
+  pools: number;
   firstBlock: number;
   /** The last generated block. */
   lastBlock: number;
@@ -31,9 +38,9 @@ type Described = Pick<NodeProcess, "exchange" | "counts" | "tokens"> & {
 };
 
 export async function startNodeProcess(chain: GivenChain): Promise<NodeProcess> {
-  const { events, blocks, head, firstTimestamp, secondsApart } = chain;
+  const { events, blocks, pools = 0, head, firstTimestamp, secondsApart } = chain;
   const server = await startServer(PROGRAMS.recordedNode, {
-    ...{ EVENTS: String(events), BLOCKS: String(blocks) },
+    ...{ EVENTS: String(events), BLOCKS: String(blocks), POOLS: String(pools) },
     ...(head !== undefined && { HEAD: String(head) }),
     ...(firstTimestamp !== undefined && { FIRST_TIMESTAMP: String(firstTimestamp) }),
     ...(secondsApart !== undefined && { SECONDS_APART: String(secondsApart) }),
@@ -51,6 +58,7 @@ export async function startNodeProcess(chain: GivenChain): Promise<NodeProcess> 
   const { first, last, ...described } = await ask<Described>("recorded_chain");
   return {
     ...described,
+    ...{ pools, decoder: pools > 0 ? uniswapV2 : matchingMarket },
     ...{ url, firstBlock: first, lastBlock: last, ask },
     stop: () => server.stop(),
     async setHead(number) {

@@ -7,16 +7,22 @@ import { clusterUrl } from "../database.ts";
 beforeEach(() => jest.spyOn(console, "log").mockImplementation());
 afterEach(() => jest.restoreAllMocks());
 
-it("measures a backfill by the indexer and by its bound, whose rows it counts", async () => {
-  const server = { url: clusterUrl(), stop: () => Promise.resolve() };
+it.each([
+  ["of a book", 0],
+  ["of pools", 9],
+])(
+  "measures a backfill %s by the indexer and by its bound, whose rows it counts",
+  async (_name, pools) => {
+    const server = { url: clusterUrl(), stop: () => Promise.resolve() };
 
-  const { rates, logs } = await measureBackfill(server, 300, 1);
+    const { rates, logs } = await measureBackfill(server, { events: 300, pools, rounds: 1 });
 
-  expect(logs).toBeGreaterThan(600);
-  expect(rates.indexer).toEqual([expect.any(Number)]);
-  expect(rates.bare).toEqual([expect.any(Number)]);
-  expect(Math.min(...rates.indexer, ...rates.bare)).toBeGreaterThan(0);
-});
+    expect(logs).toBeGreaterThan(599);
+    expect(rates.indexer).toEqual([expect.any(Number)]);
+    expect(rates.bare).toEqual([expect.any(Number)]);
+    expect(Math.min(...rates.indexer, ...rates.bare)).toBeGreaterThan(0);
+  },
+);
 
 it("measures from a new block to the answer of the service", async () => {
   const { latencies } = await measureHead(4);
@@ -35,7 +41,7 @@ it("compares medians, gives the range of the turns, and marks a goal that is mis
     },
   };
   const backfill: Backfill = {
-    ...{ events: 100, blocks: 20, logs: 300, rounds: 3 },
+    ...{ events: 100, pools: 0, blocks: 20, logs: 300, rounds: 3 },
     rates: { indexer: [60, 50, 1000], bare: [100, 120, 500] },
   };
   const head = { blocks: 3, path: "/v2/trades/weth/dai", latencies: [301, 302, 200] };

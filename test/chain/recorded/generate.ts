@@ -41,8 +41,8 @@ export interface GeneratedChain extends RecordedChain {
 }
 
 /** An address or a hash that is the same for the same text. */
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
-const addressOf = (text: string): Address => `0x${digest(text).slice(0, 40)}`;
+export const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const addressOf = (text: string): Address => `0x${digest(text).slice(0, 40)}`;
 
 const OFFER = "bytes32,bytes32,address,address,address,uint128,uint128,uint64";
 const TOPICS = {
@@ -57,7 +57,7 @@ const TOPICS = {
   transfer: toEventSelector("Transfer(address,address,uint256)"),
 };
 
-const token = (
+export const token = (
   symbol: string,
   decimals: number,
   isBytes32 = false,
@@ -89,9 +89,9 @@ const MAX_STANDING = 2_000;
 /** An offer with less than this part of what it had is killed. */
 const DUST_PART = 1000n;
 
-const word = (value: bigint | number): string => value.toString(16).padStart(64, "0");
-const addressWord = (address: Address): string => address.slice(2).padStart(64, "0");
-const topicOf = (address: Address): Hex => `0x${addressWord(address)}`;
+export const word = (value: bigint | number): string => value.toString(16).padStart(64, "0");
+export const addressWord = (address: Address): string => address.slice(2).padStart(64, "0");
+export const topicOf = (address: Address): Hex => `0x${addressWord(address)}`;
 
 interface Offer {
   id: number;
@@ -104,7 +104,7 @@ interface Offer {
 }
 
 /** A log that has no place yet. */
-interface Emitted {
+export interface Emitted {
   address: Address;
   topics: Hex[];
   data: Hex;
@@ -310,7 +310,7 @@ interface Place {
 }
 
 /** Gives logs and transactions their block, and the block the hash of its header. */
-function placed(
+export function placed(
   transactions: readonly [Address, Emitted[]][],
   { number, parentHash, timestamp, nonce, exchange, seed }: Place,
 ): { header: RawBlock; logs: RawLog[]; sent: RawTransaction[] } {
@@ -393,7 +393,7 @@ export function hashOf(header: Record<string, unknown>): Hex {
 }
 
 /** Numbers from 0 to 1, the same for the same seed. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
