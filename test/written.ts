@@ -8,15 +8,18 @@ import { loadInTransaction } from "../db/load/write-rows.ts";
 import type { Row } from "./brute-force.ts";
 import { Exchange, stageBlocks, writeBlock, type Block, type BlockStep } from "./histories.ts";
 
-/** A history that the loader's files can say too: without hashes, with cancellations of recorded offers. */
-export function loadable(steps: BlockStep[]): { exchange: Exchange; blocks: Block[] } {
+/** A history that the loader's files can say too: without hashes unless asked for, with cancellations of recorded offers. */
+export function loadable(
+  steps: BlockStep[],
+  { hash = false } = {},
+): { exchange: Exchange; blocks: Block[] } {
   const exchange = new Exchange();
   const blocks: Block[] = [];
   const offered = new Set<number>();
   for (const step of steps) {
     for (const { offer } of step.offers) offered.add(offer);
     const killed = step.killed.filter((id) => offered.has(id));
-    const made = exchange.next({ ...step, killed, hash: false }, blocks.at(-1), blocks);
+    const made = exchange.next({ ...step, killed, hash }, blocks.at(-1), blocks);
     // A block that only cancels has no time in the files but that of the last one with an offer or a trade.
     if (made.offers.length + made.trades.length === 0) made.time = blocks.at(-1)?.time ?? made.time;
     blocks.push(made);
