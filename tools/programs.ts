@@ -42,7 +42,7 @@ const suites = {
   image: suite("image", "the image, built by buildah and run by podman"),
   clients: suite(
     "clients",
-    "the programs of examples/graphql/ and examples/mcp/, clients generated from the OpenAPI document, DuckDB on exported files",
+    "the programs of examples/graphql/ and examples/mcp/, clients generated from the OpenAPI document, DuckDB on served files",
     ...["examples/graphql", "examples/mcp", "test/clients/generators", "test/clients/duckdb"],
   ),
   page: suite("page", "the market pages in Chromium"),

@@ -1,13 +1,17 @@
-// DuckDB reads the exported Parquet files, and gets the figures of REST to the last digit.
+// DuckDB reads the files that the service serves, and gets the figures of REST to the last digit. Its own reader of HTTP is an
+// extension that its package lacks and that is loaded from a site of DuckDB's. So the files are read over HTTP by ranges
+// here, the end of a Parquet file first as DuckDB does, and put together for it.
 import { mkdtempSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exportDays } from "../../db/export/export-days.ts";
+import { parseManifest } from "../../db/export/manifest.ts";
 import { duckdbLines } from "../../page/files-document.ts";
-import { aTrade, DAI, MKR, registerMarkets, WETH, write } from "../factories.ts";
+import { decimal, quotient, units } from "../brute-force.ts";
+import { aTrade, blockAt, DAI, hours, MKR, registerMarkets, WETH, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 
 /** A part of its interface: types come with the package, which is installed for this suite alone. */
@@ -39,18 +43,40 @@ const TRADES = Array.from({ length: 300 }, (_, n) =>
   }),
 );
 
-const { app, database } = serveDatabase(async (writer) => {
-  await registerMarkets(writer);
-  await write(writer, {
-    trades: [...TRADES, aTrade({ hour: 30, base: "1", quote: HUGE }), aTrade({ hour: 49 })],
-    head: 50,
-  });
-});
+/** Each two minutes of the second day, so that a window of 24 hours ends and begins between them. */
+const LATER = Array.from({ length: 60 }, (_, n) =>
+  aTrade({
+    ...{ hour: 25 + n / 30, baseGem: MKR, quoteGem: WETH },
+    ...{ base: `${n + 2}.${"3".repeat(1 + (n % 18))}`, quote: `${n * n + 1}.7` },
+  }),
+);
 
 const dir = mkdtempSync(join(tmpdir(), "dex-duckdb-"));
+const served = join(dir, "served");
+
+const { app, database } = serveDatabase(
+  async (writer) => {
+    await registerMarkets(writer);
+    await write(writer, {
+      trades: [
+        ...[...TRADES, ...LATER],
+        ...[aTrade({ hour: 30, base: "1", quote: HUGE }), aTrade({ hour: 49 })],
+      ],
+      head: 50,
+    });
+  },
+  { filesDir: dir },
+);
+
 let duckdb: Awaited<ReturnType<Awaited<ReturnType<typeof DuckDBInstance.create>>["connect"]>>;
 beforeAll(async () => {
   await exportDays({ url: database.url, dir, finality: 64 });
+  await mkdir(served);
+  const manifest = await (await fetch(`${app.url}/v2/files/`)).text();
+  await writeFile(join(served, "manifest.json"), manifest);
+  for (const day of parseManifest(manifest).days) {
+    for (const { name, bytes } of day.files) await fetchByRanges(name, bytes);
+  }
   duckdb = await (await DuckDBInstance.create()).connect();
 });
 afterAll(async () => {
@@ -58,8 +84,23 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
+const RANGE = 4000;
+
+/** The last range first. */
+async function fetchByRanges(name: string, bytes: number): Promise<void> {
+  const handle = await open(join(served, name), "w");
+  for (let at = RANGE * Math.floor((bytes - 1) / RANGE); at >= 0; at -= RANGE) {
+    const headers = { Range: `bytes=${at}-${at + RANGE - 1}` };
+    const part = await fetch(`${app.url}/v2/files/${name}`, { headers });
+    expect(part.status).toBe(206);
+    await handle.write(Buffer.from(await part.arrayBuffer()), 0, null, at);
+  }
+  await handle.close();
+  expect((await readFile(join(served, name))).equals(await readFile(join(dir, name)))).toBe(true);
+}
+
 const rowsOf = async (text: string): Promise<unknown[][]> =>
-  (await duckdb.runAndReadAll(text.replaceAll("files/", `${dir}/`))).getRows();
+  (await duckdb.runAndReadAll(text.replaceAll("files/", `${served}/`))).getRows();
 
 /** As REST gives a decimal. */
 const plain = (decimal: unknown): string =>
@@ -106,6 +147,53 @@ it.each([
   );
 });
 
+/** DuckDB divides to binary floats: quotients of its sums are rounded here as everywhere, half away from zero. */
+const divided = (dividend: bigint, divisor: bigint): string =>
+  divisor === 0n ? "0" : plain(decimal(quotient(dividend, divisor)!));
+
+it.each([
+  // The first day has no trades before it, and so no price 24 hours ago.
+  ["weth/dai", WETH, DAI, 20],
+  // From the middle of the first day to that of the second, with and without a trade in the block.
+  ["mkr/weth", MKR, WETH, 26],
+  ["mkr/weth", MKR, WETH, 25.5],
+])(
+  "has the summary of %s, of %s in %s, as of the block after %d hours",
+  async (market, ...rest) => {
+    const [base, quote, hour] = rest;
+    const path = `/v2/summary/${market}?block=${blockAt(hour)}`;
+    const { body } = await app.request.get(path).expect(200);
+    const is = (one: string, other: string): string =>
+      `lot_gem = '${one.toLowerCase()}' and bid_gem = '${other.toLowerCase()}'`;
+    const [begin, end] = [hour - 24, hour].map((at) => `'${hours(at)}'::timestamptz`);
+    const [volumes] = (await rowsOf(`
+    select sum(if(sells, lot_amt, bid_amt))::varchar, sum(if(sells, bid_amt, lot_amt))::varchar, count(*)::integer
+    from (
+      select *, ${is(base, quote)} as sells
+      from 'files/trades-*.parquet'
+      where (${is(base, quote)} or ${is(quote, base)}) and time > ${begin} and time <= ${end}
+    )`)) as [[string, string, number]];
+    // No candle of a minute is in the window in part.
+    const [prices] = (await rowsOf(`
+    select arg_max(close, time)::varchar, coalesce(arg_max(close, time) filter (time <= ${begin}), 0)::varchar,
+      max(high) filter (time > ${begin})::varchar, min(low) filter (time > ${begin})::varchar
+    from 'files/candles-*.parquet'
+    where base_gem = '${base.toLowerCase()}' and time <= ${end}`)) as [
+      [string, string, string, string],
+    ];
+    const [vol, quoteVol, trades] = volumes;
+    const [last, open, high, low] = prices;
+    const change = units(open) === 0n ? 0n : units(last) - units(open);
+    expect(trades).toBeGreaterThan(10);
+    expect((body as { data: unknown }).data).toMatchObject({
+      ...{ last: plain(last), open: plain(open), high: plain(high), low: plain(low) },
+      ...{ change: plain(decimal(change)), percent: divided(change * 100n, units(open)) },
+      ...{ vol: plain(vol), quoteVol: plain(quoteVol), trades },
+      vwap: divided(units(quoteVol), units(vol)),
+    });
+  },
+);
+
 it("has every trade with its amounts, those beyond 38 digits as text", async () => {
   const found = await rowsOf(`
     select coalesce(json_extract_string(beyond, '$.lot_amt'), lot_amt::varchar),
@@ -145,7 +233,7 @@ it("reads the CSV files as the Parquet files, those without rows too", async () 
         (select count(*) from 'files/${kind}-*.parquet')`);
     expect(counts[0]![0]).toEqual(counts[0]![1]);
   }
-  const { days } = JSON.parse(await readFile(join(dir, "manifest.json"), "utf8")) as {
+  const { days } = JSON.parse(await readFile(join(served, "manifest.json"), "utf8")) as {
     days: { digest: string }[];
   };
   const last = await rowsOf(
