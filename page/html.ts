@@ -29,6 +29,13 @@ function asText(value: Value): string {
   return escaped(String(value));
 }
 
+/** Data for a module. Behind what is shown, since a browser draws nothing that follows before it has all of it. */
+export const dataOf = (id: string, data: unknown): Html =>
+  // Nothing else ends the element.
+  new Html(
+    `<script type="application/json" id="${id}">${JSON.stringify(data).replaceAll("<", "\\u003c")}</script>`,
+  );
+
 /** A template's values are escaped, except HTML. */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(String.raw({ raw: parts }, ...values.map(asText)));

@@ -5,7 +5,7 @@ import type { Moment } from "../market/queries/snapshot.ts";
 import type { TradeDetails } from "../market/queries/trade-details.ts";
 import type { TradeRecord } from "../market/queries/trades.ts";
 import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
-import { html, type Html } from "./html.ts";
+import { dataOf, html, type Html } from "./html.ts";
 import { cells, momentOf, nameOf, numberOf, percentOf, priceOf, tableOf } from "./shown-figures.ts";
 import { accountOf, transactionOf } from "./shown-addresses.ts";
 import type { PastMarket, ShownMarket } from "./shown-market.ts";
@@ -13,13 +13,17 @@ import type { PastMarket, ShownMarket } from "./shown-market.ts";
 /** How many levels of each side the tables have. */
 const LEVELS = 15;
 
-/** What the module shows of a past block: the blocks beside it, and the topics of the stream. */
-function pastData(past: PastMarket, { block, time }: Moment): Html {
-  const { neighbours, summary, trades, details, book, candles } = past;
+/** For the module: the past block, and those beside it. */
+const blocksOf = ({ neighbours }: PastMarket, { block }: Moment): Html =>
+  html`data-block="${block ?? ""}" data-previous="${neighbours.previous ?? ""}"
+  data-next="${neighbours.next ?? ""}"`;
+
+/** What the module shows of a past block, by topics as those of the stream. */
+function topicsOf(past: PastMarket, { block, time }: Moment): Html {
+  const { summary, trades, details, book, candles } = past;
   const head = { block, time };
   const topics = { head, summary, trades, details, book: { whole: true, ...book }, candles };
-  return html`data-block="${block ?? ""}" data-previous="${neighbours.previous ?? ""}"
-  data-next="${neighbours.next ?? ""}" data-topics="${JSON.stringify(topics)}"`;
+  return dataOf("past", topics);
 }
 
 /** Links to other blocks, for browsers that run no script. */
@@ -123,39 +127,40 @@ export function marketDocument(
       ...["tables", "trade-details", "trade-filter", ...SHARED],
     ],
     main: html`<main
-      id="page"
-      data-page="market"
-      data-base="${base}"
-      data-quote="${quote}"
-      data-active="${String(active)}"
-      ${explorerData(explorer)}
-      ${past === undefined ? "" : pastData(past, moment)}
-    >
-      <p><a href="/">All markets${past === undefined ? "" : " now"}</a></p>
-      <h1>${nameOf({ base, quote })}${active ? "" : " (inactive)"}</h1>
-      <p>As of ${past === undefined ? "" : `block ${block}, `}${time}</p>
-      ${blockLinks(block, past)}
-      <h2>Last 24 hours${at}</h2>
-      <dl>
-        ${figuresOf(market).map(
-          ([name, value]) =>
-            html`<div>
-              <dt>${name}</dt>
-              <dd>${value}</dd>
-            </div>`,
+        id="page"
+        data-page="market"
+        data-base="${base}"
+        data-quote="${quote}"
+        data-active="${String(active)}"
+        ${explorerData(explorer)}
+        ${past === undefined ? "" : blocksOf(past, moment)}
+      >
+        <p><a href="/">All markets${past === undefined ? "" : " now"}</a></p>
+        <h1>${nameOf({ base, quote })}${active ? "" : " (inactive)"}</h1>
+        <p>As of ${past === undefined ? "" : `block ${block}, `}${time}</p>
+        ${blockLinks(block, past)}
+        <h2>Last 24 hours${at}</h2>
+        <dl>
+          ${figuresOf(market).map(
+            ([name, value]) =>
+              html`<div>
+                <dt>${name}</dt>
+                <dd>${value}</dd>
+              </div>`,
+          )}
+        </dl>
+        <h2>Book${at}</h2>
+        ${side("Bids", book.bids)} ${side("Asks", book.asks)}
+        <h2>Trades${at}</h2>
+        ${tableOf(
+          "Newest trades",
+          [
+            ...["Time (UTC)", "Side of the taker", `Price in ${quote}`, `Amount in ${base}`],
+            ...[`Total in ${quote}`, "Maker", "Taker", "Transaction"],
+          ],
+          trades.map((trade) => tradeRow(trade, detailsById.get(String(trade.id)), explorer)),
         )}
-      </dl>
-      <h2>Book${at}</h2>
-      ${side("Bids", book.bids)} ${side("Asks", book.asks)}
-      <h2>Trades${at}</h2>
-      ${tableOf(
-        "Newest trades",
-        [
-          ...["Time (UTC)", "Side of the taker", `Price in ${quote}`, `Amount in ${base}`],
-          ...[`Total in ${quote}`, "Maker", "Taker", "Transaction"],
-        ],
-        trades.map((trade) => tradeRow(trade, detailsById.get(String(trade.id)), explorer)),
-      )}
-    </main>`,
+      </main>
+      ${past === undefined ? "" : topicsOf(past, moment)}`,
   });
 }

@@ -11,8 +11,10 @@ export const pastBlock = () => data()["block"];
 /** Behind the title of a panel. */
 export const atBlock = () => pastBlock() && ` at block ${pastBlock()}`;
 
+const topicsIn = (/** @type {Document} */ page) => page.getElementById("past")?.textContent ?? "{}";
+
 /** What the page shows of the block, by topics as those of the stream. @returns {Record<string, unknown>} */
-export const pastTopics = () => JSON.parse(data()["topics"] ?? "{}");
+export const pastTopics = () => JSON.parse(topicsIn(document));
 
 /** A query of GraphQL, as of the block. @param {string} query */
 export const queryAsOfBlock = (query) =>
@@ -95,6 +97,7 @@ export async function stepTo(address) {
     const read = found.getElementById("page")?.dataset;
     if (!read?.["block"]) return false;
     Object.assign(data(), read);
+    /** @type {HTMLElement} */ (document.getElementById("past")).textContent = topicsIn(found);
     document.title = found.title;
     return true;
   } catch {

@@ -1,4 +1,5 @@
 // The document of a market, as of a past block, is what it was when that block was the head.
+import { dataOf } from "../../page/html.ts";
 import { makeTestApp, OF_ONE_VERSION } from "../app.ts";
 import { makeDatabase } from "../database.ts";
 import {
@@ -84,7 +85,17 @@ async function topicsOfRest(): Promise<Record<string, unknown>> {
 
 const shownIn = (text: string): Shown => ({
   cells: cellsOf(text),
-  topics: JSON.parse(attributeOf(text, "topics")),
+  topics: JSON.parse(/<script type="application\/json" id="past">([^<]*)</.exec(text)?.[1] ?? ""),
+});
+
+it("has its data in an element that no text of them ends", () => {
+  const data = { symbol: `</script><!--<script>"'&\r\u2028` };
+  const { text } = dataOf("past", data);
+  expect(text.match(/<[^>]*>/g)).toEqual([
+    '<script type="application/json" id="past">',
+    "</script>",
+  ]);
+  expect(JSON.parse(/>([^<]*)</.exec(text)![1]!)).toEqual(data);
 });
 
 it("has the figures, the book, the trades and the candles of each block, and names it", async () => {
