@@ -63,10 +63,12 @@ export class BookCheck {
     this.#isOfKind = await returnsOffers(this.#reading, latest);
     if (this.#isOfKind) this.auditAgain();
     else {
-      this.#reading.onEvent?.({
-        event: "doubt",
-        reason: `The contract ${this.#reading.exchange} does not return its last offer in block ${latest}: its logs are not compared with its state`,
-      });
+      const { exchange, decoder, onEvent } = this.#reading;
+      const lack =
+        decoder.state === undefined
+          ? `The kind ${decoder.kind} does not say what ${exchange} returns`
+          : `The contract ${exchange} does not return its last offer in block ${latest}`;
+      onEvent?.({ event: "doubt", reason: `${lack}: its logs are not compared with its state` });
     }
   }
 

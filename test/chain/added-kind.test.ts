@@ -88,6 +88,10 @@ it("a kind that is listed is indexed by its name, near the head and below finali
   const indexing = start();
   await indexing.wrote(50);
   await indexing.stop();
+  expect(indexing.events).toContainEqual({
+    event: "doubt",
+    reason: `The kind vending-machine does not say what ${getAddress(EXCHANGE)} returns: its logs are not compared with its state`,
+  });
   // Below finality, of the blocks with facts and the ends of the range alone.
   const below = new Set(headers.filter((number) => number > 0 && number < 40));
   expect([...below].sort((one, other) => one - other)).toEqual([
