@@ -64,6 +64,7 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     page: node("the frames of a list of 1,016 markets", "test/page/frames.ts"),
     growth: node("what pages hold that stay open", "test/page/growth.ts"),
     past: node("past blocks beside the head", "bench/past.ts"),
+    mirror: node("how far a mirror is behind its origin", "test/db/mirror/lag.ts"),
     versions: node("this code beside another checkout", "bench/versions.ts"),
   },
   prove: {
