@@ -60,6 +60,8 @@ async function index(databaseUrl: string, node: NodeProcess): Promise<number> {
     exchange: node.exchange,
     decoder: node.decoder,
     taker: "event",
+    // Like the bound, it asks as fast as it can.
+    requestsPerSecond: 100_000,
     fromBlock: node.firstBlock,
     signal: stopping.signal,
     onEvent: (event) => {
