@@ -1,5 +1,6 @@
 // A transaction that reads one snapshot, and does not wait for the answer to one statement before it sends the next.
 import { defaultMaxListeners, type EventEmitter } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
 
 export interface Snapshot {
@@ -23,9 +24,13 @@ interface Begun {
 const BEGIN = "begin isolation level repeatable read read only";
 const SAVEPOINT = "savepoint begun";
 
+/** SQLSTATE of a statement behind one that has failed. */
+const ABORTED = "25P02";
+
 /**
  * A transaction that begins with its first statement. Its statements are sent without waiting for the answers to those
- * before: PostgreSQL runs them one by one. Where one fails, it refuses all that were sent behind it, and they are sent again.
+ * before: PostgreSQL runs them one by one. Where one fails, it refuses all that were sent behind it. These are sent
+ * again, each after the one before, so that none is sent more than twice.
  */
 export function makeSnapshot(
   withPgClient: WithPgClient,
@@ -34,8 +39,10 @@ export function makeSnapshot(
   const ended = Promise.withResolvers<undefined>();
   let begun: Promise<Begun> | undefined;
   let all: Promise<unknown> = Promise.resolve();
-  let failures = 0;
-  let returned: Promise<unknown> = Promise.resolve();
+  let hasFailed = false;
+  let isReturned = false;
+  /** Resolves when the next statement can be sent, once one has failed. */
+  let turn: Promise<unknown> = Promise.resolve();
 
   const beginOn = async (client: PgClient): Promise<void> => {
     const sent =
@@ -64,33 +71,47 @@ export function makeSnapshot(
           // Otherwise the connection would go back to its pool in the transaction. Its statements have the error.
           await client.query({ text: "rollback" }).catch(() => undefined);
         } finally {
+          isReturned = true;
           pipeline(client, false);
         }
       }).catch(reject);
     });
+
+  const isFirstToFail = (): boolean => {
+    const isFirst = !hasFailed;
+    hasFailed = true;
+    return isFirst;
+  };
+
+  /** The other fields continue in the same snapshot. */
+  const goBack = (client: PgClient): Promise<unknown> =>
+    client.query({ text: "rollback to savepoint begun" }).catch(() => undefined);
 
   const send = async (
     settings: Parameters<WithPgClient>[0],
     callback: (client: PgClient) => unknown,
   ): Promise<unknown> => {
     const { client, ready } = await (begun ??= begin(settings));
-    for (;;) {
-      const before = failures;
-      const result = Promise.resolve(callback(client));
+    if (isReturned) {
+      await ready;
+      throw new Error("the transaction has ended");
+    }
+    if (!hasFailed) {
       try {
-        return (await Promise.all([result, ready]))[0];
+        return (await Promise.all([callback(client), ready]))[0];
       } catch (error) {
         await ready;
-        if (before === failures) {
-          failures += 1;
-          // The other fields continue in the same snapshot.
-          returned = client.query({ text: "rollback to savepoint begun" });
-          returned.catch(() => undefined);
+        // Both errors may come at once, and this one first where the other passes through more promises.
+        if ((error as { code?: unknown }).code === ABORTED) await setImmediate();
+        if (isFirstToFail()) {
+          turn = goBack(client);
           throw error;
         }
-        await returned;
       }
     }
+    const result = turn.then(() => callback(client));
+    turn = result.catch(() => goBack(client));
+    return result;
   };
   const inOrder = ((settings, callback) => {
     const result = send(settings, callback);

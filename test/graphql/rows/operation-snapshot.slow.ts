@@ -286,6 +286,18 @@ it("sends again what PostgreSQL refuses behind a statement that fails", async ()
   expect(data).toMatchObject({ b: { totalCount: 3 }, dexHead: { block: await headBlock() } });
 });
 
+it("sends no statement more than twice, however many fields fail", async () => {
+  const fields = Array.from(
+    { length: 30 },
+    (_, n) => `f${n}: dexBook(base: "weth", quote: "dai", depth: ${5000 + n}) { nodes { price } }`,
+  );
+  const { errors } = await ask(app, `{ ${fields.join(" ")} }`);
+  expect(errors?.map(({ path }) => path)).toEqual(fields.map((_, n) => [`f${n}`]));
+  const asked = sent.filter((text) => text.includes("dex_book"));
+  expect(asked.length).toBeGreaterThanOrEqual(fields.length);
+  expect(asked.length).toBeLessThanOrEqual(2 * fields.length);
+});
+
 it.each([
   ["{ allDexTrades { nodes { id } pageInfo { hasNextPage } } }"],
   ["{ allDexTrades { totalCount } }"],
