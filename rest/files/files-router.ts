@@ -74,7 +74,8 @@ async function sendFile(
     res.writeHead(304, headers).end();
     return;
   }
-  const range = byteRange(req.headers, bytes, etag);
+  // RFC 9110, 14.2: other methods have no ranges.
+  const range = req.method === "GET" ? byteRange(req.headers, bytes, etag) : undefined;
   if (range === "none") throw new RangeBehindEnd(bytes);
   const { start, end } = range ?? { start: 0, end: bytes - 1 };
   const handle = await folder.open(file);
