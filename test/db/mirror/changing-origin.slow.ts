@@ -1,7 +1,9 @@
 // An origin that changes, breaks off or dawdles while it is read: the mirror ends with its facts, or says why not.
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { readManifest, type ListedFile } from "../../../db/export/manifest.ts";
 import { download } from "../../../db/mirror/download.ts";
@@ -111,13 +113,23 @@ describe("a file", () => {
   const fetchIt = (options = {}): Promise<string> =>
     download(file, { origin: new Origin(`${origin.url}/v2/files/`, options), dir, pauseMs: 1 });
 
+  /** Once so much of the file is on the disk: what is on its way is lost. */
+  async function breakOff(res: ServerResponse, bytes: number): Promise<void> {
+    const arrived = async () => {
+      const sizes = (await readdir(dir)).map(async (name) => (await stat(join(dir, name))).size);
+      return Math.max(0, ...(await Promise.all(sizes)));
+    };
+    while ((await arrived()) < bytes) await sleep(5);
+    res.destroy();
+  }
+
   it("is fetched from where it broke off", async () => {
     const given: number[] = [];
     origin.lie = (_, truth, res) => {
       given.push(truth.length);
       if (given.length > 1) return undefined;
       res.writeHead(200, { "Content-Length": truth.length });
-      res.write(truth.subarray(0, truth.length >> 1), () => res.destroy());
+      res.write(truth.subarray(0, truth.length >> 1), () => void breakOff(res, truth.length >> 1));
       return "answered";
     };
     expect(await readFile(await fetchIt())).toEqual(right);
