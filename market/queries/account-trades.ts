@@ -1,7 +1,7 @@
 // The trades of an account, as the maker or as the taker.
 import type { Database } from "../../db/connect.ts";
 import { dealColumns, joinPair, type DealtTrade } from "./deals.ts";
-import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import { FROM_AS_OF, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
 
 interface Asked {
   /** The address, in each letter case in which it may be recorded. */
@@ -40,7 +40,7 @@ export const findAccountTrades = (
         ${dealColumns("trade")},
         trade.maker,
         trade.taker
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join lateral (${newestAs("maker")}
         union
         ${newestAs("taker")}

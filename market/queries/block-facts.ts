@@ -5,7 +5,7 @@ import { PAGE_ROWS, type BlockPage } from "../../db/mirror/block-page.ts";
 import { NoBlockYet } from "../absent.ts";
 import type { KeyedRow } from "../records.ts";
 import { SELECT_BASIS } from "./head.ts";
-import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import { FROM_AS_OF, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
 
 interface Asked {
   from: number;
@@ -57,7 +57,7 @@ export const findBlockFacts = (
         ) as final,
         page.blocks,
         case when page.last < head.number then page.last + 1 end as next
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join dex_block as head on head.number = as_of.block
       cross join lateral (
         select

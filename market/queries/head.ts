@@ -5,13 +5,20 @@ import { basisSchema } from "../../db/export/manifest.ts";
 import { NoBlockYet } from "../absent.ts";
 import { digest, isoMoment, type KeyedRow } from "../records.ts";
 import { withNoSuchBlock } from "./as-of.ts";
-import { isoTime, readSnapshot, SELECT_MOMENT, type Moment, type Snapshot } from "./snapshot.ts";
+import {
+  FROM_AS_OF,
+  isoTime,
+  readSnapshot,
+  SELECT_MOMENT,
+  type Moment,
+  type Snapshot,
+} from "./snapshot.ts";
 
 /** No rows: the moment says it all. */
 export const findHead = (db: Database): Promise<Snapshot<never>> =>
   readSnapshot<never>(db, {
     name: "rest_head",
-    text: `${SELECT_MOMENT}, null as key from dex_private.as_of`,
+    text: `${SELECT_MOMENT}, null as key ${FROM_AS_OF}`,
   });
 
 /** Throws NoBlockYet where none was ever written. */
@@ -66,7 +73,7 @@ const SELECT_BLOCK = `
         ${isoTime("recorded.time")} as time,
         dex_block_digest(recorded) as digest,
         ${SELECT_BASIS} as basis
-      from dex_private.as_of`;
+      ${FROM_AS_OF}`;
 
 /** The head, or the past block that is asked for, with its digest. */
 export const findBlock = (db: Database): Promise<Snapshot<HeadRow>> =>

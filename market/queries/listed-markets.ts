@@ -2,6 +2,7 @@
 import type { Database } from "../../db/connect.ts";
 import type { KeyedRow } from "../records.ts";
 import {
+  FROM_AS_OF,
   figureOrNull,
   NO_PAIR,
   pairIsNamed,
@@ -51,7 +52,7 @@ const select = (condition: string, withLiquidity = false): string => `
     ${["last", "percent", "low", "high", "bid", "ask", "vol"].map((name) => figureOrNull(`summary.${name}`, name)).join(", ")},
     ${figureOrNull("summary.quote_vol", "quoteVol")},
     ${figureOrNull(withLiquidity ? "valued.liquidity_in_usd" : "null::numeric", "liquidityInUsd")}
-  from dex_private.as_of
+  ${FROM_AS_OF}
   left join (
     dex_pair as pair
     join dex_summary as summary on summary.base = pair.base and summary.quote = pair.quote

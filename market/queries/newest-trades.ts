@@ -1,7 +1,7 @@
 // The newest trades of all markets, and of tokens that are no registered pair.
 import type { Database } from "../../db/connect.ts";
 import { dealColumns, joinPair, type DealtTrade } from "./deals.ts";
-import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import { FROM_AS_OF, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
 
 /** The newest first. */
 export const findNewestTrades = (db: Database, limit: number): Promise<Snapshot<DealtTrade>> =>
@@ -13,7 +13,7 @@ export const findNewestTrades = (db: Database, limit: number): Promise<Snapshot<
         ${dealColumns("trade")},
         trade.maker,
         trade.taker
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join lateral (
         select *
         from dex_trade as newest

@@ -3,7 +3,7 @@ import type { Database } from "../../db/connect.ts";
 import { asAddress } from "../../db/export/format.ts";
 import { PAGE_TOKENS, type RegistrationPage } from "../../db/mirror/block-page.ts";
 import type { KeyedRow } from "../records.ts";
-import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import { FROM_AS_OF, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
 
 type PageRow = KeyedRow & RegistrationPage;
 
@@ -19,7 +19,7 @@ export const findRegistrations = (
       ${SELECT_MOMENT},
         'page' as key,
         page.*
-      from dex_private.as_of
+      ${FROM_AS_OF}
       cross join (
         select
           coalesce(

@@ -59,9 +59,9 @@ export async function inSnapshot<Found>(
   }
 }
 
-/** SQL for a time in ISO 8601 UTC with milliseconds, truncated. */
+/** SQL for a time in ISO 8601 UTC with milliseconds, to which `MS` truncates. */
 export const isoTime = (column: string): string =>
-  `to_char(date_trunc('milliseconds', ${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** SQL for a decimal without trailing zeros; "0" where the figure does not exist. */
 export const figure = (column: string, name = column): string =>
@@ -77,8 +77,18 @@ export const figures = (...columns: string[]): string =>
 
 export const SELECT_MOMENT = `
   select
-    ${isoTime("as_of.time")} as "asOf",
+    as_of.shown as "asOf",
     as_of.block as "asOfBlock"`;
+
+/** `offset 0` has the moment formatted once, and not in each row, which takes a fifth of a page of trades. */
+export const FROM_AS_OF = `
+  from (
+    select
+      as_of.*,
+      ${isoTime("as_of.time")} as shown
+    from dex_private.as_of
+    offset 0
+  ) as as_of`;
 
 /** What the rows of a snapshot describe. */
 export interface Moment {
@@ -147,7 +157,7 @@ export function marketQueries<Row extends KeyedRow>({
     ${SELECT_MOMENT},
       ${key} as key,${others}
       ${columns}
-    from dex_private.as_of
+    ${FROM_AS_OF}
     left join ${name}`;
   const select = selected();
   const hashed = selected(`
@@ -215,7 +225,7 @@ export const readRowsOfPair = <Row extends KeyedRow>(
       ${SELECT_MOMENT},
         pair.base || '/' || pair.quote as key,
         ${columns}
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join dex_pair as pair
         on ${pairIsNamed(pair)}
       left join lateral ${joined}`,

@@ -1,7 +1,13 @@
 // The trades of a range of blocks, of all markets.
 import type { Database } from "../../db/connect.ts";
 import type { KeyedRow } from "../records.ts";
-import { figureOrNull, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import {
+  FROM_AS_OF,
+  figureOrNull,
+  readSnapshot,
+  SELECT_MOMENT,
+  type Snapshot,
+} from "./snapshot.ts";
 
 /** The key is the trade's id. */
 export interface SwapRow extends KeyedRow {
@@ -46,7 +52,7 @@ export const findSwaps = (
         ${figureOrNull("swap.base_amt", "base")},
         ${figureOrNull("swap.quote_amt", "quote")},
         ${figureOrNull("swap.price50", "price")}
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join lateral (
         select
           placed.*,

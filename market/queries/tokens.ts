@@ -1,7 +1,7 @@
 // A registered token, from dex_token.
 import type { Database } from "../../db/connect.ts";
 import type { KeyedRow } from "../records.ts";
-import { readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import { FROM_AS_OF, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
 
 /** The key is the address. */
 export interface TokenRow extends KeyedRow {
@@ -18,7 +18,7 @@ export const findToken = (db: Database, address: string): Promise<Snapshot<Token
         token.address as key,
         token.symbol,
         token.name
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join dex_token as token on lower(token.address) = lower($1)`,
     values: [address],
   });

@@ -1,7 +1,13 @@
 // The volume of each market over 24 hours in dollars.
 import type { Database } from "../../db/connect.ts";
 import type { KeyedRow } from "../records.ts";
-import { figureOrNull, readSnapshot, SELECT_MOMENT, type Snapshot } from "./snapshot.ts";
+import {
+  FROM_AS_OF,
+  figureOrNull,
+  readSnapshot,
+  SELECT_MOMENT,
+  type Snapshot,
+} from "./snapshot.ts";
 
 /** As GraphQL has it. */
 export interface UsdVolume {
@@ -22,7 +28,7 @@ export const findUsdVolumes = (
         valued.pair as key,
         ${figureOrNull("valued.volume_in_usd", "volumeInUsd")},
         valued.through
-      from dex_private.as_of
+      ${FROM_AS_OF}
       left join dex_usd_volume($1) as valued on true`,
     values: [usdTokens],
   });
