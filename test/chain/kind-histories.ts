@@ -30,6 +30,15 @@ export interface KindTrade {
   bid: string;
 }
 
+/** A row of `dex_book`. */
+export interface Level {
+  act: "buy" | "sell";
+  price: string;
+  vol: string;
+  quote_vol: string;
+  offers: number;
+}
+
 /** A kind of exchange with its contracts on the chain. */
 export interface PlayedKind {
   kind: string;

@@ -11,7 +11,7 @@ import {
 import { quotient, type PoolPrice } from "../brute-force.ts";
 import type { TestDatabase } from "../database.ts";
 import type { TestChain } from "./chain.ts";
-import type { KindTrade, PlayedKind } from "./kind-histories.ts";
+import type { KindTrade, Level, PlayedKind } from "./kind-histories.ts";
 import { shipped } from "./shipped.ts";
 import { V2Pools, V2_ABI } from "./v2-pools.ts";
 
@@ -21,14 +21,6 @@ interface Token {
   address: Address;
   symbol: string;
   decimals: number;
-}
-
-interface Level {
-  act: "buy" | "sell";
-  price: string;
-  vol: string;
-  quote_vol: string;
-  offers: number;
 }
 
 export interface PlayedV2 extends PlayedKind {

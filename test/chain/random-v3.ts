@@ -4,7 +4,7 @@ import { getAddress, parseEventLogs, parseUnits, zeroAddress, type Address } fro
 import { quotient, type PoolPrice } from "../brute-force.ts";
 import type { TestDatabase } from "../database.ts";
 import type { TestChain } from "./chain.ts";
-import type { KindTrade, PlayedKind } from "./kind-histories.ts";
+import type { KindTrade, Level, PlayedKind } from "./kind-histories.ts";
 import { root, V3Pools, V3_ABI } from "./v3-pools.ts";
 
 /** Two of one pair, and one of another. */
@@ -18,14 +18,6 @@ const DECIMALS = { WETH: 18, USDC: 6, DAI: 18 } as const;
 const START = 2500n;
 
 type Pool = (typeof POOLS)[number];
-
-interface Level {
-  act: "buy" | "sell";
-  price: string;
-  vol: string;
-  quote_vol: string;
-  offers: number;
-}
 
 export interface PlayedV3 extends PlayedKind {
   /** Makes all pools, one after the other. */
