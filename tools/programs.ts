@@ -117,5 +117,9 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     cluster: recorded(suites.cluster, "the cluster of docs/reliability.md", "WRITE_RELIABILITY"),
     tutorial: recorded(suites.dba, "db/tutorial.md", "WRITE_TUTORIAL", "tutorial"),
     pictures: node("the pictures of the market pages", "test/page/pictures.ts"),
+    dashboard: node(
+      "the picture of the dashboard, from Prometheus' answers to its queries",
+      "test/deploy/dashboard-picture.ts",
+    ),
   },
 };
