@@ -72,6 +72,21 @@ it("has each metric", () => {
   expect(documented.sort()).toEqual(metricNames().sort());
 });
 
+it("takes no stream and no file for a slow answer: these last as long as their clients want", () => {
+  const dashboard = readFileSync(
+    new URL("../../deploy/grafana/dashboard.json", import.meta.url),
+    "utf8",
+  );
+  const asked = `${alerts}${dashboard.replaceAll('\\"', '"')}`.matchAll(
+    /duration_seconds_bucket\{([^}]*)\}/g,
+  );
+  const leftOut = [...asked].map(([, labels = ""]) => /route!~"([^"]*)"/.exec(labels)?.[1] ?? "");
+  expect(leftOut).toHaveLength(5);
+  for (const routes of leftOut) {
+    expect(routes.split("|")).toEqual(expect.arrayContaining(["/v2/stream", "/v2/files/:name"]));
+  }
+});
+
 it("alerts by each code of a failure of the service's own", () => {
   const rule = /alert: GraphqlFails[^]*?code=~"([^"]*)"/.exec(alerts)?.[1]?.split("|");
   const failures = [
