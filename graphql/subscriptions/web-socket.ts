@@ -30,6 +30,7 @@ import { upgradeProblem } from "../../http/well-formed.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import type { OperationsInFlight } from "../limits/operations-in-flight.ts";
 import { Connection, type CloseReason, type ConnectionBounds } from "./connection.ts";
+import { boundClosing } from "./closing-reads.ts";
 import { liveMetrics } from "./live-metrics.ts";
 import { makeLiveOperationsPlugin } from "./live-operations.ts";
 import type { LoopShare } from "../../http/streams/loop-share.ts";
@@ -183,6 +184,8 @@ export function makeLive(options: LiveOptions): Live {
       });
       connections.set(socket, connection);
       const mayReceive = (): boolean => {
+        // Also pings come behind the one that was too many: a refusal of each would be made for nobody.
+        if (socket.readyState !== socket.OPEN) return false;
         const refusal = options.limiter.hit(request);
         if (refusal !== undefined) connection.close("busy", refusal.message);
         return refusal === undefined;
@@ -192,6 +195,7 @@ export function makeLive(options: LiveOptions): Live {
         ...{ socket, raw: request.socket, hold },
         onFull: () => connection.close("busy", "too many bytes of messages without an end"),
       });
+      boundClosing(socket, request.socket);
       socket.on("error", () => socket.terminate());
       socket.on("ping", mayReceive);
       socket.on("pong", mayReceive);
