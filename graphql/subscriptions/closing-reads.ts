@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 
 /** Read after the end: room for what was on its way, and for the client's answer. */
-const MOST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 
 /** ws would handle each frame until it disconnects the client, and a flood of small ones takes all of the event loop. */
 export function boundClosing(socket: WebSocket, raw: Socket): void {
@@ -11,6 +11,6 @@ export function boundClosing(socket: WebSocket, raw: Socket): void {
   raw.on("data", ({ length }: Buffer) => {
     if (socket.readyState === socket.OPEN) return;
     read += length;
-    if (read > MOST_BYTES) socket.pause();
+    if (read > MAX_BYTES) socket.pause();
   });
 }

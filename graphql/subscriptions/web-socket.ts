@@ -184,7 +184,7 @@ export function makeLive(options: LiveOptions): Live {
       });
       connections.set(socket, connection);
       const mayReceive = (): boolean => {
-        // Also pings come behind the one that was too many: a refusal of each would be made for nobody.
+        // Also pings come behind the one that was too many: the client reads no refusal of them.
         if (socket.readyState !== socket.OPEN) return false;
         const refusal = options.limiter.hit(request);
         if (refusal !== undefined) connection.close("busy", refusal.message);
