@@ -1,7 +1,10 @@
 // Reads an answer of a node as long as its JSON stays near the size of its text in memory.
-import { fetch, type RequestInit as UndiciInit } from "undici";
+import { Agent, fetch, type RequestInit as UndiciInit } from "undici";
 import { ResponseBodyTooLargeError } from "viem";
 import { jsonPartsOf, MAX_JSON_PARTS } from "../db/json-parts.ts";
+
+/** Without one, undici 8 sends by Node's, where Node's `fetch` was called before. */
+const dispatcher = new Agent();
 
 /**
  * As `fetch`, by undici 8: that of Node 24 ends the process where a node closes a connection while its answer is read
@@ -13,7 +16,8 @@ export async function fetchBounded(
 ): Promise<Response> {
   const url = input instanceof Request ? input.url : input;
   // The types of Node's are of another version.
-  const { body, status, statusText, headers } = await fetch(url, init as unknown as UndiciInit);
+  const options = { ...(init as unknown as UndiciInit), dispatcher };
+  const { body, status, statusText, headers } = await fetch(url, options);
   const answer = { status, statusText, headers: [...headers] };
   if (body === null) return new Response(null, answer);
   let parts = 0;

@@ -1,6 +1,6 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
 import { createHash } from "node:crypto";
-import { fetch, type Response } from "undici";
+import { Agent, fetch, type Response } from "undici";
 import { errorText } from "../error-text.ts";
 import { jsonPartsOf, MAX_JSON_PARTS } from "../json-parts.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
@@ -10,6 +10,9 @@ const IDLE_MS = 30_000;
 export const PART_BYTES = 32_768;
 
 const MAX_RETRY_MS = 60_000;
+
+/** Without one, undici 8 sends by Node's, where Node's `fetch` was called before. */
+const dispatcher = new Agent();
 
 interface Request {
   headers?: Record<string, string>;
@@ -89,6 +92,7 @@ export class Origin {
         headers: { "Accept-Encoding": "identity", ...headers },
         redirect: "manual",
         signal: AbortSignal.any(signals),
+        dispatcher,
       });
       try {
         if (response.status !== 200 && response.status !== 206) await refuse(url, response);
