@@ -23,7 +23,7 @@ interface Dumped {
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called with this below
 const pushOfNode = IncomingMessage.prototype.push as Push;
- 
+
 const dumpOfNode = (IncomingMessage.prototype as unknown as Dumped)._dump;
 
 /**
@@ -71,7 +71,7 @@ function push(this: CountedMessage, ...[piece, encoding]: Parameters<Push>): boo
     refuseBody(this);
     return false;
   }
-  // Nobody reads it any more.
+  // No handler will read it.
   if (piece !== null && this.isAnswered) return true;
   return pushOfNode.call(this, piece, encoding);
 }
