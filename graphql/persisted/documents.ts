@@ -4,7 +4,7 @@
 // print each request that it refuses, variables included.
 import { parse } from "graphql";
 import { hash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { NotPersisted, UnknownDocument } from "./persisted-errors.ts";
 
@@ -68,9 +68,12 @@ export async function readDocuments(
   const texts: string[] = [];
   for (const name of files) {
     const file = join(folder, name);
-    const bytes = await readFile(file).catch((error: unknown) =>
-      refuse(`${file} cannot be read: ${(error as Error).message}`),
-    );
+    const unread = (error: unknown) =>
+      refuse(`${file} cannot be read: ${(error as Error).message}`);
+    const kind = await stat(file).catch(unread);
+    // To read a pipe or a device may take for ever.
+    if (!kind.isFile()) refuse(`${file} is no file`);
+    const bytes = await readFile(file).catch(unread);
     if (bytes.length > maxBytes) refuse(`${file} is longer than MAX_BODY_BYTES, ${maxBytes}`);
     const text = bytes.toString();
     // The identifier of another text would be that of no file.

@@ -1,5 +1,5 @@
 // Persisted documents: asked for by their identifier, by GET and POST, and kept by caches as answers of REST are.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -249,5 +249,10 @@ describe("the folder", () => {
     await writeFile(join(folder, "a.graphql"), HEAD);
     await writeFile(join(folder, "wrong.graphql"), bytes);
     await expect(read()).rejects.toThrow(`wrong.graphql ${problem}`);
+  });
+
+  it("with a link to a device, whose reading may not end, is refused by its name", async () => {
+    await symlink("/dev/zero", join(folder, "wrong.graphql"));
+    await expect(read()).rejects.toThrow("wrong.graphql is no file");
   });
 });
