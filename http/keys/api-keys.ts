@@ -1,7 +1,7 @@
 // The keys of an operator's file, read again when it changes: whose a request is, and what its holder may.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import { readFileSync, statSync, unwatchFile, watchFile } from "node:fs";
 import { UnknownKey } from "../errors.ts";
 import { stateOf, type Step } from "../request.ts";
 import type { Refuse } from "../refusal.ts";
@@ -90,6 +90,8 @@ export interface OpenKeys {
 export function openKeys({ file, log, everyMs = LOOK_MS }: KeyFileOptions): OpenKeys {
   const read = (): ApiKey[] => {
     try {
+      // To read a pipe would hold the process, and it has the keys once only.
+      if (!statSync(file).isFile()) throw new Error("this is no file");
       return parseKeys(readFileSync(file, "utf8"));
     } catch (error) {
       throw new Error(`API_KEYS_FILE: ${file}: ${(error as Error).message}`, { cause: error });

@@ -252,4 +252,10 @@ describe("the file", () => {
     await rm(folder, { recursive: true });
     expect(() => openKeys({ file, log })).toThrow(/^API_KEYS_FILE: .*ENOENT/);
   });
+
+  it("is refused where it is a device or a pipe, which has its bytes once only", () => {
+    const log = { info: () => undefined, warn: () => undefined };
+    const open = () => openKeys({ file: "/dev/null", log });
+    expect(open).toThrow("API_KEYS_FILE: /dev/null: this is no file");
+  });
 });
