@@ -92,6 +92,7 @@ export default defineConfig([
     files: [
       "*.config.js",
       "test/cluster-*.ts",
+      "test/jest/*.ts",
       "test/faults/*-counts.ts",
       "test/cluster/publish-*.ts",
     ],

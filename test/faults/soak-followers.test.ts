@@ -1,5 +1,4 @@
 // The clients of the soak end when they are told to, whatever they are doing.
-import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,5 @@
 // Documents that are more than they may be: refused by name before they are validated, and without a
 // word to the database.
-import { jest } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
 import { setTimeout as sleep } from "node:timers/promises";
 import { documentProblem } from "../../../graphql/limits/document-problem.ts";

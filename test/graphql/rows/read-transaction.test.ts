@@ -1,5 +1,4 @@
 // A transaction of an operation: which statement has failed, and whose connection it is.
-import { jest } from "@jest/globals";
 import { setImmediate } from "node:timers/promises";
 import type { PgClient, WithPgClient } from "postgraphile/@dataplan/pg";
 import { makeSnapshot, type Beginning } from "../../../graphql/rows/read-transaction.ts";

@@ -202,7 +202,10 @@ describe("one execution", () => {
     await write(database.writer, {
       trades: [aTrade({ hour: 1 }), aTrade({ hour: 2, baseGem: MKR, quoteGem: WETH })],
     });
-    expect(ids(await all!.next())).toEqual(["1", "2"]);
+    // Each block is written by itself, so that they can come in one event or in two.
+    const got = ids(await all!.next());
+    if (got.length === 1) got.push(...ids(await all!.next()));
+    expect(got).toEqual(["1", "2"]);
     expect(ids(await some!.next())).toEqual(["2"]);
   });
 });

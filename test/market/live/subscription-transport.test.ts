@@ -1,5 +1,4 @@
 // How a client of subscriptions understands what the service answers.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { WebSocketServer } from "ws";
