@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createConnection, type AddressInfo } from "node:net";
-import { countedMessages } from "../../http/counted-message.ts";
+import { countedMessages } from "../../http/http-server.ts";
 
 const BODY_BYTES = 100_000;
 

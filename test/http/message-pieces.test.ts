@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createConnection, type AddressInfo } from "node:net";
-import { CountedMessage, MAX_SMALL_PIECES } from "../../http/counted-message.ts";
+import { CountedMessage, MAX_SMALL_PIECES } from "../../http/http-server.ts";
 
 let pieces = 0;
 
