@@ -34,12 +34,12 @@ export function formatted(ms, options) {
 }
 
 /** @type {Intl.DateTimeFormatOptions} */
-const DAY = { year: "numeric", month: "short", day: "numeric" };
-/** @type {Intl.DateTimeFormatOptions} */
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+/** @type {Intl.DateTimeFormatOptions} */
+const DAY_AND_CLOCK = { year: "numeric", month: "short", day: "numeric", ...CLOCK };
 
 /** @param {number} ms */
-export const dayAndClock = (ms) => formatted(ms, { ...DAY, ...CLOCK });
+export const dayAndClock = (ms) => formatted(ms, DAY_AND_CLOCK);
 
 /** @param {number} ms */
 export const clock = (ms) => formatted(ms, CLOCK);

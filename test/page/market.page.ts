@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { makeTestApp, type TestApp } from "../app.ts";
 import { describeInChromium, TestBrowser } from "../browser.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
-import { anAddress, anOffer, aTrade, blockAt, write } from "../factories.ts";
+import { anAddress, anOffer, aTrade, blockAt, setHead, write } from "../factories.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { expected, shown, until, valuesOf } from "./panels.ts";
 
@@ -475,6 +475,29 @@ describeInChromium("the page of a market", () => {
     await until(clock, () => Promise.resolve("19:00:00"));
     await page.reload();
     await page.waitForSelector("#trades tbody time:text('19:00:00')");
+    await page.close();
+  });
+
+  it("makes a format of times once, as that takes long", async () => {
+    const { page } = await browser.open("about:blank");
+    await page.addInitScript(`{
+      window.formats = 0;
+      Intl.DateTimeFormat = new Proxy(Intl.DateTimeFormat, {
+        construct(...given) {
+          window.formats += 1;
+          return Reflect.construct(...given);
+        },
+      });
+    }`);
+    await page.goto(`${app.url}/markets/WETH/DAI`);
+    await isEqualTo(page, "WETH/DAI");
+    while (!(await isPainted(page))) await sleep(50);
+    const before = await page.evaluate("window.formats");
+    for (const hour of [25, 26, 27]) {
+      await setHead(database.writer, hour);
+      await page.waitForSelector(`.head:has-text('${blockAt(hour)}')`);
+    }
+    expect(await page.evaluate("window.formats")).toBe(before);
     await page.close();
   });
 
