@@ -1,4 +1,4 @@
-// Finds the last block that a mirror and its origin have both.
+// Finds the last block that a mirror and its origin have both, and what may be taken back.
 import { z } from "zod";
 import type { Client } from "../connect.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
@@ -63,6 +63,17 @@ export async function commonBlock(
   throw new MirrorError(
     `the origin has other facts: at block ${final?.number ?? 0}, which is final here, this database has the digest ${final?.digest ?? "none"} and the hash ${final?.hash ?? "none"}, and the origin others. Nothing was taken back`,
   );
+}
+
+/** Where it is not, a chain may take back all facts, and begin with another block. */
+export async function isFinal(client: Client, block: number): Promise<boolean> {
+  const { rows } = await client.query<{ number: number }>({
+    name: "mirror_final_block",
+    text: `
+      select final.number
+      from dex_private.final_block(null) as final`,
+  });
+  return rows[0] !== undefined && block <= rows[0].number;
 }
 
 async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<boolean> {

@@ -8,7 +8,7 @@ import { parseInSteps } from "../parse-in-steps.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { refuseOtherBasis } from "./basis.ts";
-import { commonBlock, hasNoFacts, type Own } from "./common-block.ts";
+import { commonBlock, hasNoFacts, isFinal, type Own } from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
@@ -116,14 +116,19 @@ class Follower {
     const client = this.#client;
     const own = await lastBlockOf(client);
     const page = await this.#page(own);
+    const isFollowed = own === undefined || follows(page, own);
     const basis = await findBasis(client);
-    if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
+    if (basis !== undefined && page.basis !== null) {
+      const isBegunAnew = !isFollowed && !(await isFinal(client, basis.firstBlock));
+      const { firstBlock, hashed } = isBegunAnew ? page.basis : basis;
+      refuseOtherBasis({ ...basis, firstBlock, hashed }, page.basis);
+    }
     if (own !== undefined && isBehind(page, own)) {
       throw new OriginUnavailable(
         `The origin is behind, at block ${page.head.number}; this database has block ${own.number}`,
       );
     }
-    if (own !== undefined && !follows(page, own)) await this.#leaveBranch(client, own);
+    if (own !== undefined && !isFollowed) await this.#leaveBranch(client, own);
     else await this.#write(client, page, { own });
   }
 
