@@ -52,6 +52,7 @@ const COMMON_SETTINGS = {
   // Whatever the database or the login has: with a block the past would be served as the head, and the patterns in
   // functions are read with their backslashes.
   "dex.as_of_block": "",
+  "dex.as_of_moment": "",
   standard_conforming_strings: "on",
 };
 

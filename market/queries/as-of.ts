@@ -24,15 +24,27 @@ interface Known {
   hasRows: boolean;
 }
 
-// `case` has the block set before it is looked up. The setting is of the transaction, so that it works behind a pooler.
+/**
+ * SQL that begins a statement with `asked`, the moment that $1 names, and has what follows in the transaction be as of
+ * it. The settings are of the transaction, so that they work behind a pooler. `case` has the block set before it is
+ * looked up, once for all statements, since they have one snapshot.
+ */
+export const WITH_ASKED = `
+  with named as materialized (
+    select case
+      when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
+    end as moment
+  ),
+  asked as materialized (
+    select named.moment
+    from named
+    where set_config('dex.as_of_moment', $1 || ' ' || named.moment::text, true) is not null
+  )`;
+
 const SET_BLOCK = {
   name: "as_of_block",
   text: `
-    with asked as materialized (
-      select case
-        when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
-      end as moment
-    )
+    ${WITH_ASKED}
     select
       (
         select max(head.number)

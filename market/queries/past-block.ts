@@ -1,5 +1,5 @@
 // Begins to read as of a past block, in a transaction that the caller has begun.
-import { withNoSuchBlock, type AsOf } from "./as-of.ts";
+import { WITH_ASKED, withNoSuchBlock, type AsOf } from "./as-of.ts";
 
 export interface PastBlock {
   number: number;
@@ -16,15 +16,10 @@ interface Statement {
   values: string[];
 }
 
-// `case` has the block set before it is looked up. The setting is of the transaction, so that it works behind a pooler.
 const BEGIN_AS_OF = {
   name: "begin_as_of",
   text: `
-    with asked as materialized (
-      select case
-        when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
-      end as moment
-    )
+    ${WITH_ASKED}
     select
       block.number,
       block.hash,

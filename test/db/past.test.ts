@@ -331,6 +331,28 @@ it("has an offer of block 0 that block 1 cancelled", async () => {
   expect(await readAt("1", "select price from dex_book('WETH', 'DAI', 10)")).toEqual([]);
 });
 
+it("takes a moment that the transaction has found only for the block that it was found for", async () => {
+  await writeHours();
+  await client.query("begin");
+  const set = (name: string, value: string): Promise<unknown> =>
+    client.query("select set_config($1, $2, true)", [name, value]);
+  await set("dex.as_of_block", String(blockAt(1)));
+  const { rows } = await client.query<{ moment: string }>(
+    "select dex_private.named_moment()::text as moment",
+  );
+  // A later moment under the name of the first block shows which of the two is read.
+  const [found] = rows;
+  const later = found?.moment.replace(String(blockAt(1)), String(blockAt(3)));
+  await set("dex.as_of_moment", `${blockAt(1)} ${later}`);
+  const head = async () => (await client.query("select block from dex_head")).rows;
+  expect(await head()).toEqual([{ block: blockAt(3) }]);
+  await set("dex.as_of_block", String(blockAt(2)));
+  expect(await head()).toEqual([{ block: blockAt(2) }]);
+  await set("dex.as_of_block", "");
+  expect(await head()).toEqual([{ block: blockAt(4) }]);
+  await client.query("rollback");
+});
+
 it("changes nothing for a writer", async () => {
   await writeHours();
   const writer = await database.writer.connect();

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a6b0ddd883ce54e90ad3a059cbc9fe7abdd1c2dc
+--! Hash: sha1:bfbe9d254f4516a4c0e9f1a3983d29f7492a23e6
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -748,11 +748,15 @@ comment on function dex_private.sought_moment(text) is 'The moment that `asked` 
 grant execute on function dex_private.sought_moment(text) to dex_reader, dex_writer;
 
 -- What is asked for most, the number of a block below the head, takes one statement: in a transaction each expression of plpgsql takes
--- about as long to begin as a block to find.
+-- about as long to begin as a block to find. A statement asks up to four times: who has one
+-- snapshot may set `dex.as_of_moment` to the block that was asked for, a space, and its moment.
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
 as $$
 begin
+  if starts_with(current_setting('dex.as_of_moment', true), current_setting('dex.as_of_block', true) || ' ') then
+    return substr(current_setting('dex.as_of_moment', true), length(current_setting('dex.as_of_block', true)) + 2)::dex_private.last_moment;
+  end if;
   return coalesce(
     (
       select named
