@@ -25,7 +25,7 @@ try {
   log("Backfill");
   const backfill = await measureBackfill(server, numbers);
   if (headBlocks > 0) log("At the head");
-  const head = headBlocks > 0 ? await measureHead(headBlocks) : undefined;
+  const head = headBlocks > 0 ? await measureHead(headBlocks, numbers.pools) : undefined;
   await publish(out, chainPage(run, backfill, head));
 } finally {
   await server.stop();

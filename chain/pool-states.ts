@@ -1,4 +1,7 @@
 // What pools have, as the database keeps it: reserves, or a price with liquidity in ranges.
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../db/connect.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
 import type { Fact, RangesFact } from "./exchange-facts.ts";
@@ -130,16 +133,15 @@ export async function changedPools(client: Client, after: number): Promise<strin
   return rows.map(({ venue }) => venue);
 }
 
-const STAGED =
-  "venue, gem0, reserve0, gem1, reserve1, fee, tick_spacing, sqrt_price, tick, liquidity, nets, block, time";
+const STAGED = [
+  ...["venue", "gem0", "reserve0", "gem1", "reserve1", "fee", "tick_spacing", "sqrt_price"],
+  ...["tick", "liquidity", "nets", "block", "time"],
+] as const;
 
-/** For `ingest.write_blocks` in the same transaction. */
+/** For `ingest.write_blocks` in the same transaction. No value has a character that COPY treats specially. */
 export async function stagePools(client: Client, pools: readonly PoolRow[]): Promise<void> {
   if (pools.length === 0) return;
-  await client.query(
-    `insert into ingest.staged_pool (${STAGED})
-    select ${STAGED}
-    from jsonb_populate_recordset(null::ingest.staged_pool, $1)`,
-    [JSON.stringify(pools)],
-  );
+  const lines = pools.map((row) => STAGED.map((name) => row[name] ?? "\\N").join("\t"));
+  const sql = `copy ingest.staged_pool (${STAGED.join(", ")}) from stdin`;
+  await pipeline(Readable.from(`${lines.join("\n")}\n`), client.query(copyFrom(sql)));
 }

@@ -17,6 +17,8 @@ export interface Stretch {
   before?: { number: number; hash: string | null } | undefined;
   /** Only logs of these; else all that the decoder reads. */
   topics?: Decoder["topics"] | undefined;
+  /** What a range waits for before it is read while the one before it is being used; by default for nothing. */
+  readAheadAfter?: () => Promise<unknown>;
 }
 
 /** What a node takes of all logs, and of some: learned over all sessions. */
@@ -31,7 +33,7 @@ function sizeOf(source: ChainSource, topics: Stretch["topics"]): RangeSize {
 /** The ranges of a stretch in order, each read while the one before it is being used. */
 export async function* readRanges(
   source: ChainSource,
-  { from, to, before, topics }: Stretch,
+  { from, to, before, topics, readAheadAfter = () => Promise.resolve() }: Stretch,
 ): AsyncGenerator<Range<BlockFact>> {
   const size = sizeOf(source, topics);
   const known = source.knownFrom(from);
@@ -55,7 +57,8 @@ export async function* readRanges(
     const range = await (ahead ?? read(start, last));
     last = range.end;
     start = range.end.number + 1;
-    ahead = start > to ? undefined : read(start, last);
+    const next = start;
+    ahead = next > to ? undefined : readAheadAfter().then(() => read(next, range.end));
     // It is awaited above, or given up.
     ahead?.catch(() => undefined);
     yield range;

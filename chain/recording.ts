@@ -210,8 +210,11 @@ export class Recording {
     );
   }
 
-  /** Writes a range of final blocks at once, with the markets that they list. */
-  async writeRange({ facts, found, end }: Range): Promise<Written> {
+  /**
+   * Writes a range of final blocks at once, with the markets that they list. `onStaged` is called when the rest is left
+   * to the database.
+   */
+  async writeRange({ facts, found, end }: Range, onStaged?: () => void): Promise<Written> {
     return this.#inTransaction({ facts, found }, async () => {
       const client = this.client;
       await this.#registry.registerMarkets(client, this.#registry.marketsOf(facts));
@@ -243,7 +246,9 @@ export class Recording {
           blocks.map(({ time }) => isoTime(time)),
         ],
       );
-      await client.query("select ingest.write_blocks()");
+      const writing = client.query("select ingest.write_blocks()");
+      onStaged?.();
+      await writing;
       await this.checkedTo({ rangedTo: end.number });
       return { rows: rowCount(rows), leftOut: rows.leftOut };
     });

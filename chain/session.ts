@@ -171,12 +171,19 @@ class Session {
 
   async #backfill(from: number, to: number): Promise<void> {
     const { source, registry, checks } = this.#shared;
-    for await (const read of readRanges(source, { from, to, before: this.#last })) {
+    // A range is decoded while the database writes the one before it: until then this process has rows to make.
+    let staged = Promise.withResolvers<unknown>();
+    const readAheadAfter = (): Promise<unknown> => staged.promise;
+    const ranges = readRanges(source, { from, to, before: this.#last, readAheadAfter });
+    for await (const read of ranges) {
       this.#shared.signal.throwIfAborted();
       const range = { ...read, facts: await this.#updated(read.facts) };
       await checks.check(this.#recording, range.facts);
       await registry.learn(range.facts, this.#head.latest.number);
-      const written = await this.#recording.writeRange(range);
+      const written = await this.#recording.writeRange(range, () => {
+        staged.resolve(undefined);
+      });
+      staged = Promise.withResolvers();
       checks.written(range.end);
       this.#last = range.end;
       this.#report(range.end, written, true);

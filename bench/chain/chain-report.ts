@@ -42,10 +42,9 @@ export function chainPage(run: Run, backfill: Backfill, head: Head | undefined):
   ];
 }
 
-const headPart = ({ blocks, path, latencies }: Head): string[] => [
-  `A block each second, ${blocks} of them; the service as \`npm start\` starts it, with RPC_URL, EXCHANGE and ` +
-    `FROM_BLOCK; from the moment that the node has the block until \`${path}\` has its trade, over the ` +
-    `${latencies.length} blocks with a trade of the market.`,
+const headPart = ({ blocks, events, path, latencies }: Head): string[] => [
+  `A block of ${events} events each second, ${blocks} of them; the service as \`npm start\` starts it, with RPC_URL, ` +
+    `EXCHANGE and FROM_BLOCK; from the moment that the node has the block until \`${path}\` has it.`,
   table(
     ["milliseconds", "median", "min", "max", "p99"],
     [

@@ -3,7 +3,6 @@ import type { Decoder } from "../../chain/exchange-facts.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { uniswapV2 } from "../../chain/exchanges/uniswap-v2.ts";
 import { PROGRAMS, startServer } from "../servers/start.ts";
-import type { RecordedToken } from "../../test/chain/recorded/recorded-chain.ts";
 
 export interface GivenChain {
   events: number;
@@ -26,13 +25,12 @@ export interface NodeProcess {
   /** The last generated block. */
   lastBlock: number;
   counts: { makes: number; takes: number; kills: number; logs: number };
-  tokens: readonly RecordedToken[];
   ask<T>(method: string, ...params: unknown[]): Promise<T>;
   setHead(number: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-type Described = Pick<NodeProcess, "exchange" | "counts" | "tokens"> & {
+type Described = Pick<NodeProcess, "exchange" | "counts"> & {
   first: number;
   last: number;
 };

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:bfbe9d254f4516a4c0e9f1a3983d29f7492a23e6
+--! Hash: sha1:a64095bf28d8cc5bff5ddd53cf0a17842ddd39f8
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -3932,21 +3932,25 @@ begin
         num_nonnulls(pools.reserve0, pools.reserve1) in (0, 2)
           and num_nonnulls(pools.tick_spacing, pools.sqrt_price, pools.tick, pools.liquidity, pools.nets)
             = case when pools.reserve0 is null then 5 else 0 end as is_whole,
-        coalesce(
-          (
-            select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
-            from (
-              select distinct
-                split_part(each.pair, ':', 1)::numeric as tick,
-                split_part(each.pair, ':', 2)::numeric as net
-              from string_to_table(pools.nets, ' ') as each (pair)
-              where pools.nets <> ''
-            ) as net
-            where net.tick between -887272 and 887272
-            having count(*) = count(distinct net.tick)
-          ),
-          ''
-        ) as right_nets
+        -- Of a pool that has reserves there are none to order.
+        case
+          when pools.nets is not null then
+            coalesce(
+              (
+                select string_agg(net.tick || ':' || net.net, ' ' order by net.tick)
+                from (
+                  select distinct
+                    split_part(each.pair, ':', 1)::numeric as tick,
+                    split_part(each.pair, ':', 2)::numeric as net
+                  from string_to_table(pools.nets, ' ') as each (pair)
+                  where pools.nets <> ''
+                ) as net
+                where net.tick between -887272 and 887272
+                having count(*) = count(distinct net.tick)
+              ),
+              ''
+            )
+        end as right_nets
       from unnest(write_pools.given) as pools
     ) as listed
     where lower(listed.gem0) = lower(listed.gem1)
