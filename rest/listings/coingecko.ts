@@ -32,7 +32,7 @@ const tickerId = z
   .describe("The addresses of base and target token, joined by an underscore.");
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const poolId = tickerId.describe(
-  "The market's id, which is `ticker_id`: offers are in one book for each pair, and in no pool.",
+  "The market's id, which is `ticker_id`: a market is one book, also where several pools trade its pair.",
 );
 
 const ticker = z

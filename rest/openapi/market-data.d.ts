@@ -1203,7 +1203,7 @@ export interface components {
             base_currency: string;
             /** @description The address of the target token, in which prices are. */
             target_currency: string;
-            /** @description The market's id, which is `ticker_id`: offers are in one book for each pair, and in no pool. */
+            /** @description The market's id, which is `ticker_id`: a market is one book, also where several pools trade its pair. */
             pool_id: string;
             /** @description The price of the newest trade, however old. */
             last_price: components["schemas"]["Decimal"];
@@ -1227,7 +1227,7 @@ export interface components {
             ticker_id: string;
             base: string;
             target: string;
-            /** @description The market's id, which is `ticker_id`: offers are in one book for each pair, and in no pool. */
+            /** @description The market's id, which is `ticker_id`: a market is one book, also where several pools trade its pair. */
             pool_id: string;
         };
         CoinGeckoOrderbook: {
