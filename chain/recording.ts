@@ -210,10 +210,7 @@ export class Recording {
     );
   }
 
-  /**
-   * Writes a range of final blocks at once, with the markets that they list. `onStaged` is called when the rest is left
-   * to the database.
-   */
+  /** Writes a range of final blocks at once, with their markets. `onStaged` is called when only the database works. */
   async writeRange({ facts, found, end }: Range, onStaged?: () => void): Promise<Written> {
     return this.#inTransaction({ facts, found }, async () => {
       const client = this.client;
@@ -246,9 +243,8 @@ export class Recording {
           blocks.map(({ time }) => isoTime(time)),
         ],
       );
-      const writing = client.query("select ingest.write_blocks()");
       onStaged?.();
-      await writing;
+      await client.query("select ingest.write_blocks()");
       await this.checkedTo({ rangedTo: end.number });
       return { rows: rowCount(rows), leftOut: rows.leftOut };
     });
