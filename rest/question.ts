@@ -85,7 +85,10 @@ interface VersionPaths {
   endpoints: readonly { path: string; query?: object }[];
 }
 
-/** Undefined for paths outside these versions. Other parameters change no answer, and so are left out. */
+/**
+ * Undefined for paths outside these versions, and for one that no endpoint declares. Other parameters change no answer, and
+ * so are left out.
+ */
 export function restQuestions(
   versions: readonly VersionPaths[],
 ): (req: { url?: string | undefined }) => string | undefined {
@@ -104,7 +107,9 @@ export function restQuestions(
     const end = url.indexOf("?");
     if (end < 0) return url;
     const path = url.slice(0, end);
-    const names = declared.find(({ pattern }) => pattern.test(path))?.names ?? [];
+    const names = declared.find(({ pattern }) => pattern.test(path))?.names;
+    // Express may serve it all the same: before a `#` it takes a backslash for a slash.
+    if (names === undefined) return undefined;
     const known = [...queryOf({ url })].filter(([key]) =>
       names.some((name) => isMeantAs(name, key)),
     );

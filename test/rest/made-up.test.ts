@@ -82,6 +82,7 @@ it("is answered in front of Express where nothing of its path has to be decoded,
 it("is one question in the cache, whatever parameters it does not know", () => {
   const questionOf = restQuestions([madeUp]);
   expect(questionOf({ url: "/made-up/hours?x=1&limit=2" })).toBe("/made-up/hours?limit=2");
+  expect(questionOf({ url: "/made-up/hour?limit=2" })).toBeUndefined();
 });
 
 it("is tried by /ready", async () => {
