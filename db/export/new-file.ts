@@ -13,6 +13,9 @@ export interface WrittenFile {
 
 const TEMPORARY = ".partial";
 
+/** Others may have files with this end too. */
+const OWN_TEMPORARY = /\.[0-9a-f]{12}\.partial$/;
+
 export class NewFile {
   readonly #dir: string;
   readonly #name: string;
@@ -69,7 +72,7 @@ export async function syncFolder(dir: string): Promise<void> {
 /** Removes what a killed process has left. */
 export async function removeAbandoned(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
-    if (name.endsWith(TEMPORARY)) await rm(join(dir, name), { force: true });
+    if (OWN_TEMPORARY.test(name)) await rm(join(dir, name), { force: true });
   }
 }
 

@@ -383,6 +383,15 @@ describe("of days", () => {
     expect((await readdir(killed)).filter((name) => name.endsWith(".partial"))).toEqual([]);
   });
 
+  it("removes what an export that was killed has left, and no file of others", async () => {
+    for (const name of ["manifest.json.0123456789ab.partial", "film.mkv.partial", "mine.csv"]) {
+      await writeFile(join(dir, name), name);
+    }
+    await exportFinal(database);
+    const left = (await readdir(dir)).filter((name) => /partial|mine/.test(name));
+    expect(left.sort()).toEqual(["film.mkv.partial", "mine.csv"]);
+  });
+
   it("refuses to run twice in one folder", async () => {
     const release = await takeLock(dir);
     await expect(exportFinal(database)).rejects.toThrow(
