@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "../db/connect.ts";
 import { errorText } from "../db/error-text.ts";
 import { knownDays } from "../db/export/days.ts";
+import { makeFolder } from "../db/make-folder.ts";
 
 const COMMAND = fileURLToPath(new URL("../db/commands/export.ts", import.meta.url));
 
@@ -31,6 +32,13 @@ export interface Exporting {
 }
 
 const EVERY_MS = 60_000;
+
+/** Throws where the setting is wrong: an export would fail each minute, and what is served with it. */
+export async function makeFilesDir(dir: string): Promise<void> {
+  await makeFolder(dir).catch((cause: unknown) => {
+    throw new Error(`FILES_DIR ${dir} cannot be made: ${errorText(cause)}`, { cause });
+  });
+}
 
 export function startExporting(options: ExportingOptions): Exporting {
   const { db, finality, log, everyMs = EVERY_MS } = options;

@@ -17,7 +17,7 @@ import { release } from "../http/release.ts";
 import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
 import type { SharedCountsOptions } from "../http/shared-counts.ts";
 import { metricsServer } from "../http/observe/serve-metrics.ts";
-import { startExporting } from "./exporting.ts";
+import { makeFilesDir, startExporting } from "./exporting.ts";
 import { startIndexing } from "./indexing.ts";
 import { SEED, seedEmbedded } from "./seed.ts";
 import { openDatabase } from "./served-database.ts";
@@ -75,6 +75,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
 
   const documents = await openDocuments(config);
   const keyFile = openKeyFile(config, log);
+  if (config.filesDir !== undefined) await makeFilesDir(config.filesDir);
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);

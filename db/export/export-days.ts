@@ -1,7 +1,7 @@
 // Exports the final days of a database into a folder, one after the other.
-import { mkdir } from "node:fs/promises";
 import { connect } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
+import { makeFolder } from "../make-folder.ts";
 import { CannotExport, dayAfter, knownDays, readBasis, refuseOtherFacts } from "./days.ts";
 import { exportDay } from "./export-day.ts";
 import { FORMAT } from "./format.ts";
@@ -25,7 +25,7 @@ export interface ExportOptions {
  */
 export async function exportDays(options: ExportOptions): Promise<Contents | undefined> {
   const { url, dir } = options;
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir);
   const release = await takeLock(dir).catch((error: unknown) => {
     if (!(error instanceof DataDirInUse)) throw error;
     throw new CannotExport(`process ${error.pid} exports into ${dir} at the moment`);

@@ -385,7 +385,7 @@ async function untilSomebodyWaits(client: Client): Promise<void> {
   }
 }
 
-describe("with files of documents and keys", () => {
+describe("with files of documents and keys, and a folder of files", () => {
   const NOWHERE = { DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market" };
   const HEAD = "{ dexHead { block } }";
   let folder: string;
@@ -403,6 +403,16 @@ describe("with files of documents and keys", () => {
     const documents = await start({ ...NOWHERE, PERSISTED_DIR: folder }).ended;
     expect(documents.code).toBe(1);
     expect(documents.stderr).toMatch(/^PERSISTED_DIR: .*wrong\.graphql is no GraphQL document/);
+    for (const [dir, code] of [
+      [join(folder, "keys"), "EEXIST"],
+      ["/proc/files/of/ours", "ENOENT"],
+    ] as const) {
+      const files = await start({ ...NOWHERE, FILES_DIR: dir }).ended;
+      expect([files.code, files.stderr]).toEqual([
+        1,
+        expect.stringMatching(new RegExp(`^FILES_DIR ${dir} cannot be made: ${code}`)),
+      ]);
+    }
   });
 
   it("runs the documents and knows the keys", async () => {

@@ -392,6 +392,10 @@ describe("of days", () => {
     expect(left.sort()).toEqual(["film.mkv.partial", "mine.csv"]);
   });
 
+  it("refuses a folder below one that can have none", async () => {
+    await expect(exportFinal(database, "/proc/files/of/ours")).rejects.toThrow("ENOENT");
+  });
+
   it("refuses to run twice in one folder", async () => {
     const release = await takeLock(dir);
     await expect(exportFinal(database)).rejects.toThrow(
