@@ -24,6 +24,8 @@ export interface ExportingOptions {
   log: Record<"info" | "warn", (line: string) => void>;
   /** How often it looks whether a day has become final. */
   everyMs?: number;
+  /** How long a stop waits for an export: it may wait for a lock. One that is killed leaves nothing that is wrong. */
+  killAfterMs?: number;
 }
 
 export interface Exporting {
@@ -79,7 +81,7 @@ export function startExporting(options: ExportingOptions): Exporting {
 
 /** The lines of the days. Throws what the command says where it fails. */
 async function exportOnce(
-  { dir, finality, env }: ExportingOptions,
+  { dir, finality, env, killAfterMs = 2000 }: ExportingOptions,
   signal: AbortSignal,
 ): Promise<string[]> {
   const given = finality === undefined ? [] : ["--finality", String(finality)];
@@ -87,7 +89,10 @@ async function exportOnce(
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const stop = (): void => void child.kill();
+  const stop = (): void => {
+    child.kill();
+    setTimeout(() => child.kill("SIGKILL"), killAfterMs).unref();
+  };
   signal.addEventListener("abort", stop, { once: true });
   try {
     const ended = once(child, "close") as Promise<[code: number | null]>;

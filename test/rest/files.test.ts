@@ -10,6 +10,7 @@ import { ExportedFolder } from "../../db/export/exported-folder.ts";
 import { readManifest, type Contents } from "../../db/export/manifest.ts";
 import { startExporting } from "../../server/exporting.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
+import { openClient } from "../database.ts";
 import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
 import { useApp, useDatabase } from "../served.ts";
 
@@ -190,6 +191,30 @@ it("makes the page of a manifest once, however often it is asked for", async () 
   } finally {
     spy.mockRestore();
   }
+});
+
+it("stops though an export waits for a lock", async () => {
+  const into = await mkdtemp(join(tmpdir(), "dex-exporting-"));
+  await using locking = await openClient(database.url);
+  await locking.query("begin");
+  await locking.query("lock table dex_trade in access exclusive mode");
+  const lines: string[] = [];
+  const exporting = startExporting({
+    ...{ dir: into, db: database.reader, finality: 64, killAfterMs: 20 },
+    env: { ...process.env, DATABASE_OWNER_URL: "", DATABASE_URL: database.url },
+    log: { info: (line) => lines.push(line), warn: (line) => lines.push(line) },
+  });
+  // A transaction has one look at what others wait for.
+  await using looking = await openClient(database.url);
+  for (let waiting = 0; waiting === 0;) {
+    const { rows } = await looking.query<{ count: number }>(
+      "select count(*)::int from pg_stat_activity where datname = current_database() and application_name = 'dex export' and wait_event_type = 'Lock'",
+    );
+    waiting = rows[0]!.count;
+  }
+  await exporting.stop();
+  expect(lines).toEqual([]);
+  await rm(into, { recursive: true });
 });
 
 it("exports each day by itself when it is final, and says once why it does not", async () => {
