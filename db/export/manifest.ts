@@ -11,7 +11,7 @@ import { writeWhole } from "./new-file.ts";
 export const MANIFEST = "manifest.json";
 
 /** No name has a separator, or begins with a dot. */
-const NAME = /^[a-z]+-(?:\d{4}-\d\d-\d\d\.(?:csv\.gz|parquet)|[0-9a-f]{16}\.csv)$/;
+export const NAME = /^[a-z]+-(?:\d{4}-\d\d-\d\d\.(?:csv\.gz|parquet)|[0-9a-f]{16}\.csv)$/;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const block = z.int().min(0).max(2_147_483_647);

@@ -1,11 +1,12 @@
 // Loads the days of another service's files that a database lacks: each whole and checked, or not at all.
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
 import { findBasis } from "../export/days.ts";
-import { MANIFEST, parseManifest, type Contents } from "../export/manifest.ts";
+import { MANIFEST, NAME, parseManifest, type Contents } from "../export/manifest.ts";
+import { makeFolder } from "../make-folder.ts";
 import { refuseOtherBasis } from "./basis.ts";
 import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
@@ -46,7 +47,7 @@ export interface LoadedFiles {
 /** A day is in the database when it is checked; an interrupted load goes on with the next one. Throws a MirrorError. */
 export async function loadFiles(options: LoadFilesOptions): Promise<LoadedFiles> {
   const { dir } = options;
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeFolder(dir, 0o700);
   const release = await takeLock(dir).catch((error: unknown) => {
     if (!(error instanceof DataDirInUse)) throw error;
     throw new MirrorError(`process ${error.pid} loads by ${dir} at the moment`);
@@ -176,11 +177,18 @@ async function removeDay(dir: string, { files }: PlannedDay): Promise<void> {
   for (const kind of KINDS) await rm(join(dir, files[kind].name), { force: true });
 }
 
-/** Of another run, which are not needed any more. */
+/** Of another run, which are not needed any more. Throws where they are another's, who keeps them. */
 async function removeOthers(dir: string, missing: readonly PlannedDay[]): Promise<void> {
   const needed = new Set(missing.flatMap(({ files }) => KINDS.map((kind) => files[kind].name)));
-  for (const name of await readdir(dir)) {
-    const isOurs = /\.csv(\.gz)?(\.partial)?$/.test(name);
-    if (isOurs && !needed.has(name.replace(/\.partial$/, ""))) await rm(join(dir, name));
+  const names = await readdir(dir);
+  if (names.includes(MANIFEST)) {
+    throw new MirrorError(
+      `${dir} has a ${MANIFEST}, so its files were exported, and a load would delete them: give another folder (--dir)`,
+    );
+  }
+  for (const name of names) {
+    const whole = name.replace(/\.partial$/, "");
+    const isOurs = NAME.test(whole) && /\.csv(\.gz)?$/.test(whole);
+    if (isOurs && !needed.has(whole)) await rm(join(dir, name));
   }
 }

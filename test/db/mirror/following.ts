@@ -16,8 +16,8 @@ export interface Mirrored {
   /** The folder of files that the origin serves. */
   dir: string;
   export: () => Promise<void>;
-  /** By a new folder. */
-  load: (url?: string) => Promise<LoadedFiles>;
+  /** By a new folder, or another one. */
+  load: (url?: string, dir?: string) => Promise<LoadedFiles>;
   /** Follows until the head is written, or until an event is enough. */
   catchUp: (url?: string, isEnough?: (event: FollowEvent) => boolean) => Promise<FollowEvent[]>;
 }
@@ -47,10 +47,10 @@ export function useMirrored(fill: (origin: TestDatabase) => Promise<unknown>): M
   made.export = async () => {
     await exportDays({ url: made.origin.url, dir: made.dir, finality: 0 });
   };
-  made.load = async (url = `${made.app.url}/v2/files/`) => {
+  made.load = async (url = `${made.app.url}/v2/files/`, given?: string) => {
     const client = await connect(made.mirror.url, { role: "dex_writer" });
     try {
-      const dir = await mkdtemp(join(downloads, "files-"));
+      const dir = given ?? (await mkdtemp(join(downloads, "files-")));
       return await loadFiles({ client, url, dir, maxDayBytes: 10_000_000, pauseMs: 1 });
     } finally {
       await client.end();

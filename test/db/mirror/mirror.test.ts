@@ -1,4 +1,7 @@
 // A mirror gets the facts of another service, whole and checked, from its files and by following it.
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { verify } from "../../../db/verify/verify-database.ts";
 import {
   anAddress,
@@ -90,6 +93,34 @@ it("loads the days of the files, and follows from there: the same digests, figur
   await expectTheSame();
   const client = await mirrored.mirror.connect("dex_owner");
   expect(await verify(client)).toEqual([]);
+});
+
+it("deletes no file in its folder that it does not make, and takes none that has exported files", async () => {
+  await mirrored.export();
+  const dir = await mkdtemp(join(tmpdir(), "dex-load-"));
+  try {
+    const others = [
+      "pairs.csv",
+      "trades.csv",
+      "trades.csv.gz",
+      "trades-2026-01-01.parquet",
+      "a.partial",
+    ];
+    const left = ["trades-2025-12-31.csv.gz", "tokens-0123456789abcdef.csv.partial"];
+    for (const name of [...others, ...left]) await writeFile(join(dir, name), name);
+    await mirrored.load(undefined, dir);
+    expect((await readdir(dir)).filter((name) => !name.startsWith("lock.")).sort()).toEqual(
+      others.toSorted(),
+    );
+    const before = await readdir(mirrored.dir);
+    await expect(mirrored.load(undefined, mirrored.dir)).rejects.toThrow(
+      `${mirrored.dir} has a manifest.json, so its files were exported`,
+    );
+    const kept = (names: string[]) => names.filter((name) => !name.startsWith("lock.")).sort();
+    expect(kept(await readdir(mirrored.dir))).toEqual(kept(before));
+  } finally {
+    await rm(dir, { recursive: true });
+  }
 });
 
 it("loads the rest of a day that it has followed in part", async () => {
