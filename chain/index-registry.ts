@@ -1,5 +1,6 @@
 // The tokens and markets that the indexer registers, and the tokens whose rows it leaves out.
 import type { Client } from "../db/connect.ts";
+import { freeSymbols } from "../db/exchanged-symbols.ts";
 import { marketsOf, type BlockFact, type Fact, type MarketFact } from "./exchange-facts.ts";
 import type { GivenMarket } from "./given-markets.ts";
 import { EXIT, Halt } from "./halt.ts";
@@ -94,16 +95,16 @@ export class Registry {
   async correct(client: Client, given: readonly GivenMarket[]): Promise<void> {
     const listed = this.#listed;
     if (listed === undefined) return;
+    const renamed: string[] = [];
     for (const address of this.#registered) {
       const before = this.#tokens.get(address);
       if (before === undefined) continue;
       const token = this.#named(address, before);
       if (token.symbol === before.symbol && token.name === before.name) continue;
       this.#tokens.set(address, token);
-      await this.#tryTo(client, `symbol of the token ${address} in TOKEN_LIST`, () =>
-        this.#register(client, address),
-      );
+      renamed.push(address);
     }
+    await this.#rename(client, renamed);
     const kept = new Set(given.map(({ baseGem, quoteGem }) => keyOf(baseGem, quoteGem)));
     const { rows } = await client.query<{ base_gem: string; quote_gem: string; active: boolean }>(
       "select base_gem, quote_gem, active from dex_pair",
@@ -118,6 +119,27 @@ export class Registry {
     }
   }
 
+  /** One after the other, as one may be refused; then together those that were, as they may have exchanged their symbols. */
+  async #rename(client: Client, addresses: readonly string[]): Promise<void> {
+    const refused = new Map<string, Error>();
+    for (const address of addresses) {
+      const refusal = await this.#refusalOf(client, () => this.#register(client, address));
+      if (refusal !== undefined) refused.set(address, refusal);
+    }
+    if (refused.size === 0) return;
+    const together = await this.#refusalOf(client, async () => {
+      const tokens = [...refused.keys()].map((address) => {
+        return { address, symbol: this.#tokens.get(address)?.symbol };
+      });
+      await freeSymbols(client, tokens);
+      for (const { address } of tokens) await this.#register(client, address);
+    });
+    if (together === undefined) return;
+    for (const [address, refusal] of refused) {
+      this.#leaveOut(`symbol of the token ${address} in TOKEN_LIST`, refusal);
+    }
+  }
+
   async #register(client: Client, address: string): Promise<void> {
     const { symbol, decimals, name } = this.#tokens.get(address) ?? {};
     const values = [address, symbol, decimals, name];
@@ -126,16 +148,25 @@ export class Registry {
 
   /** In a transaction: what the database refuses is left as it was, and said once. */
   async #tryTo(client: Client, what: string, change: () => Promise<unknown>): Promise<boolean> {
+    const refusal = await this.#refusalOf(client, change);
+    if (refusal !== undefined) this.#leaveOut(what, refusal);
+    return refusal === undefined;
+  }
+
+  async #refusalOf(client: Client, change: () => Promise<unknown>): Promise<Error | undefined> {
     await client.query("savepoint registration");
     try {
       await change();
-      return true;
+      return undefined;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       await client.query("rollback to savepoint registration");
-      this.#say(what, `The ${what} is left out: ${(error as Error).message}.`);
-      return false;
+      return error as Error;
     }
+  }
+
+  #leaveOut(what: string, { message }: Error): void {
+    this.#say(what, `The ${what} is left out: ${message}.`);
   }
 
   /** Throws a `Halt` where a token does not have the symbol that a file of markets gives it. */

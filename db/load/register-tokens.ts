@@ -1,5 +1,6 @@
 // Registers tokens and pairs.
 import type { Client } from "../connect.ts";
+import { freeSymbols } from "../exchanged-symbols.ts";
 import { refuseDifference } from "./contradictions.ts";
 import { LoadError, refusedByDatabase } from "./load-error.ts";
 import type { PairRow, Rows, TokenRow } from "./checked-rows.ts";
@@ -31,6 +32,7 @@ export async function registerTokens(
 ): Promise<Registered> {
   const given = new Map<string, Placed<TokenRow>>();
   const registered = { added: 0, changed: 0 };
+  await freeSymbols(client, tokens);
   for (const token of tokens) {
     const { address, decimals } = token;
     const what = `${token.place}: token ${address}`;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Client } from "../connect.ts";
 import { errorText } from "../error-text.ts";
+import { freeSymbols } from "../exchanged-symbols.ts";
 import { parseInSteps } from "../parse-in-steps.ts";
 import { address, flag } from "../load/values.ts";
 import { formats, type Format } from "../load/csv-columns.ts";
@@ -94,6 +95,7 @@ function parsePage(text: string): z.infer<typeof registrationPage> {
 /** Registers what is new or other. Throws a MirrorError where the database refuses it. */
 export async function register(client: Client, { tokens, pairs }: Registrations): Promise<void> {
   try {
+    await freeSymbols(client, tokens);
     await client.query(
       `select ingest.register_token(coalesce(known.address, given.address), given.symbol, given.decimals, given.name)
       from jsonb_to_recordset($1) as given (address text, symbol text, decimals integer, name text)

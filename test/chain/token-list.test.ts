@@ -3,9 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getAddress } from "viem";
+import { Registry } from "../../chain/index-registry.ts";
+import type { Requests } from "../../chain/requests.ts";
 import { ListedMarkets } from "../../chain/token-list-markets.ts";
 import { readTokenList } from "../../chain/token-list.ts";
-import { anAddress } from "../factories.ts";
+import { anAddress, MKR, registerPair, registerTokens } from "../factories.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
 import { chainOf, DAI, EXCHANGE, startInventedNode, WETH, type Act } from "./invented-chain.ts";
@@ -126,4 +128,49 @@ it("makes a market of two listed tokens alone, and corrects what another list ha
   });
   await node.stop();
   await database.drop();
+});
+
+it("corrects the symbols that two tokens have exchanged in a wrong list, and says what it cannot correct", async () => {
+  await using database = await makeDatabase();
+  const { writer } = database;
+  const [ether, maker, dollar] = [WETH, MKR, DAI].map((address) => getAddress(address));
+  await registerTokens(
+    writer,
+    { address: ether!, symbol: "MKR" },
+    { address: maker!, symbol: "WETH" },
+    { address: dollar!, symbol: "DAI" },
+  );
+  await registerPair(writer, ether!, dollar!);
+  await registerPair(writer, maker!, dollar!);
+  const correct = async (symbols: string[]): Promise<string[]> => {
+    const said: string[] = [];
+    const requests = undefined as unknown as Requests;
+    const registry = new Registry({ requests, onLeftOut: (line) => said.push(line) });
+    const client = await database.connect("dex_writer");
+    await registry.load(client);
+    const tokens = symbols.map((symbol, n) => ({ ...weth, symbol, address: [WETH, MKR][n]! }));
+    registry.useList(new ListedMarkets(await listOf(tokens), 1));
+    await client.query("begin");
+    await registry.correct(client, []);
+    await client.query("commit");
+    return said;
+  };
+  const bases = async () =>
+    (await writer.query("select base, base_gem from dex_pair order by base_gem = $1", [maker]))
+      .rows;
+
+  expect(await correct(["WETH", "MKR"])).toEqual([]);
+  expect(await bases()).toEqual([
+    { base: "WETH", base_gem: ether },
+    { base: "MKR", base_gem: maker },
+  ]);
+  // A list that gives one symbol twice names one market of two.
+  expect(await correct(["MKR", "MKR"])).toEqual([
+    expect.stringMatching(`^The symbol of the token ${ether} in TOKEN_LIST is left out: the pair`),
+  ]);
+  expect(await correct(["MKR", "WETH"])).toEqual([]);
+  expect(await bases()).toEqual([
+    { base: "MKR", base_gem: ether },
+    { base: "WETH", base_gem: maker },
+  ]);
 });

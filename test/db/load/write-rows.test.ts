@@ -259,6 +259,24 @@ describe("tokens", () => {
     ]);
   });
 
+  it("may exchange their symbols, whatever markets they have", async () => {
+    const other = { ...TOKENS[0]!, address: checksumAddress(anAddress("other")), symbol: "OTHER" };
+    await load({ tokens: [...TOKENS, other], pairs: [...PAIRS, { base: "OTHER", quote: "DAI" }] });
+
+    const { tokens } = await load({
+      tokens: [
+        { address: WETH, symbol: "OTHER", decimals: 18 },
+        { address: other.address, symbol: "WETH", decimals: 18 },
+      ],
+    });
+
+    expect(tokens).toMatchObject({ added: 0, changed: 2 });
+    expect(await all("select base, base_gem from dex_pair order by base")).toEqual([
+      ["OTHER", WETH],
+      ["WETH", other.address],
+    ]);
+  });
+
   it("are rejected if one is given twice with different values", async () => {
     const twice = [
       { line: 2, address: WETH, symbol: "WETH", decimals: 18 },

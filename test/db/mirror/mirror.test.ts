@@ -2,6 +2,7 @@
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { register } from "../../../db/mirror/origin-registry.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
 import {
   anAddress,
@@ -121,6 +122,27 @@ it("deletes no file in its folder that it does not make, and takes none that has
   } finally {
     await rm(dir, { recursive: true });
   }
+});
+
+it("registers tokens that have exchanged their symbols at the origin", async () => {
+  const { mirror } = mirrored;
+  await registerMarkets(mirror.writer);
+  await registerPair(mirror.writer, MKR, DAI);
+  const client = await mirror.connect("dex_writer");
+  const token = (address: string, symbol: string) => ({
+    address,
+    symbol,
+    decimals: 18,
+    name: null,
+  });
+  await register(client, { tokens: [token(WETH, "MKR"), token(MKR, "WETH")], pairs: [] });
+  const { rows } = await client.query(
+    "select base, base_gem from dex_pair where quote = 'DAI' order by base",
+  );
+  expect(rows).toEqual([
+    { base: "MKR", base_gem: WETH },
+    { base: "WETH", base_gem: MKR },
+  ]);
 });
 
 it("loads the rest of a day that it has followed in part", async () => {
