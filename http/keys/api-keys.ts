@@ -5,7 +5,7 @@ import { readFileSync, statSync, unwatchFile, watchFile } from "node:fs";
 import { UnknownKey } from "../errors.ts";
 import { stateOf, type Step } from "../request.ts";
 import type { Refuse } from "../refusal.ts";
-import { digestOf, parseKeys, type ApiKey } from "./key-file.ts";
+import { digestOf, MAX_KEY_BYTES, parseKeys, type ApiKey } from "./key-file.ts";
 
 /** How often the file is looked at: this also sees one that is replaced, as a mounted secret is. */
 const LOOK_MS = 1000;
@@ -90,8 +90,13 @@ export interface OpenKeys {
 export function openKeys({ file, log, everyMs = LOOK_MS }: KeyFileOptions): OpenKeys {
   const read = (): ApiKey[] => {
     try {
+      const found = statSync(file);
       // To read a pipe would hold the process, and it has the keys once only.
-      if (!statSync(file).isFile()) throw new Error("this is no file");
+      if (!found.isFile()) throw new Error("this is no file");
+      // So would a large one, such as a log in its place.
+      if (found.size > MAX_KEY_BYTES) {
+        throw new Error(`it has ${found.size} bytes, and at most ${MAX_KEY_BYTES} are accepted`);
+      }
       return parseKeys(readFileSync(file, "utf8"));
     } catch (error) {
       throw new Error(`API_KEYS_FILE: ${file}: ${(error as Error).message}`, { cause: error });

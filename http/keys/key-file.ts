@@ -19,8 +19,11 @@ export class WrongKeyFile extends Error {
   override readonly name = "WrongKeyFile";
 }
 
-/** The file is read at each change. */
+/** The file is read at each change, while nothing else is done. */
 const MAX_KEYS = 10_000;
+
+/** Of the file: so many keys have less than half of it. */
+export const MAX_KEY_BYTES = 8_000_000;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 /** Of RFC 6750, and long enough not to be guessed. */
@@ -46,7 +49,8 @@ export function parseKeys(text: string): ApiKey[] {
     throw new WrongKeyFile(`line ${line}: ${problem}`);
   };
   for (const [at, line] of text.split(/\r?\n/).entries()) {
-    const words = line.replace(/(^|\s)#.*$/, "").split(/\s+/);
+    // With the flag a comment has any character: else each `#` before one that a dot does not match looks for the end.
+    const words = line.replace(/(^|\s)#.*$/s, "").split(/\s+/);
     const given = words.filter((word) => word !== "");
     if (given.length === 0) continue;
     const key = parseKey(given, (problem) => refuse(at + 1, problem));

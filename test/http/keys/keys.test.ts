@@ -1,5 +1,5 @@
 // Keys: a file gives their holders a rate, streams and a cost budget; without one nothing changes.
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -251,6 +251,25 @@ describe("the file", () => {
     close();
     await rm(folder, { recursive: true });
     expect(() => openKeys({ file, log })).toThrow(/^API_KEYS_FILE: .*ENOENT/);
+  });
+
+  it("may have any text in its comments, and is read in a moment whatever is in them", () => {
+    expect(parseKeys(`acme ${KEY} # a\u2028line\rof it\n`)).toMatchObject([{ name: "acme" }]);
+    const begun = performance.now();
+    expect(parseKeys(`${" #".repeat(1_000_000)}\u2028\n`)).toEqual([]);
+    expect(performance.now() - begun).toBeLessThan(2000);
+  });
+
+  it("is refused unread where it is too large", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "keys-"));
+    const file = join(folder, "keys");
+    await writeFile(file, `acme ${KEY}\n`);
+    await truncate(file, 4_000_000_000);
+    const log = { info: () => undefined, warn: () => undefined };
+    expect(() => openKeys({ file, log })).toThrow(
+      `API_KEYS_FILE: ${file}: it has 4000000000 bytes, and at most 8000000 are accepted`,
+    );
+    await rm(folder, { recursive: true });
   });
 
   it("is refused where it is a device or a pipe, which has its bytes once only", () => {
