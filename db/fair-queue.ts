@@ -21,6 +21,7 @@ type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 interface Waiting {
   connected: Connected;
   timer: NodeJS.Timeout | undefined;
+  isOver: (() => void) | undefined;
 }
 
 export interface QueueBounds {
@@ -28,6 +29,8 @@ export interface QueueBounds {
   queue: number;
   /** The client that the running code serves. */
   askedBy: () => Client;
+  /** Called where the running code waits behind others of its client; what it returns is called when that is over. */
+  behindOwn?: () => () => void;
 }
 
 /** Puts the queue before that of the pool, through its public interface. */
@@ -125,10 +128,12 @@ class FairQueue {
   }
 
   #wait(client: Client, connected: Connected): void {
-    const waiting: Waiting = { connected, timer: undefined };
+    const line = this.#waiting.get(client);
+    const isBehindOwn = line !== undefined || this.#usedByClient(client) > 0;
+    const isOver = isBehindOwn ? this.#bounds.behindOwn?.() : undefined;
+    const waiting: Waiting = { connected, timer: undefined, isOver };
     const expire = (): void => this.#fail(client, waiting, new Error(POOL_TIMEOUT));
     if (this.#waitMs > 0) waiting.timer = setTimeout(expire, this.#waitMs).unref();
-    const line = this.#waiting.get(client);
     if (line === undefined) this.#waiting.set(client, [waiting]);
     else line.push(waiting);
     this.#length += 1;
@@ -155,6 +160,7 @@ class FairQueue {
 
   #remove(client: Client, waiting: Waiting): void {
     clearTimeout(waiting.timer);
+    waiting.isOver?.();
     const line = this.#waiting.get(client) ?? [];
     line.splice(line.indexOf(waiting), 1);
     if (line.length === 0) this.#waiting.delete(client);

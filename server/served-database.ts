@@ -9,6 +9,7 @@ import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
 import { DatabaseGate, type Obstacle } from "../http/known-database.ts";
+import { waitBehindOwn as behindOwn } from "../http/behind-own.ts";
 import { currentClient as askedBy } from "../http/request.ts";
 import { unlessAborted } from "./stopping.ts";
 import { isUnreachable } from "../db/failure.ts";
@@ -70,7 +71,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const open = (
     poolSize: number,
     statementTimeoutMs: number,
-    bounds: PoolBounds = { queue, askedBy, holdMs },
+    bounds: PoolBounds = { queue, askedBy, behindOwn, holdMs },
     isGuarded = true,
   ): Pool => {
     const session = { role: "dex_reader", lockTimeoutMs, statementTimeoutMs, prepare } as const;

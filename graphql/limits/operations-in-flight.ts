@@ -1,7 +1,7 @@
-// Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of
-// the time that planning takes: a plan blocks the event loop for up to 50 ms.
-// Those that would be too many are refused before their body is read; the log counts these refusals, as a line for each
-// would be most of it.
+// Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of the time that
+// planning takes: a plan blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is
+// read; the log counts these refusals, as a line for each would be most of it.
+import { waitBehindOwn } from "../../http/behind-own.ts";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type OnOver, type Step } from "../../http/request.ts";
@@ -41,7 +41,8 @@ class WaitingLine {
   }
 
   /** Resolves when it is this operation's turn; rejects if that takes too long. */
-  async wait(client: string): Promise<void> {
+  async wait(client: string, isBehindOwn: boolean): Promise<void> {
+    const isOver = isBehindOwn ? waitBehindOwn() : undefined;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const begin = (): void => resolve(undefined);
     const timer = setTimeout(() => {
@@ -49,7 +50,7 @@ class WaitingLine {
       reject(new ServiceBusy());
     }, this.#waitMs);
     this.#waiting.set(begin, client);
-    await promise.finally(() => clearTimeout(timer));
+    await promise.finally(() => clearTimeout(timer)).finally(isOver);
   }
 
   /** Ends the wait of the first operation of the client that has had least, if it may; returns that client. */
@@ -122,7 +123,7 @@ export class OperationsInFlight {
     add(this.#present, client, 1);
     try {
       if (this.#mayBegin(client)) this.#begin(client);
-      else await this.#toBegin.wait(client);
+      else await this.#toBegin.wait(client, this.#isOneOfMany(client));
       try {
         return await operation();
       } finally {
@@ -135,14 +136,11 @@ export class OperationsInFlight {
     }
   }
 
-  /**
-   * Calls `planning`, which plans synchronously, when it is its turn. An operation that waits for its plan
-   * leaves its place to one that has a plan.
-   */
+  /** Calls `planning`, which plans synchronously, in its turn. What waits for its plan leaves its place to what has one. */
   async plan<Result>(client: string, planning: () => Result): Promise<Awaited<Result>> {
     if (!this.#mayPlan) {
       this.#leave(client);
-      await this.#toPlan.wait(client).finally(() => this.#enter(client));
+      await this.#toPlan.wait(client, this.#isOneOfMany(client)).finally(() => this.#enter(client));
     }
     this.#mayPlan = false;
     if (this.#present.has(client)) this.#lastPlanOf.set(client, (this.#plans += 1));
@@ -162,6 +160,8 @@ export class OperationsInFlight {
     if (this.#running >= this.#limits.running || this.#hasBegunInThisTurn) return false;
     return this.#countRunning(client) < this.#runningOfClient;
   };
+
+  readonly #isOneOfMany = (client: string): boolean => (this.#present.get(client) ?? 0) > 1;
 
   #enter(client: string): void {
     this.#running += 1;

@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { performance } from "node:perf_hooks";
 import type { Database } from "../../db/connect.ts";
 import { encodingFor, sendAnswer, type Answer } from "../answer.ts";
+import { isBehindOwn } from "../behind-own.ts";
 import { DataLocked, TookTooLong } from "../errors.ts";
 import { isShortJson, readBody } from "../short-body.ts";
 import { clientFacing } from "../refusal.ts";
@@ -34,6 +35,12 @@ export interface AnswerCacheOptions extends CacheOptions {
 /** Makes an answer; undefined for one that must not be shared. */
 type Make = () => Promise<Answer | undefined>;
 
+/** An answer in flight, and the request that it is made for. */
+interface InFlight {
+  promise: Promise<Answer | undefined>;
+  of: RequestState;
+}
+
 /** Of an answer beside its texts and its body, roughly, by measurement. */
 const OVERHEAD_BYTES = 1024;
 
@@ -59,7 +66,7 @@ export class AnswerCache {
   readonly #kept: LRUCache<string, Answer>;
   readonly #past: LRUCache<string, Answer>;
   /** Of the current version, by key. Requests in flight bound their number. */
-  readonly #inFlight = new Map<string, Promise<Answer | undefined>>();
+  readonly #inFlight = new Map<string, InFlight>();
   readonly #versions: KnownVersion;
   readonly #now: () => number;
   readonly #bodyBytes: number;
@@ -170,8 +177,13 @@ export class AnswerCache {
     const key = state.cacheKey;
     if (key === undefined) return make();
     state.cache = "miss";
+    const inFlight = this.#inFlight.get(key);
+    // Another client's, which waits behind others of that: this one has its turn earlier, and those after it join this one.
+    if (inFlight !== undefined && inFlight.of.client !== state.client && isBehindOwn(inFlight.of)) {
+      return this.#make(key, make, state);
+    }
     // It may have been made since this request was not found.
-    const joined = this.#inFlight.get(key) ?? this.#kept.get(key) ?? this.#past.get(key);
+    const joined = inFlight?.promise ?? this.#kept.get(key) ?? this.#past.get(key);
     if (joined === undefined) return this.#make(key, make, state);
     const answer = await joined;
     if (answer !== undefined) noteAnswer(state, "shared", answer);
@@ -182,9 +194,10 @@ export class AnswerCache {
     const { promise, resolve, reject } = Promise.withResolvers<Answer | undefined>();
     // Perhaps no request waits for it.
     promise.catch(() => undefined);
-    this.#inFlight.set(key, promise);
+    const own: InFlight = { promise, of: madeFor };
+    this.#inFlight.set(key, own);
     // A clear has removed it, and perhaps another has begun.
-    const isCurrent = (): boolean => this.#inFlight.get(key) === promise;
+    const isCurrent = (): boolean => this.#inFlight.get(key) === own;
     try {
       const made = await make();
       const answer = made && { ...made, madeFor };

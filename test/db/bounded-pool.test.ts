@@ -1,4 +1,5 @@
 // The bounds of a pool: its queue, the time limits, and the connections it discards.
+import type { PoolBounds } from "../../db/bounded-pool.ts";
 import { PoolBusy } from "../../db/fair-queue.ts";
 import { makePool, type Pool, type PooledClient } from "../../db/connect.ts";
 import { useDatabase } from "../served.ts";
@@ -7,7 +8,7 @@ const database = useDatabase();
 let pool: Pool;
 afterEach(() => pool.end());
 
-const bounded = (bounds: { queue: number; holdMs: number }, waitMs = 60_000): Pool =>
+const bounded = (bounds: Omit<PoolBounds, "askedBy">, waitMs = 60_000): Pool =>
   (pool = makePool(database.url, {
     poolSize: 2,
     waitMs,
@@ -64,6 +65,30 @@ it("serves two clients that hold nothing by turns", async () => {
   await Promise.all(answers);
   expect(served.join("")).toBe("ababaa");
   held.pop()?.release();
+});
+
+it("reports those that wait behind others of their client, for as long as they do", async () => {
+  const behind: string[] = [];
+  const behindOwn = () => {
+    const of = client!;
+    behind.push(of);
+    return () => void behind.splice(behind.indexOf(of), 1);
+  };
+  bounded({ queue: 3, holdMs: 60_000, behindOwn });
+  client = "a";
+  const held = [await pool.connect()];
+  client = "b";
+  held.push(await pool.connect());
+  const served: string[] = [];
+  const answers = asked("cac", served);
+  // The first c has nothing of its own before it.
+  expect(behind).toEqual(["a", "c"]);
+  // It takes the place of the last c.
+  const d = asked("d", served);
+  expect(behind).toEqual(["a"]);
+  for (const connection of held) connection.release();
+  await Promise.allSettled([...answers, ...d]);
+  expect(behind).toEqual([]);
 });
 
 it("refuses, where the queue is full, the last of the client that has most in it", async () => {

@@ -5,8 +5,9 @@ import { makePool, type Pool } from "../../db/connect.ts";
 import { makeApp } from "../../server/compose.ts";
 import { isUnreachable } from "../../db/failure.ts";
 import { DatabaseGate } from "../../http/known-database.ts";
+import { waitBehindOwn } from "../../http/behind-own.ts";
 import { currentClient } from "../../http/request.ts";
-import { makeTestApp, type TestApp } from "../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../app.ts";
 import { makeDatabase, openClient } from "../database.ts";
 import { registerMarkets, setHead } from "../factories.ts";
 import { useApp, useDatabase } from "../served.ts";
@@ -229,6 +230,38 @@ it("answers a client before the many requests of another, one of which is refuse
   // Those as of the head are read without a transaction.
   expect(statements.findIndex(({ text }) => text.startsWith("begin"))).toBe(0);
   held[1]?.release();
+});
+
+it("answers a client before the many requests of another, the last of which asks the same", async () => {
+  await setHead(database.writer, 100);
+  const [greedy, other] = ["192.0.2.1", "192.0.2.2"];
+  const askedBy = (): string => currentClient() ?? greedy;
+  const bounds = { queue: 20, holdMs: 60_000, askedBy, behindOwn: waitBehindOwn };
+  const pool = aPool(database.url, { role: "dex_reader", poolSize: 2, waitMs: 60_000, bounds });
+  const busy = await anApp(pool, { trustedProxies: 1, cache: OF_ONE_VERSION });
+  const held = [await pool.connect(), await pool.connect()];
+  const ask = (client: string, path: string): Promise<number> =>
+    busy.request
+      .get(path)
+      .set("X-Forwarded-For", client)
+      .then(({ status }) => status);
+  const locking = await openClient(database.url);
+  opened.push(() => locking.end());
+  await locking.query("begin");
+  await locking.query("lock table dex_pair in access exclusive mode");
+  const many: Promise<number>[] = [];
+  for (const path of ["/v1/pairs/", "/v1/pairs/weth/dai", "/v2/head"]) {
+    many.push(ask(greedy, path));
+    while (pool.waitingCount < many.length) await sleep(1);
+  }
+
+  const one = ask(other, "/v2/head");
+  while (pool.waitingCount === many.length) await sleep(1);
+  held.pop()?.release();
+  expect(await one).toBe(200);
+  await locking.query("rollback");
+  held.pop()?.release();
+  expect(await Promise.all(many)).toEqual([200, 400, 200]);
 });
 
 describe("a database that cannot be reached", () => {

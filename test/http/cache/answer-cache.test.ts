@@ -1,8 +1,12 @@
 // Answers from memory: the same to the byte, asked for once, never older than they may be.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { createConnection, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { Database, Pool } from "../../../db/connect.ts";
+import type { Answer } from "../../../http/answer.ts";
+import { waitBehindOwn } from "../../../http/behind-own.ts";
+import { begin } from "../../../http/request.ts";
 import { AnswerCache, type CacheOptions } from "../../../http/cache/answer-cache.ts";
 import { makeTestApp, ownErrors, type TestApp } from "../../app.ts";
 import { openClient } from "../../database.ts";
@@ -636,7 +640,10 @@ describe("an answer is never older than it may be", () => {
   });
 });
 
-it("a clear leaves a request without an answer to share alone", async () => {
+type Share = (make: () => Promise<Answer | undefined>) => Promise<Answer | undefined>;
+
+/** The cache alone: how the next request of a client shares its answer. */
+function aCache(): { cache: AnswerCache; next: (client?: string) => Promise<Share> } {
   const cache = new AnswerCache({
     bytes: 1_000_000,
     bodyBytes: 1000,
@@ -645,17 +652,52 @@ it("a clear leaves a request without an answer to share alone", async () => {
     versionFrom: database.reader,
     log: () => undefined,
   });
-  const handedOn = (): Promise<IncomingMessage> =>
+  const next = (client = "192.0.2.1"): Promise<Share> =>
     new Promise((resolve) => {
       const req = new IncomingMessage(new Socket());
       Object.assign(req, { method: "GET", url: "/v2/pairs" });
-      cache.answering(resolve)(req, new ServerResponse(req));
+      const handedOn = cache.answering(() => {
+        const asRequest = AsyncLocalStorage.snapshot();
+        resolve((make) => asRequest(() => cache.share(req, make)));
+      });
+      begin(() => client, [])(handedOn)(req, new ServerResponse(req));
     });
-  const [first, second] = [await handedOn(), await handedOn()];
+  return { cache, next };
+}
+
+const unasked = (): Promise<never> => Promise.reject(new Error("not asked"));
+
+it("a clear leaves a request without an answer to share alone", async () => {
+  const { cache, next } = aCache();
+  const [first, second] = [await next(), await next()];
   const made = Promise.withResolvers<undefined>();
-  const own = cache.share(first, () => made.promise);
-  const joined = cache.share(second, () => Promise.reject(new Error("not asked")));
+  const own = first(() => made.promise);
+  const joined = second(unasked);
   cache.clear();
   made.resolve(undefined);
   expect(await Promise.all([own, joined])).toEqual([undefined, undefined]);
+});
+
+it("a client does not wait for the answer to another one that waits behind its own requests", async () => {
+  const { next } = aCache();
+  const answer: Answer = { headers: [], body: "", etag: undefined };
+  const [greedy, again] = [await next(), await next()];
+  const [other, third] = [await next("192.0.2.2"), await next("192.0.2.3")];
+  const late = Promise.withResolvers<Answer>();
+  let isOver: (() => void) | undefined;
+  const ofGreedy = [
+    greedy(() => {
+      isOver = waitBehindOwn();
+      return late.promise;
+    }),
+    again(unasked),
+  ];
+  const soon = Promise.withResolvers<Answer>();
+  // Who comes later waits for the one that has its turn earlier.
+  const ofOthers = [other(() => soon.promise), third(unasked)];
+  soon.resolve(answer);
+  expect(await Promise.all(ofOthers)).toMatchObject([answer, answer]);
+  isOver?.();
+  late.resolve(answer);
+  expect(await Promise.all(ofGreedy)).toMatchObject([answer, answer]);
 });
