@@ -197,6 +197,16 @@ onLinux.each([
   await expect(open(dataDir)).rejects.toThrow(`DATA_DIR ${dataDir} cannot be made: ${code}`);
 });
 
+it.each(['a"b', "a$b", "a`b", "a\\b"])(
+  "refuses %s, which a shell reads, and makes nothing",
+  async (name) => {
+    const home = await mkdtemp(join(tmpdir(), "dex-home-"));
+    await expect(open(join(home, name))).rejects.toThrow("with which PostgreSQL cannot be started");
+    expect(await readdir(home)).toEqual([]);
+    await rm(home, { recursive: true });
+  },
+);
+
 const asRoot = isRoot() ? it : it.skip;
 
 asRoot("keeps root's data where PostgreSQL's account can reach them, and says so", async () => {
