@@ -68,6 +68,10 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
   // Before the embedded database is filled, which takes long.
   await checkPort(config);
+  const { host, metrics: { port: metricsPort } = {} } = config;
+  const ofMetrics =
+    metricsPort === undefined ? undefined : { host, port: metricsPort, setting: "METRICS_PORT" };
+  if (ofMetrics !== undefined) await checkPort(ofMetrics);
   const log = await openLog({ level: config.logLevel, fd: STDOUT, isTerminal: isatty(STDOUT) });
   log.info(`dex-market-data ${release()}, Node.js ${process.versions.node}`);
   const names = settings().map(({ name }) => name);
@@ -168,17 +172,13 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   log.info(`REST      ${url}/v1/markets/, described at ${url}/docs`);
   log.info(`GraphiQL  ${url}/graphiql, for POST ${url}/graphql`);
 
-  if (app.metrics && config.metrics?.port !== undefined) {
+  if (app.metrics && ofMetrics !== undefined) {
     const server = metricsServer(app.metrics);
     stack.defer(() => {
       server.close();
       server.closeAllConnections();
     });
-    const metricsUrl = await listen(server, {
-      host: config.host,
-      port: config.metrics.port,
-      setting: "METRICS_PORT",
-    });
+    const metricsUrl = await listen(server, ofMetrics);
     log.info(`Metrics   ${metricsUrl}/metrics`);
   }
 

@@ -320,18 +320,18 @@ describe("without DATABASE_URL", () => {
     expect(stderr).toMatch(/PostgreSQL did not start in .*nonsense/s);
   });
 
-  it("seeds nothing where the port is in use", async () => {
+  it.each(["PORT", "METRICS_PORT"])("seeds nothing where %s is in use", async (setting) => {
     const dataDir = await dataDirs.make();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     const { port } = taken.address() as { port: number };
 
-    const ended = await start({ DATA_DIR: dataDir, PORT: String(port) }).ended;
+    const ended = await start({ DATA_DIR: dataDir, [setting]: String(port) }).ended;
     await new Promise((resolve) => taken.close(resolve));
 
     expect(ended.code).toBe(1);
     expect(ended.stderr).toBe(
-      `PORT ${port} of 127.0.0.1 is in use. Give another PORT, or 0 for any that is free.\n`,
+      `${setting} ${port} of 127.0.0.1 is in use. Give another ${setting}, or 0 for any that is free.\n`,
     );
     expect(ended.stdout).not.toContain("Filling");
     expect(await serverPid(dataDir)).toBeUndefined();
