@@ -98,6 +98,7 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   if (gate.obstacle === undefined) {
     if (embedded === undefined) log.info(`Serving the database ${shownUrl(url)}.`);
     await warnOfRights(ownPool, log);
+    if (prepare) await warnOfPools(ownPool, config, log);
   } else {
     log.warn(
       `${gate.obstacle.line} The service tries again every second; until then, answers are 503.`,
@@ -258,6 +259,25 @@ async function warnOfRights(pool: Pool, log: DatabaseLog): Promise<void> {
   log.warn(
     `The login ${row.login} ${row.rights}. Give the service a DATABASE_URL whose login may become ` +
       "dex_reader and nothing else, and a DATABASE_OWNER_URL for the rest.",
+  );
+}
+
+const OTHER_CONNECTIONS = 4;
+
+/** Not behind a pooler, whose own settings count. */
+async function warnOfPools(
+  pool: Pool,
+  { poolSize, graphqlPoolSize }: Config,
+  log: DatabaseLog,
+): Promise<void> {
+  const { rows } = await pool
+    .query<{ most: number }>("select current_setting('max_connections')::int as most")
+    .catch(() => ({ rows: [] }));
+  const most = rows[0]?.most ?? Infinity;
+  if (poolSize + graphqlPoolSize + OTHER_CONNECTIONS <= most) return;
+  log.warn(
+    `POOL_SIZE ${poolSize}, GRAPHQL_POOL_SIZE ${graphqlPoolSize} and ${OTHER_CONNECTIONS} more are above the ${most} connections ` +
+      "that the database accepts (max_connections): answers are 503 when they are all in use.",
   );
 }
 

@@ -461,6 +461,15 @@ describe("with DATABASE_URL", () => {
     );
   });
 
+  it("warns where its pools are above what the database accepts", async () => {
+    database = await makeDatabase();
+    const service = start({ DATABASE_URL: database.url, POOL_SIZE: "1000" });
+    await service.url;
+    expect(service.output()).toMatch(
+      /"level":40.*POOL_SIZE 1000, GRAPHQL_POOL_SIZE \d+ and 4 more are above the \d+ connections/,
+    );
+  });
+
   it("waits for a database that is behind, names what it lacks, and serves it once it has", async () => {
     database = await makeDatabase({ migrated: false });
 
