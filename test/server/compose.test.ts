@@ -203,6 +203,15 @@ describe("/ready with MAX_HEAD_AGE", () => {
   });
 });
 
+/** Asks as a proxy does for a client. */
+const askingBehind =
+  ({ request }: TestApp) =>
+  (client: string, path: string): Promise<number> =>
+    request
+      .get(path)
+      .set("X-Forwarded-For", client)
+      .then(({ status }) => status);
+
 it("answers a client before the many requests of another, one of which is refused for it", async () => {
   await setHead(database.writer, 100);
   const { rows } = await database.reader.query<{ block: number }>("select block from dex_head");
@@ -214,11 +223,7 @@ it("answers a client before the many requests of another, one of which is refuse
   const statements = recordStatements(pool);
   const busy = await anApp(pool, { trustedProxies: 1, cache: "off" });
   const held = [await pool.connect(), await pool.connect()];
-  const ask = (client: string, path: string): Promise<number> =>
-    busy.request
-      .get(path)
-      .set("X-Forwarded-For", client)
-      .then(({ status }) => status);
+  const ask = askingBehind(busy);
   const many = Array.from({ length: 20 }, () => ask(greedy, "/v2/prices"));
   while (pool.waitingCount < 20) await sleep(1);
 
@@ -240,11 +245,7 @@ it("answers a client before the many requests of another, the last of which asks
   const pool = aPool(database.url, { role: "dex_reader", poolSize: 2, waitMs: 60_000, bounds });
   const busy = await anApp(pool, { trustedProxies: 1, cache: OF_ONE_VERSION });
   const held = [await pool.connect(), await pool.connect()];
-  const ask = (client: string, path: string): Promise<number> =>
-    busy.request
-      .get(path)
-      .set("X-Forwarded-For", client)
-      .then(({ status }) => status);
+  const ask = askingBehind(busy);
   const locking = await openClient(database.url);
   opened.push(() => locking.end());
   await locking.query("begin");
