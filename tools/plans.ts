@@ -26,7 +26,7 @@ const REST_READS = [
 const GRAPHQL_READS: Record<string, string> = {
   Page: "100 entries of the index by market and id, from its end, and their rows.",
   PageAndTotal:
-    "The same page, and the newest id and the epoch, which show the service whether its cached count is still correct.",
+    "The same page, and the newest id and the epoch. They show the service whether its cached count is still correct.",
   MarketAndTaker: "100 entries of the index by market, taker and id, and their rows.",
   CursorPageDeep:
     "100 entries of the index by market and id after the cursor: as many as for the first page.",

@@ -43,8 +43,8 @@ migration; a test holds it to that.
 
 ## What is published
 
-Every table and view of \`public\`, as GraphQL and REST read them. A line drawn through is a foreign key;
-a dotted one is declared by a smart tag and not enforced, so the row that it leads to may be missing.
+Every table and view of \`public\`, as GraphQL and REST read them. A line drawn through is a foreign key.
+A dotted one is declared by a smart tag and not enforced, so the row that it leads to may be missing.
 It bears the name of its field in GraphQL.
 
 ${fenced(["erDiagram", ...links.map((link) => linkLine(link, relations)), ...published.flatMap((relation) => entity(relation, links))])}

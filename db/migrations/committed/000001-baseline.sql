@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a64095bf28d8cc5bff5ddd53cf0a17842ddd39f8
+--! Hash: sha1:572cee3e69973406f1d01674e4c29901ae84c883
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -263,7 +263,7 @@ grant execute on function dex_private.either_way_key(text, text) to dex_reader, 
 
 -- The high cost, and plpgsql, which the planner cannot inline, make the planner read an index on the value,
 -- in index order. If it expects many rows it would otherwise scan all rows in order and filter them until a
--- page is full, which for a market without recent trades is the whole history; if it expects few, it would
+-- page is full. For a market without recent trades that is the whole history. If it expects few, it would
 -- fetch and sort them all, which for a busy market is a large part of it.
 create function dex_private.sought(value anyelement) returns anyelement
 language plpgsql stable parallel safe
@@ -277,7 +277,7 @@ comment on function dex_private.sought(anyelement) is 'Returns the value, and ma
 grant execute on function dex_private.sought(anyelement) to dex_reader, dex_writer;
 
 -- Offers, as created. The fill factor leaves room on each page, so that filling or cancelling an offer is a
--- HOT update, which touches no index: makers often cancel together offers that they created together.
+-- HOT update, which touches no index. Makers often cancel together offers that they created together.
 
 create table dex_offer (
   id integer primary key
@@ -526,7 +526,7 @@ comment on column dex_pool_state.reserve0 is 'Amount of its first token, in whol
 comment on column dex_pool_state.reserve1 is 'Amount of its second token, in whole tokens.';
 comment on column dex_pool_state.sqrt_price is 'The square root of its price, times 2^96: of the second token per first one, in their smallest units.';
 comment on column dex_pool_state.tick is 'Its tick: the price is from 1.0001^tick to below 1.0001^(tick + 1), or 1.0001^(tick + 1) where it has come down to it.';
-comment on column dex_pool_state.liquidity is 'The liquidity of all ranges that the tick is in: the root of the product of both amounts that it stands for, in the smallest units.';
+comment on column dex_pool_state.liquidity is 'The liquidity of all ranges that the tick is in. It is the root of the product of both amounts that it stands for, in the smallest units.';
 comment on column dex_pool_state.nets is 'The ticks whose net liquidity the block changed, in their order, each with what it has after the block, as `-60:1000 60:-1000`.';
 grant select on dex_pool_state to dex_reader, dex_writer;
 
@@ -747,8 +747,8 @@ $$;
 comment on function dex_private.sought_moment(text) is 'The moment that `asked` names as a value of `dex.as_of_block`; null for none. Raises an error if there is no such block.';
 grant execute on function dex_private.sought_moment(text) to dex_reader, dex_writer;
 
--- What is asked for most, the number of a block below the head, takes one statement: in a transaction each expression of plpgsql takes
--- about as long to begin as a block to find. A statement asks up to four times: who has one
+-- What is asked for most, the number of a block below the head, takes one statement. In a transaction each expression of plpgsql takes
+-- about as long to begin as a block to find. A statement asks up to four times. So who has one
 -- snapshot may set `dex.as_of_moment` to the block that was asked for, a space, and its moment.
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
@@ -769,7 +769,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
+comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, a time, or a hash. For a number a lower block is found where blocks without rows are not kept, for a time the last block up to it. Raises an error if there is no such block.';
 grant execute on function dex_private.named_moment() to dex_reader, dex_writer;
 
 -- The planner inlines it.
@@ -798,7 +798,7 @@ from (
   from dex_private.kept_moment as head
 ) as kept
 where not dex_private.is_past() or kept.past is distinct from null;
-comment on view dex_private.as_of is 'The block and time of what is published, in one row: of the head, or the current time with a null block if no block was ever written, or of the block that `dex.as_of_block` names. It has the trades with an id below `beyond`. Raises an error if the derived data are not of the head, or if there is no such block.';
+comment on view dex_private.as_of is 'The block and time of what is published, in one row: of the head, or of the block that `dex.as_of_block` names. If no block was ever written, the block is null and the time the current one. It has the trades with an id below `beyond`. Raises an error if the derived data are not of the head, or if there is no such block.';
 grant select on dex_private.as_of to dex_reader, dex_writer;
 
 create function dex_private.is_checked() returns boolean
@@ -1105,7 +1105,7 @@ create index offer_ref_block_idx on dex_private.offer_ref (block);
 
 comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
 comment on column dex_private.offer_ref.venue is 'Address of the contract.';
-comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order; of one that it gave the id of an earlier order, with a ":" and the block and log behind it.';
+comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order. Where it gave the id of an earlier order again, a ":" and the block and log are behind it.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
 grant select on dex_private.offer_ref to dex_reader, dex_writer;
@@ -1460,8 +1460,8 @@ comment on column dex_private.ended_offer.ended is 'The first block after which 
 grant select on dex_private.ended_offer to dex_reader, dex_writer;
 
 -- For each power of two from 2 on, the blocks are in cells of as many. An offer belongs to the cell in which it was made, of the
--- smallest power that is not below the number of its blocks: so of each power, the offers that were open after a block are in
--- its cell or in the one before, where they are a good part of all. A node is the middle of a cell, which no other cell has.
+-- smallest power that is not below the number of its blocks. So of each power, the offers that were open after a block are in
+-- its cell or in the one before. There they are a good part of all. A node is the middle of a cell, which no other cell has.
 create function dex_private.block_node(first_block integer, last_block integer) returns integer
 language plpgsql immutable parallel safe
 as $$
@@ -1551,7 +1551,7 @@ create table dex_private.pool_tick (
   -- Serves the ticks around a price, and each as of a block.
   constraint pool_tick_pkey primary key (venue, tick, block)
 );
-comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it: the liquidity of the ranges that begin there, less that of those that end there.';
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. It has the liquidity of the ranges that begin there, less that of those that end there.';
 grant select on dex_private.pool_tick to dex_reader, dex_writer;
 
 create view dex_private.derived_pool_tick as
@@ -1650,8 +1650,8 @@ grant select on dex_private.miscounted_pool to dex_writer;
 
 -- The price of a tick.
 
--- A contract multiplies integers that have 128 fractional bits, a factor 1.0001^(−2^n ÷ 2), rounded to the nearest one, for each bit n of
--- the tick, and drops what is beyond 128 bits each time. This does the same: the factors are the squares of one another.
+-- A contract multiplies integers that have 128 fractional bits, and drops what is beyond 128 bits each time. For each bit n of
+-- the tick the factor is 1.0001^(−2^n ÷ 2), rounded to the nearest one. This does the same: the factors are the squares of one another.
 create function dex_private.tick_sqrt_price(tick integer) returns numeric
 language plpgsql immutable strict parallel safe
 as $$
@@ -1679,12 +1679,12 @@ grant execute on function dex_private.tick_sqrt_price(integer) to dex_reader, de
 
 -- The prices of pools: what the smallest amount trades at, with the fee of the pool.
 
--- A pool with the reserves base_amt and quote_amt gives, for an amount `x` of the one, of which it counts
--- x × (1 − fee), the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
--- quote ÷ base × (1 − fee) where it buys base, and of quote ÷ base ÷ (1 − fee) where it sells it.
+-- Of an amount `x` of the one token a pool with the reserves base_amt and quote_amt counts x × (1 − fee). It gives
+-- the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
+-- quote ÷ base × (1 − fee) where it buys base. Where it sells base, it is quote ÷ base ÷ (1 − fee).
 --
--- A pool with liquidity in ranges trades the smallest amount as if it had the reserves that its price is the quotient of: of the second
--- token per first one, in the smallest units, the square of sqrt_price ÷ 2^192.
+-- A pool with liquidity in ranges trades the smallest amount as if it had the reserves that its price is the quotient of. That is, of the
+-- second token per first one, in the smallest units, the square of sqrt_price ÷ 2^192.
 create function dex_private.pools_of(market integer, block integer)
 returns table (
   venue text, act text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric,
@@ -1730,7 +1730,7 @@ as $$
     and has.base_amt > 0
     and has.quote_amt > 0
 $$;
-comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price; with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
 grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.best_pool_steps(markets integer[], after integer)
@@ -1892,7 +1892,7 @@ begin
   end loop;
 end
 $$;
-comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on, at each block from which an offer was the best, or none was open.';
+comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on. There is one at each block from which an offer was the best, or none was open.';
 
 -- The best price is of whichever is better: it changes where one of the two does.
 create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)
@@ -2243,7 +2243,7 @@ begin
   return array(select hour from dex_private.hours_of(parts) as hour);
 end
 $$;
-comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it: empty where it has no trade, null where that is all of it.';
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade, null where that is all of it.';
 grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text
@@ -2370,7 +2370,7 @@ as $$
     limit 1
   ) as before on true
 $$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them, without day_low and day_high.';
+comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
 create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void
@@ -2839,8 +2839,8 @@ comment on function dex_private.label_market_figures(integer[]) is 'Copies the s
 -- Updates the figures of the markets that a block changes.
 
 -- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
--- the result is the sum over the window. Each row is updated once: every version of it is read by the next
--- writes for as long as a transaction is open that may read it.
+-- the result is the sum over the window. Each row is updated once. The next
+-- writes read every version of it, for as long as a transaction is open that may read it.
 create function dex_private.keep_market_figures(
   number integer,
   first_trade bigint,
@@ -3018,10 +3018,10 @@ begin
   where kept.ctid = day.place;
 end
 $$;
-comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block: adds its trades, which start at this id, moves the windows from the old to the new time of the head, and reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
+comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block. Adds its trades, which start at this id, and moves the windows from the old to the new time of the head. Reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
 
 -- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
--- The labels are looked up once for each two tokens that occur: the planner does not always memoize a function,
+-- The labels are looked up once for each two tokens that occur. The planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
 
 create view dex_private.mislabelled_trade as
@@ -3232,7 +3232,7 @@ begin
     and block.number < newest - 1000;
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written, and deletes the blocks without rows that are more than 1,000 blocks behind the head.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written. Deletes the blocks without rows that are more than 1,000 blocks behind the head.';
 
 -- Refuses what cannot be written, and says why a block cannot be the next.
 
@@ -3540,7 +3540,7 @@ begin
   );
 end
 $$;
-comment on function ingest.offer_ids(text[], text[], integer[]) is 'Returns the ids of orders by their contract and the id that it gave them, in the order given, and gives one to each that has none, from 2^30 on. Call it in the transaction that writes the blocks, with the block of each row; take_back frees the ids of what it removes.';
+comment on function ingest.offer_ids(text[], text[], integer[]) is 'Returns the ids of orders by their contract and the id that it gave them, in the order given. Gives one to each that has none, from 2^30 on. Call it in the transaction that writes the blocks, with the block of each row; take_back frees the ids of what it removes.';
 grant execute on function ingest.offer_ids(text[], text[], integer[]) to dex_writer;
 
 -- Writes the trades of a block.
@@ -3775,7 +3775,7 @@ begin
   ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order, or a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order. Likewise if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer. Likewise if a trade from this id on is of an offer that an earlier block cancelled.';
 
 -- Writes the offers and the cancellations of a block.
 
@@ -4040,7 +4040,7 @@ comment on function ingest.write_pools(ingest.given_pool[]) is 'Writes what thes
 
 -- Writes one block; an indexer calls it for each block.
 
--- Every statement looks up its rows by the few rows of the block, so one generic plan with indexes and nested
+-- Every statement looks up its rows by the few rows of the block. So one generic plan with indexes and nested
 -- loops fits all blocks, even if it was made for an empty database.
 create function ingest.write_block(
   number integer,
@@ -4158,7 +4158,7 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), the ids of the offers that it cancels, and what each pool that it changed has after it. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, the ids of the offers that it cancels, and what each pool that it changed has after it. An offer or trade is an object with the columns of the CSV files: decimals as strings, block and time optional. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb)
 to dex_writer;
 
@@ -5069,7 +5069,7 @@ begin
   return before.head is not null;
 end
 $$;
-comment on function ingest.begin_index(bigint, text, text, integer, text) is 'Records what the history is filled from, and refuses another source than the recorded one, unless no block is written (and, for another chain, contract or kind, no token is registered). Returns whether the database had blocks without a record.';
+comment on function ingest.begin_index(bigint, text, text, integer, text) is 'Records what the history is filled from. Refuses another source than the recorded one, unless no block is written. For another chain, contract or kind, no token may be registered either. Returns whether the database had blocks without a record.';
 grant execute on function ingest.begin_index(bigint, text, text, integer, text) to dex_writer;
 
 create function ingest.checked_to(ranged_to integer, audited_to integer) returns void
@@ -5849,7 +5849,7 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, and it is at least as many blocks below the head as given. Where neither is known, it is 64 blocks below the head. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;
 
 -- The rows of the tables as of a past block, which GraphQL reads for an operation with @asOf.
@@ -6002,11 +6002,11 @@ $$;
 comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighted price of these sums, as quotient.';
 grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
 
--- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
+-- What a past block needs is in functions, and in few expressions. As of the head they are not called, and each node or expression of
 -- a plan costs time before the first row. The volatile column keeps the planner from evaluating `windows` and `prices` for
--- each column that reads them; it drops the one of which no column is selected. Conditions on the pair
+-- each column that reads them. It drops the one of which no column is selected. Conditions on the pair
 -- are evaluated before them. The condition without columns refuses figures that are not of the head, and a block that is not
--- there, whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
+-- there. It does so whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,
@@ -6162,8 +6162,8 @@ grant select on dex_summary to dex_reader, dex_writer;
 
 -- The ranges of prices that a pool with liquidity in ranges moves through.
 
--- In a range it has the amounts L × 2^96 × |1 ÷ one − 1 ÷ other| of its first token and L × |one − other| ÷ 2^96 of its second one,
--- between two of its prices; `counted` millionths of an amount that comes in move the price.
+-- In a range, between two of its prices, it has L × 2^96 × |1 ÷ one − 1 ÷ other| of its first token. Of its second one
+-- it has L × |one − other| ÷ 2^96; `counted` millionths of an amount that comes in move the price.
 create function dex_private.range_amount(
   is_second boolean,
   liquidity numeric,
@@ -6184,7 +6184,7 @@ as $$
       counted * case when is_second then 79228162514264337593543950336 else one * other end as divisor
   ) as amount
 $$;
-comment on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) is 'How much of its first or second token a pool with this liquidity moves between two square roots of its price, in the smallest unit, rounded once.';
+comment on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) is 'How much of its first or second token a pool with this liquidity moves between two square roots of its price. In the smallest unit, rounded once.';
 grant execute on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) to dex_reader, dex_writer;
 
 -- 2 % of a price are at most 203 ticks. A contract rounds what comes in up, the fee of it too, and what goes out down, in each range.
@@ -6258,7 +6258,7 @@ as $$
   ) as step
   window earlier as (order by step.place rows between unbounded preceding and 1 preceding)
 $$;
-comment on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) is 'The ranges that a pool moves through as its price rises or falls by 2 %, in their order, with what it takes and gives before each one, in the smallest units.';
+comment on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) is 'The ranges that a pool moves through as its price rises or falls by 2 %, in their order. Each has what the pool takes and gives before it, in the smallest units.';
 grant execute on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) to dex_reader, dex_writer;
 
 -- Of what comes in it takes as much as leads to a price, rounded down. What it gives for that is what the contract gives: it
@@ -6289,13 +6289,13 @@ as $$
   ) as net
   where liquidity > 0
 $$;
-comment on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) is 'What a pool with this liquidity gives at this square root of its price for an amount that does not leave its range; null without liquidity.';
+comment on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) is 'What a pool with this liquidity gives at this square root of its price, for an amount that does not leave its range. Null without liquidity.';
 grant execute on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) to dex_reader, dex_writer;
 
 -- The levels of a book that are of pools.
 
--- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token; down
--- to one that is 1 − r times the bid, reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
+-- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token. Down
+-- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
 -- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have.
 create function dex_private.pool_levels(market integer, block integer)
@@ -6421,7 +6421,7 @@ as $$
     window in_order as (partition by risen.venue, risen.side order by risen.number)
   ) as level
 $$;
-comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';
+comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block. Each side has ten levels, each at the worst price of its band.';
 grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;
 
 -- The offers that were open after a past block.
@@ -6570,14 +6570,14 @@ create type dex_book_level as (
   quote_vol numeric,
   offers integer
 );
-comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price. Or what pools trade up to it, from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
 comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
 comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
--- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
+-- As of the head it reads the best prices in index order first, and then only the offers up to the last of them. So
 -- the time does not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
@@ -6751,7 +6751,7 @@ begin
     ranked.place;
 end
 $$;
-comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';
+comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price. Its bids come first, from the highest down, then its asks, from the lowest up. Empty where the pair is not registered.';
 grant execute on function dex_book(text, text, integer) to dex_reader, dex_writer;
 
 -- The candles of a market, computed from its minutes and hours.
@@ -7017,7 +7017,7 @@ comment on type dex_market_liquidity is 'What is left of a market''s open offers
 comment on column dex_market_liquidity.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_liquidity.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_liquidity.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and what they give of the other token at the last price, rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
+comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
 
 create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
 language sql stable
@@ -7095,8 +7095,8 @@ comment on type dex_market_usd_volume is 'The volume of a market over the last 2
 comment on column dex_market_usd_volume.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_usd_volume.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_usd_volume.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_usd_volume.volume_in_usd is 'Volume over the last 24 hours: what moved of the token that is worth a dollar, or what moved of a token at its last price in the market `through`, rounded once to 18 fractional digits. Null without a trade in them, and where neither token has such a market.';
-comment on column dex_market_usd_volume.through is 'The market whose last price makes the dollars, BASE/QUOTE: of the quote token, else of the base token, and a token that is worth a dollar; of several the one with the greatest volume in dollars. Null where a token of the market itself is worth a dollar, and where `volumeInUsd` is null.';
+comment on column dex_market_usd_volume.volume_in_usd is 'Volume over the last 24 hours: what moved of the token that is worth a dollar. Or what moved of a token, at its last price in the market `through`. Rounded once to 18 fractional digits. Null without a trade in them, and where neither token has such a market.';
+comment on column dex_market_usd_volume.through is 'The market whose last price makes the dollars, BASE/QUOTE. It is of the quote token, else of the base token, and a token that is worth a dollar. Of several it is the one with the greatest volume in dollars. Null where a token of the market itself is worth a dollar, and where `volumeInUsd` is null.';
 
 create function dex_usd_volume(usd_tokens text[]) returns setof dex_market_usd_volume
 language sql stable

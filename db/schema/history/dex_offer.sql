@@ -1,5 +1,5 @@
 -- Offers, as created. The fill factor leaves room on each page, so that filling or cancelling an offer is a
--- HOT update, which touches no index: makers often cancel together offers that they created together.
+-- HOT update, which touches no index. Makers often cancel together offers that they created together.
 
 create table dex_offer (
   id integer primary key

@@ -2,7 +2,7 @@
 
 -- The high cost, and plpgsql, which the planner cannot inline, make the planner read an index on the value,
 -- in index order. If it expects many rows it would otherwise scan all rows in order and filter them until a
--- page is full, which for a market without recent trades is the whole history; if it expects few, it would
+-- page is full. For a market without recent trades that is the whole history. If it expects few, it would
 -- fetch and sort them all, which for a busy market is a large part of it.
 create function dex_private.sought(value anyelement) returns anyelement
 language plpgsql stable parallel safe

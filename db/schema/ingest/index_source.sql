@@ -91,7 +91,7 @@ begin
   return before.head is not null;
 end
 $$;
-comment on function ingest.begin_index(bigint, text, text, integer, text) is 'Records what the history is filled from, and refuses another source than the recorded one, unless no block is written (and, for another chain, contract or kind, no token is registered). Returns whether the database had blocks without a record.';
+comment on function ingest.begin_index(bigint, text, text, integer, text) is 'Records what the history is filled from. Refuses another source than the recorded one, unless no block is written. For another chain, contract or kind, no token may be registered either. Returns whether the database had blocks without a record.';
 grant execute on function ingest.begin_index(bigint, text, text, integer, text) to dex_writer;
 
 create function ingest.checked_to(ranged_to integer, audited_to integer) returns void

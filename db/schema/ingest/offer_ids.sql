@@ -79,5 +79,5 @@ begin
   );
 end
 $$;
-comment on function ingest.offer_ids(text[], text[], integer[]) is 'Returns the ids of orders by their contract and the id that it gave them, in the order given, and gives one to each that has none, from 2^30 on. Call it in the transaction that writes the blocks, with the block of each row; take_back frees the ids of what it removes.';
+comment on function ingest.offer_ids(text[], text[], integer[]) is 'Returns the ids of orders by their contract and the id that it gave them, in the order given. Gives one to each that has none, from 2^30 on. Call it in the transaction that writes the blocks, with the block of each row; take_back frees the ids of what it removes.';
 grant execute on function ingest.offer_ids(text[], text[], integer[]) to dex_writer;

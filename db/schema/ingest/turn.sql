@@ -43,4 +43,4 @@ begin
     and block.number < newest - 1000;
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written, and deletes the blocks without rows that are more than 1,000 blocks behind the head.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written. Deletes the blocks without rows that are more than 1,000 blocks behind the head.';

@@ -1,6 +1,6 @@
 -- Writes one block; an indexer calls it for each block.
 
--- Every statement looks up its rows by the few rows of the block, so one generic plan with indexes and nested
+-- Every statement looks up its rows by the few rows of the block. So one generic plan with indexes and nested
 -- loops fits all blocks, even if it was made for an empty database.
 create function ingest.write_block(
   number integer,
@@ -118,6 +118,6 @@ begin
   end if;
 end
 $$;
-comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, each an object with the columns of the CSV files (decimals as strings; block and time are optional), the ids of the offers that it cancels, and what each pool that it changed has after it. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
+comment on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb) is 'Writes a whole block or nothing: its offers and trades, the ids of the offers that it cancels, and what each pool that it changed has after it. An offer or trade is an object with the columns of the CSV files: decimals as strings, block and time optional. The block becomes the head. Raises an error that names the element if the input is invalid: see db/README.md.';
 grant execute on function ingest.write_block(integer, timestamptz, text, text, jsonb, jsonb, integer[], jsonb)
 to dex_writer;

@@ -230,4 +230,4 @@ begin
   ));
 end
 $$;
-comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order, or a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer, or if one from this id on is of an offer that an earlier block cancelled.';
+comment on function ingest.refuse_contradictions(bigint, integer[]) is 'Raises an error if one of these rows has an id from 2^30 on that was given to another order. Likewise if a trade from this id on, or an earlier one of these new offers, has another maker, other tokens, another pair hash or another venue than its offer. Likewise if a trade from this id on is of an offer that an earlier block cancelled.';

@@ -124,7 +124,7 @@ begin
   end loop;
 end
 $$;
-comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on, at each block from which an offer was the best, or none was open.';
+comment on function dex_private.best_offer_steps(integer[], integer, integer[]) is 'The best prices of the offers of these markets from the block after this one on. There is one at each block from which an offer was the best, or none was open.';
 
 -- The best price is of whichever is better: it changes where one of the two does.
 create function dex_private.derived_best_prices(markets integer[], after integer, ended integer[] default null)

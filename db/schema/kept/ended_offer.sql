@@ -18,8 +18,8 @@ comment on column dex_private.ended_offer.ended is 'The first block after which 
 grant select on dex_private.ended_offer to dex_reader, dex_writer;
 
 -- For each power of two from 2 on, the blocks are in cells of as many. An offer belongs to the cell in which it was made, of the
--- smallest power that is not below the number of its blocks: so of each power, the offers that were open after a block are in
--- its cell or in the one before, where they are a good part of all. A node is the middle of a cell, which no other cell has.
+-- smallest power that is not below the number of its blocks. So of each power, the offers that were open after a block are in
+-- its cell or in the one before. There they are a good part of all. A node is the middle of a cell, which no other cell has.
 create function dex_private.block_node(first_block integer, last_block integer) returns integer
 language plpgsql immutable parallel safe
 as $$

@@ -1,8 +1,8 @@
 -- Updates the figures of the markets that a block changes.
 
 -- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
--- the result is the sum over the window. Each row is updated once: every version of it is read by the next
--- writes for as long as a transaction is open that may read it.
+-- the result is the sum over the window. Each row is updated once. The next
+-- writes read every version of it, for as long as a transaction is open that may read it.
 create function dex_private.keep_market_figures(
   number integer,
   first_trade bigint,
@@ -180,4 +180,4 @@ begin
   where kept.ctid = day.place;
 end
 $$;
-comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block: adds its trades, which start at this id, moves the windows from the old to the new time of the head, and reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
+comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block. Adds its trades, which start at this id, and moves the windows from the old to the new time of the head. Reads bid and ask of the markets whose book it touched, and keeps them where they changed.';

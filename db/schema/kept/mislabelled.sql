@@ -1,5 +1,5 @@
 -- Trades, offers and pools with wrong labels. There are none unless rows were written without the functions of ingest.
--- The labels are looked up once for each two tokens that occur: the planner does not always memoize a function,
+-- The labels are looked up once for each two tokens that occur. The planner does not always memoize a function,
 -- and then a look-up for each row takes most of the time of ingest.rebuild().
 
 create view dex_private.mislabelled_trade as

@@ -18,7 +18,7 @@ create index offer_ref_block_idx on dex_private.offer_ref (block);
 
 comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
 comment on column dex_private.offer_ref.venue is 'Address of the contract.';
-comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order; of one that it gave the id of an earlier order, with a ":" and the block and log behind it.';
+comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order. Where it gave the id of an earlier order again, a ":" and the block and log are behind it.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
 grant select on dex_private.offer_ref to dex_reader, dex_writer;

@@ -184,7 +184,7 @@ begin
   return array(select hour from dex_private.hours_of(parts) as hour);
 end
 $$;
-comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it: empty where it has no trade, null where that is all of it.';
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade, null where that is all of it.';
 grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text

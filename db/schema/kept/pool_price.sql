@@ -1,11 +1,11 @@
 -- The prices of pools: what the smallest amount trades at, with the fee of the pool.
 
--- A pool with the reserves base_amt and quote_amt gives, for an amount `x` of the one, of which it counts
--- x × (1 − fee), the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
--- quote ÷ base × (1 − fee) where it buys base, and of quote ÷ base ÷ (1 − fee) where it sells it.
+-- Of an amount `x` of the one token a pool with the reserves base_amt and quote_amt counts x × (1 − fee). It gives
+-- the share x(1 − fee) ÷ (reserve + x(1 − fee)) of the other reserve. For the smallest x that is a price of
+-- quote ÷ base × (1 − fee) where it buys base. Where it sells base, it is quote ÷ base ÷ (1 − fee).
 --
--- A pool with liquidity in ranges trades the smallest amount as if it had the reserves that its price is the quotient of: of the second
--- token per first one, in the smallest units, the square of sqrt_price ÷ 2^192.
+-- A pool with liquidity in ranges trades the smallest amount as if it had the reserves that its price is the quotient of. That is, of the
+-- second token per first one, in the smallest units, the square of sqrt_price ÷ 2^192.
 create function dex_private.pools_of(market integer, block integer)
 returns table (
   venue text, act text, base_amt numeric, quote_amt numeric, fee integer, bid numeric, ask numeric,
@@ -51,7 +51,7 @@ as $$
     and has.base_amt > 0
     and has.quote_amt > 0
 $$;
-comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price; with the prices at which they bought and sold base: the marginal ones with the fee, rounded once.';
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
 grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.best_pool_steps(markets integer[], after integer)

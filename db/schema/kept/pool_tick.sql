@@ -8,7 +8,7 @@ create table dex_private.pool_tick (
   -- Serves the ticks around a price, and each as of a block.
   constraint pool_tick_pkey primary key (venue, tick, block)
 );
-comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it: the liquidity of the ranges that begin there, less that of those that end there.';
+comment on table dex_private.pool_tick is 'Each tick of a pool with liquidity in ranges, after each block that changed it. It has the liquidity of the ranges that begin there, less that of those that end there.';
 grant select on dex_private.pool_tick to dex_reader, dex_writer;
 
 create view dex_private.derived_pool_tick as

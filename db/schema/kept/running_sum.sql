@@ -112,7 +112,7 @@ as $$
     limit 1
   ) as before on true
 $$;
-comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on, from the row before them, without day_low and day_high.';
+comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
 create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void

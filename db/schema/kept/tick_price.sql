@@ -1,7 +1,7 @@
 -- The price of a tick.
 
--- A contract multiplies integers that have 128 fractional bits, a factor 1.0001^(−2^n ÷ 2), rounded to the nearest one, for each bit n of
--- the tick, and drops what is beyond 128 bits each time. This does the same: the factors are the squares of one another.
+-- A contract multiplies integers that have 128 fractional bits, and drops what is beyond 128 bits each time. For each bit n of
+-- the tick the factor is 1.0001^(−2^n ÷ 2), rounded to the nearest one. This does the same: the factors are the squares of one another.
 create function dex_private.tick_sqrt_price(tick integer) returns numeric
 language plpgsql immutable strict parallel safe
 as $$

@@ -7,14 +7,14 @@ create type dex_book_level as (
   quote_vol numeric,
   offers integer
 );
-comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price, and what pools trade up to it from the level before.';
+comment on type dex_book_level is 'A level of a market''s book: the open offers of one side at one price. Or what pools trade up to it, from the level before.';
 comment on column dex_book_level.act is E'@notNull\nThe side: `buy` for bids, `sell` for asks, as the act of the offers.';
 comment on column dex_book_level.price is E'@notNull\nThe price of its offers, quote per base, 18 fractional digits. Of a pool, the worst price of one of ten bands, which are 0.2 % of its best price wide each.';
 comment on column dex_book_level.vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in base units. What buys base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.quote_vol is E'@notNull\nWhat is left of its offers, and what pools trade up to it from the level before, in quote units. What sells base is counted by the share of its lot that is left, each offer rounded once to 18 fractional digits.';
 comment on column dex_book_level.offers is E'@notNull\nNumber of its offers. A pool counts as none.';
 
--- As of the head it reads the best prices in index order first, and then only the offers up to the last of them, so that
+-- As of the head it reads the best prices in index order first, and then only the offers up to the last of them. So
 -- the time does not depend on the size of the book.
 create function dex_book(base text, quote text, depth integer default 50) returns setof dex_book_level
 language plpgsql stable
@@ -188,5 +188,5 @@ begin
     ranked.place;
 end
 $$;
-comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price: its bids from the highest down, then its asks from the lowest up. Empty where the pair is not registered.';
+comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price. Its bids come first, from the highest down, then its asks, from the lowest up. Empty where the pair is not registered.';
 grant execute on function dex_book(text, text, integer) to dex_reader, dex_writer;

@@ -149,8 +149,8 @@ $$;
 comment on function dex_private.sought_moment(text) is 'The moment that `asked` names as a value of `dex.as_of_block`; null for none. Raises an error if there is no such block.';
 grant execute on function dex_private.sought_moment(text) to dex_reader, dex_writer;
 
--- What is asked for most, the number of a block below the head, takes one statement: in a transaction each expression of plpgsql takes
--- about as long to begin as a block to find. A statement asks up to four times: who has one
+-- What is asked for most, the number of a block below the head, takes one statement. In a transaction each expression of plpgsql takes
+-- about as long to begin as a block to find. A statement asks up to four times. So who has one
 -- snapshot may set `dex.as_of_moment` to the block that was asked for, a space, and its moment.
 create function dex_private.named_moment() returns dex_private.last_moment
 language plpgsql stable parallel safe
@@ -171,7 +171,7 @@ begin
   );
 end
 $$;
-comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, for which a lower one is found where blocks without rows are not kept; or a time, for the last block up to it; or a hash. Raises an error if there is no such block.';
+comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, a time, or a hash. For a number a lower block is found where blocks without rows are not kept, for a time the last block up to it. Raises an error if there is no such block.';
 grant execute on function dex_private.named_moment() to dex_reader, dex_writer;
 
 -- The planner inlines it.
@@ -200,7 +200,7 @@ from (
   from dex_private.kept_moment as head
 ) as kept
 where not dex_private.is_past() or kept.past is distinct from null;
-comment on view dex_private.as_of is 'The block and time of what is published, in one row: of the head, or the current time with a null block if no block was ever written, or of the block that `dex.as_of_block` names. It has the trades with an id below `beyond`. Raises an error if the derived data are not of the head, or if there is no such block.';
+comment on view dex_private.as_of is 'The block and time of what is published, in one row: of the head, or of the block that `dex.as_of_block` names. If no block was ever written, the block is null and the time the current one. It has the trades with an id below `beyond`. Raises an error if the derived data are not of the head, or if there is no such block.';
 grant select on dex_private.as_of to dex_reader, dex_writer;
 
 create function dex_private.is_checked() returns boolean

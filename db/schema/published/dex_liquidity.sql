@@ -10,7 +10,7 @@ comment on type dex_market_liquidity is 'What is left of a market''s open offers
 comment on column dex_market_liquidity.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_liquidity.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_liquidity.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and what they give of the other token at the last price, rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
+comment on column dex_market_liquidity.liquidity_in_usd is 'What is left of the open offers that have a price: the dollars that they give, and the other token that they give, at the last price. Rounded once to 18 fractional digits. Null where neither token is worth a dollar, or there is no price for the other one.';
 
 create function dex_liquidity(usd_tokens text[]) returns setof dex_market_liquidity
 language sql stable

@@ -11,8 +11,8 @@ comment on type dex_market_usd_volume is 'The volume of a market over the last 2
 comment on column dex_market_usd_volume.pair is E'@notNull\nPair identifier BASE/QUOTE.';
 comment on column dex_market_usd_volume.base is E'@notNull\nSymbol of the base token, in upper case.';
 comment on column dex_market_usd_volume.quote is E'@notNull\nSymbol of the quote token, in upper case.';
-comment on column dex_market_usd_volume.volume_in_usd is 'Volume over the last 24 hours: what moved of the token that is worth a dollar, or what moved of a token at its last price in the market `through`, rounded once to 18 fractional digits. Null without a trade in them, and where neither token has such a market.';
-comment on column dex_market_usd_volume.through is 'The market whose last price makes the dollars, BASE/QUOTE: of the quote token, else of the base token, and a token that is worth a dollar; of several the one with the greatest volume in dollars. Null where a token of the market itself is worth a dollar, and where `volumeInUsd` is null.';
+comment on column dex_market_usd_volume.volume_in_usd is 'Volume over the last 24 hours: what moved of the token that is worth a dollar. Or what moved of a token, at its last price in the market `through`. Rounded once to 18 fractional digits. Null without a trade in them, and where neither token has such a market.';
+comment on column dex_market_usd_volume.through is 'The market whose last price makes the dollars, BASE/QUOTE. It is of the quote token, else of the base token, and a token that is worth a dollar. Of several it is the one with the greatest volume in dollars. Null where a token of the market itself is worth a dollar, and where `volumeInUsd` is null.';
 
 create function dex_usd_volume(usd_tokens text[]) returns setof dex_market_usd_volume
 language sql stable

@@ -29,5 +29,5 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more: up to which an indexer has read final blocks, and at least as many blocks below the head as given; where neither is known, 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, and it is at least as many blocks below the head as given. Where neither is known, it is 64 blocks below the head. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;

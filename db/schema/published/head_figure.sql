@@ -11,11 +11,11 @@ $$;
 comment on function dex_private.vwap_of(numeric, numeric) is 'The volume weighted price of these sums, as quotient.';
 grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, dex_writer;
 
--- What a past block needs is in functions, and in few expressions: as of the head they are not called, and each node or expression of
+-- What a past block needs is in functions, and in few expressions. As of the head they are not called, and each node or expression of
 -- a plan costs time before the first row. The volatile column keeps the planner from evaluating `windows` and `prices` for
--- each column that reads them; it drops the one of which no column is selected. Conditions on the pair
+-- each column that reads them. It drops the one of which no column is selected. Conditions on the pair
 -- are evaluated before them. The condition without columns refuses figures that are not of the head, and a block that is not
--- there, whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
+-- there. It does so whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,

@@ -1,7 +1,7 @@
 -- The levels of a book that are of pools.
 
--- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token; down
--- to one that is 1 − r times the bid, reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
+-- Up to a price that is 1 + r times the ask, a pool with reserves takes reserve × (√(1 + r) − 1) ÷ (1 − fee) of the quote token. Down
+-- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
 -- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have.
 create function dex_private.pool_levels(market integer, block integer)
@@ -127,5 +127,5 @@ as $$
     window in_order as (partition by risen.venue, risen.side order by risen.number)
   ) as level
 $$;
-comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block, in ten levels of each side, each at the worst price of its band.';
+comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block. Each side has ten levels, each at the worst price of its band.';
 grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;

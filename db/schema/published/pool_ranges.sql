@@ -1,7 +1,7 @@
 -- The ranges of prices that a pool with liquidity in ranges moves through.
 
--- In a range it has the amounts L × 2^96 × |1 ÷ one − 1 ÷ other| of its first token and L × |one − other| ÷ 2^96 of its second one,
--- between two of its prices; `counted` millionths of an amount that comes in move the price.
+-- In a range, between two of its prices, it has L × 2^96 × |1 ÷ one − 1 ÷ other| of its first token. Of its second one
+-- it has L × |one − other| ÷ 2^96; `counted` millionths of an amount that comes in move the price.
 create function dex_private.range_amount(
   is_second boolean,
   liquidity numeric,
@@ -22,7 +22,7 @@ as $$
       counted * case when is_second then 79228162514264337593543950336 else one * other end as divisor
   ) as amount
 $$;
-comment on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) is 'How much of its first or second token a pool with this liquidity moves between two square roots of its price, in the smallest unit, rounded once.';
+comment on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) is 'How much of its first or second token a pool with this liquidity moves between two square roots of its price. In the smallest unit, rounded once.';
 grant execute on function dex_private.range_amount(boolean, numeric, numeric, numeric, integer, boolean) to dex_reader, dex_writer;
 
 -- 2 % of a price are at most 203 ticks. A contract rounds what comes in up, the fee of it too, and what goes out down, in each range.
@@ -96,7 +96,7 @@ as $$
   ) as step
   window earlier as (order by step.place rows between unbounded preceding and 1 preceding)
 $$;
-comment on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) is 'The ranges that a pool moves through as its price rises or falls by 2 %, in their order, with what it takes and gives before each one, in the smallest units.';
+comment on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) is 'The ranges that a pool moves through as its price rises or falls by 2 %, in their order. Each has what the pool takes and gives before it, in the smallest units.';
 grant execute on function dex_private.pool_ranges(text, integer, boolean, numeric, integer, numeric, integer, integer) to dex_reader, dex_writer;
 
 -- Of what comes in it takes as much as leads to a price, rounded down. What it gives for that is what the contract gives: it
@@ -127,5 +127,5 @@ as $$
   ) as net
   where liquidity > 0
 $$;
-comment on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) is 'What a pool with this liquidity gives at this square root of its price for an amount that does not leave its range; null without liquidity.';
+comment on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) is 'What a pool with this liquidity gives at this square root of its price, for an amount that does not leave its range. Null without liquidity.';
 grant execute on function dex_private.range_given(boolean, numeric, numeric, numeric, integer) to dex_reader, dex_writer;
