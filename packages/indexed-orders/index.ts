@@ -2,7 +2,7 @@
 import { CursorsPlugin } from "./cursors.ts";
 import { PageInfoPlugin } from "./page-info.ts";
 import { makePagingArgumentsPlugin } from "./paging-arguments.ts";
-import type { RefusedCursor } from "./given-cursors.ts";
+import type { RefusedCursor } from "./refused-cursors.ts";
 import { makeServedOrdersPlugin } from "./served-orders.ts";
 
 export { nullKey } from "./cursors.ts";

@@ -12,7 +12,7 @@ import {
   type Step,
 } from "postgraphile/grafast";
 import type { AnyConnection } from "./internals.ts";
-import { cursorProblem, type RefusedCursor } from "./given-cursors.ts";
+import { cursorProblem, type RefusedCursor } from "./refused-cursors.ts";
 import { orderNames, orderProblem } from "./served-orders.ts";
 
 const COUNTS = ["first", "last", "offset"] as const;
