@@ -64,8 +64,8 @@ export function misspeltIn(
   return undefined;
 }
 
-/** A name may be percent-encoded. */
-const MAY_ASK = new RegExp(`[?&](?:${Object.keys(AS_OF).join("|")}|[^=&]*%)`, "i");
+/** A name may be percent-encoded. It ends at the next `?` too, as a run of them would be looked through from each. */
+const MAY_ASK = new RegExp(`[?&](?:${Object.keys(AS_OF).join("|")}|[^=&?]*%)`, "i");
 
 /** Undefined where the request asks for the head. Costs that nearly nothing. */
 export function readAsOf(req: { url: string }): AsOf | BadParameter | undefined {

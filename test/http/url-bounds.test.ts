@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { readAsOf } from "../../rest/question.ts";
 import { makeTestApp, OF_ONE_VERSION } from "../app.ts";
 import { exchangeWhole } from "../exchange-http.ts";
 import { registerMarkets, setHead } from "../factories.ts";
@@ -60,6 +61,12 @@ it.each([
     "access-control-allow-origin": "*",
   });
   expect(statements).toEqual([]);
+});
+
+it("a run of question marks is looked through once", () => {
+  const started = performance.now();
+  expect(readAsOf({ url: `/v2/prices/weth/dai${"?".repeat(50_000)}` })).toBeUndefined();
+  expect(performance.now() - started).toBeLessThan(1000);
 });
 
 it("is refused in the form of GraphQL there", async () => {
