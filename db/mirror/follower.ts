@@ -22,7 +22,7 @@ const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Where the origin does not wait for its next block. */
+/** Where the origin, or a cache in front of it, does not wait for its next block. */
 const POLL_MS = 100;
 
 /** How often it is asked what is registered. */
@@ -134,18 +134,17 @@ class Follower {
 
   async #page(own: Own | undefined): Promise<BlockPage> {
     const from = own === undefined ? 0 : own.number + 1;
-    if (this.#isAtHead) {
-      this.#isAtHead = false;
-      const asked = performance.now();
-      try {
-        return await this.#ask(from, { "X-Min-Block": String(from) });
-      } catch (error) {
-        if (!(error instanceof OriginUnavailable) || error.status !== 503) throw error;
-        const pause = POLL_MS - (performance.now() - asked);
-        await sleep(Math.max(0, pause), undefined, { signal: this.#options.signal });
-      }
-    }
-    return this.#ask(from, {});
+    if (!this.#isAtHead) return this.#ask(from, {});
+    this.#isAtHead = false;
+    const asked = performance.now();
+    const page = await this.#ask(from, { "X-Min-Block": String(from) }).catch((error: unknown) => {
+      if (!(error instanceof OriginUnavailable) || error.status !== 503) throw error;
+      return undefined;
+    });
+    if (page !== undefined && page.blocks.length > 0) return page;
+    const pause = POLL_MS - (performance.now() - asked);
+    await sleep(Math.max(0, pause), undefined, { signal: this.#options.signal });
+    return page ?? this.#ask(from, {});
   }
 
   async #ask(from: number, headers: Record<string, string>): Promise<BlockPage> {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { follow } from "../../../db/mirror/follower.ts";
 import { anOffer, aTrade, blockAt, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { makeTestApp } from "../../app.ts";
 import { makeDatabase } from "../../database.ts";
@@ -363,6 +364,21 @@ it("waits where an answer is cut off, and goes on", async () => {
   origin.lie = ofFile("/v2/blocks?from=10801", (truth) => truth.subarray(0, -9));
   const events = await mirrored.catchUp(origin.url, ({ event }) => event === "waiting");
   expect(events).toEqual([{ event: "waiting", reason: expect.stringMatching(/is not JSON$/) }]);
+});
+
+it("asks ten times a second where there is no next block, and no answer waits for it", async () => {
+  const noNext = ofPage((page) =>
+    Object.assign(page, { blocks: [], head: page.before, final: page.before.number, next: null }),
+  );
+  let asked = 0;
+  origin.lie = (path, truth, res) => {
+    asked += Number(path.startsWith("/v2/blocks"));
+    return noNext(path, truth, res);
+  };
+  const { url } = mirrored.mirror;
+  await follow({ url, origin: origin.url, signal: AbortSignal.timeout(1000) });
+  expect(asked).toBeGreaterThan(2);
+  expect(asked).toBeLessThan(15);
 });
 
 it("takes back nothing that is final for an origin with other facts", async () => {
