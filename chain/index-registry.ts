@@ -28,6 +28,8 @@ export class Registry {
   #listed: ListedMarkets | undefined;
   /** Both tokens of each market that the database has, in the order of their text. */
   readonly #markets = new Set<string>();
+  /** What those of them say themselves that are not in the list. */
+  #unlisted = new Map<string, TokenFacts>();
 
   constructor(options: RegistryOptions) {
     this.#options = options;
@@ -91,6 +93,13 @@ export class Registry {
     return { ...token, symbol: listed.symbol, name: listed.name ?? token.name };
   }
 
+  /** Asks the tokens of markets that are not in the list: an earlier list may have named them. */
+  async learnUnlisted(block: number): Promise<void> {
+    const tokens = new Set([...this.#markets].flatMap((key) => key.split(",")));
+    const unlisted = [...tokens].filter((address) => this.#listed?.has(address) === false);
+    this.#unlisted = await readTokens(this.#options.requests, unlisted, block);
+  }
+
   /** Corrects what another list or other quotes have left: symbols of tokens, and directions of markets. */
   async correct(client: Client, given: readonly GivenMarket[]): Promise<void> {
     const listed = this.#listed;
@@ -99,7 +108,8 @@ export class Registry {
     for (const address of this.#registered) {
       const before = this.#tokens.get(address);
       if (before === undefined) continue;
-      const token = this.#named(address, before);
+      const { symbol, name } = this.#unlisted.get(address) ?? this.#named(address, before);
+      const token = { ...before, symbol, name };
       if (token.symbol === before.symbol && token.name === before.name) continue;
       this.#tokens.set(address, token);
       renamed.push(address);

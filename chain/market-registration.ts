@@ -35,6 +35,7 @@ export class MarketRegistration {
     const { markets = [], fromBlock, registry, source, tokenList, requests } = this.#reading;
     if (tokenList !== undefined) {
       registry.useList(new ListedMarkets(tokenList, requests.chainId ?? 0));
+      await registry.learnUnlisted(this.#head.latest.number);
       await this.#recording.correctMarkets(markets);
     }
     const given = markets.map(({ baseGem, quoteGem, active }) =>

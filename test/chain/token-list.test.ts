@@ -126,6 +126,10 @@ it("makes a market of two listed tokens alone, and corrects what another list ha
     markets: [{ base: "WETH", quote: "SAI" }],
     trades: Array(2).fill({ market: "WETHSAI", act: "sell", lot_tkn: "WETH", price: 200 }),
   });
+  // A token that was listed by the name of another one is removed: it has its own again.
+  const other = { ...weth, symbol: "GEM", name: "Another" };
+  expect((await index([other, dai], ["GEM"])).markets).toEqual([{ base: "XDAI", quote: "GEM" }]);
+  expect((await index([dai], [])).markets).toEqual([{ base: "XDAI", quote: "WETH" }]);
   await node.stop();
   await database.drop();
 });
