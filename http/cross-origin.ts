@@ -3,7 +3,7 @@ import cors from "cors";
 
 /** Browsers hide other headers from a page of another origin. */
 export const EXPOSED_HEADERS =
-  "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy";
+  "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy,Content-Digest,Content-Range,Accept-Ranges";
 
 const ANY_ORIGIN = {
   origin: "*",

@@ -101,7 +101,7 @@ export const headers = {
   "Access-Control-Expose-Headers": sometimes(
     "The headers that pages of another origin may read.",
     {},
-    "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy",
+    "ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy,Content-Digest,Content-Range,Accept-Ranges",
   ),
 };
 

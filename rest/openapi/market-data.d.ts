@@ -2238,7 +2238,7 @@ export interface components {
         "Access-Control-Allow-Origin": "*";
         /**
          * @description The headers that pages of another origin may read.
-         * @example ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy
+         * @example ETag,Retry-After,Allow,X-Request-Id,X-Head-Block,RateLimit,RateLimit-Policy,Content-Digest,Content-Range,Accept-Ranges
          */
         "Access-Control-Expose-Headers": string;
     };

@@ -50,6 +50,16 @@ const ask = (name: string, headers: Record<string, string> = {}) =>
       res.on("end", () => done(null, Buffer.concat(chunks)));
     });
 
+it("lets pages of other origins see which bytes they have got", async () => {
+  const { headers, status } = await ask(TRADES, { Range: "bytes=4-9" });
+  const exposed = String(headers["access-control-expose-headers"]).toLowerCase().split(",");
+  expect(status).toBe(206);
+  expect(headers["content-range"]).toMatch(/^bytes 4-9\//);
+  expect(exposed).toEqual(
+    expect.arrayContaining(["etag", "content-digest", "content-range", "accept-ranges"]),
+  );
+});
+
 it("serves the manifest, compressed where that is accepted, and each file that it lists", async () => {
   const text = await readFile(join(dir, "manifest.json"), "utf8");
   for (const path of ["/v2/files", "/v2/files/", "/v2/files/manifest.json"]) {
