@@ -64,9 +64,10 @@ it.each([
 });
 
 it("a run of question marks is looked through once", () => {
-  const started = performance.now();
+  const before = process.cpuUsage();
   expect(readAsOf({ url: `/v2/prices/weth/dai${"?".repeat(50_000)}` })).toBeUndefined();
-  expect(performance.now() - started).toBeLessThan(1000);
+  // Of the processor, whose other load does not count: from each of them it takes seconds.
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });
 
 it("is refused in the form of GraphQL there", async () => {
