@@ -23,13 +23,16 @@ interface Server {
   streaming: string[];
 }
 
-/** The last block with trades that the chain does not take back. */
+/** The last block with rows that the chain does not take back. */
 interface Final {
   block: number;
   hash: string | null;
 }
 
 type Log = Record<"info" | "warn", (line: string) => void>;
+
+/** A server that takes longer has frozen, and is no server to wait for. */
+export const ANSWER_MS = 1000;
 
 /** How often the server is looked at while connections to it last. */
 const EVERY_MS = 500;
@@ -246,11 +249,10 @@ const SELECT_SERVER = {
         from pg_stat_replication
       ) as streaming
   `,
-  // A server that has frozen is no server to wait for.
-  query_timeout: 1000,
+  query_timeout: ANSWER_MS,
 };
 
-// A trade's block is not thinned out. One index leads to it.
+// A block with rows is not thinned out, and at most 1,000 without rows are above it.
 const SELECT_FINAL = {
   text: `
     select
@@ -258,15 +260,15 @@ const SELECT_FINAL = {
       block.hash
     from dex_private.final_block($1) as final
     cross join lateral (
-      select trade.block
-      from public.dex_trade as trade
-      where trade.block <= final.number
-      order by trade.block desc
+      select *
+      from public.dex_block as recorded
+      where recorded.number <= final.number
+        and recorded.has_rows
+      order by recorded.number desc
       limit 1
-    ) as last
-    join public.dex_block as block on block.number = last.block
+    ) as block
   `,
-  query_timeout: 1000,
+  query_timeout: ANSWER_MS,
 };
 
 const HAS_BLOCK = `

@@ -4,7 +4,7 @@ import { abandonPool, type PoolBounds } from "../db/bounded-pool.ts";
 import { openEmbedded, type Embedded } from "../db/embedded/open.ts";
 import { makePool, READER_SETTINGS, type Pool } from "../db/connect.ts";
 import { BeforeBaseline } from "../db/before-baseline.ts";
-import { Fence, ReplacedPrimary } from "../db/fence.ts";
+import { ANSWER_MS, Fence, ReplacedPrimary } from "../db/fence.ts";
 import { applyMigrations, pendingMigrations } from "../db/migrations.ts";
 import { shownUrl } from "../db/shown-url.ts";
 import type { Config } from "./config.ts";
@@ -87,9 +87,9 @@ export async function openDatabase(options: OpenOptions): Promise<ServedDatabase
   const ownPool = open(1, OWN_STATEMENT_MS, own);
   const livePool = open(1, OWN_STATEMENT_MS, own);
   const stopped = new AbortController();
-  // It must see a server that the others refuse.
+  // It must see a server that the others refuse, which ends what is not waited for.
   if (fence !== undefined)
-    void fence.checkAgainAndAgain(open(1, OWN_STATEMENT_MS, own, false), stopped.signal);
+    void fence.checkAgainAndAgain(open(1, ANSWER_MS, own, false), stopped.signal);
   stack.defer(() => stopped.abort());
 
   const look = (): Promise<Obstacle | undefined> =>

@@ -1,5 +1,6 @@
 // With 200,000 trades, the statements that the service sends use an index and read about a page of rows,
 // not the whole history.
+import { Fence } from "../db/fence.ts";
 import { makeTestApp, type TestApp } from "./app.ts";
 import { makeDatabase, type TestDatabase } from "./database.ts";
 import { explain, rowsRead, type Explained, type Statement } from "./explain.ts";
@@ -133,6 +134,17 @@ describe.each(Object.entries(STATES))("%s", (_state, statements) => {
     await dataOf(app, "{ __typename }");
   });
   afterAll(() => app.close());
+
+  it("what every service asks of its server twice a second reads no trade and few blocks", async () => {
+    sent.length = 0;
+    await new Fence({ info: () => undefined, warn: () => undefined }).check(database.reader);
+    const asked = sent.find(({ text }) => text.includes("final_block"))!;
+    for (const table of ["dex_trade", "dex_block"]) {
+      const { rowsRead, wholeTable } = await explain(database.reader, asked, table);
+      expect(wholeTable).toBe(false);
+      expect(rowsRead).toBeLessThan(10);
+    }
+  });
 
   it.each([
     ["the newest trades", ", orderBy: BLOCK_DESC"],
