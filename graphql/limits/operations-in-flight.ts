@@ -256,11 +256,16 @@ const COUNT_MS = 10_000;
 
 /** A step that hands on what may begin, for requests of GraphQL. */
 export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
-  const waiting: { due: number; send: () => void }[] = [];
+  const waiting: { due: number; res: { destroyed: boolean }; send: () => void }[] = [];
   const sendBatch = (): void => {
     const now = performance.now();
-    const due = waiting.slice(0, BATCH_SIZE).filter((refusal) => refusal.due <= now);
-    for (const { send } of waiting.splice(0, due.length)) send();
+    for (let sent = 0; sent < BATCH_SIZE && (waiting[0]?.due ?? Infinity) <= now;) {
+      const next = waiting.shift();
+      // A client that has gone away takes no turn of another one.
+      if (next === undefined || next.res.destroyed) continue;
+      next.send();
+      sent += 1;
+    }
     if (waiting.length > 0) setTimeout(sendBatch, BATCH_EVERY_MS).unref();
   };
   return (next) => (req, res) => {
@@ -273,10 +278,8 @@ export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
     }
     state.isShed = true;
     if (waiting.length === 0) setTimeout(sendBatch, REFUSE_AFTER_MS).unref();
-    const send = (): void => {
-      if (!res.destroyed) refuse(req, res, refusal);
-    };
-    waiting.push({ due: performance.now() + REFUSE_AFTER_MS, send });
+    const due = performance.now() + REFUSE_AFTER_MS;
+    waiting.push({ due, res, send: () => refuse(req, res, refusal) });
   };
 }
 
@@ -290,7 +293,7 @@ export function countRefusals(warn: (line: string) => void): OnOver {
   };
   return ({ errors }) => {
     if (counts.size === 0) setTimeout(report, COUNT_MS).unref();
-    const [code = ""] = errors ?? [];
+    const [code = "clients that left before"] = errors ?? [];
     counts.set(code, (counts.get(code) ?? 0) + 1);
   };
 }

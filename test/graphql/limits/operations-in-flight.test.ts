@@ -259,11 +259,13 @@ it("counts refusals for the log, each kind by its code", () => {
       jest.advanceTimersByTime(50);
       onOver(stateOf(req));
     }
+    // It was over before its refusal.
+    onOver(stateOf(request()));
     expect(lines).toEqual([]);
 
     jest.advanceTimersByTime(10_000);
     expect(lines).toEqual([
-      "GraphQL requests refused in 10 s before they were read: 3 by UNAVAILABLE.",
+      "GraphQL requests refused in 10 s before they were read: 3 by UNAVAILABLE, 1 by clients that left before.",
     ]);
     jest.advanceTimersByTime(100_000);
     expect(lines).toHaveLength(1);

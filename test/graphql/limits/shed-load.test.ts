@@ -54,3 +54,11 @@ it("answers no client that has gone away", () => {
   jest.advanceTimersByTime(60);
   expect(refused).toEqual([]);
 });
+
+it("lets no client wait for those that have gone away", () => {
+  const { refused, ask } = overloaded();
+  for (let n = 0; n < 2000; n += 1) ask(response({ destroyed: true }));
+  ask();
+  jest.advanceTimersByTime(50);
+  expect(refused).toHaveLength(1);
+});
