@@ -27,7 +27,8 @@ const server = new McpServer(
 
 const pair = z
   .string()
-  .regex(/^[^/]+\/[^/]+$/)
+  // A dot or two would be another path of the service.
+  .regex(/^(?!\.{1,2}\/)[^/]+\/(?!\.{1,2}$)[^/]+$/)
   .describe("BASE/QUOTE as `markets` lists it, such as WETH/DAI, in any letter case.");
 
 const asOf = {

@@ -111,6 +111,8 @@ it.each([
   [{ pair: "NO/PAIR" }, "400: Unknown pair"],
   [{ pair: "WETH/DAI", block: 1 }, /^400: .*block/],
   [{ pair: "WETHDAI" }, /pair/],
+  [{ pair: "../prices" }, /pair/],
+  [{ pair: "WETH/.." }, /pair/],
   [{ pair: "WETH/DAI", limit: 0 }, /limit/],
 ])("gives what is wrong with %j as an error of the tool", async (given, text) => {
   const { content, isError } = await call("trades", given);
