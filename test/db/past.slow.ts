@@ -1,22 +1,12 @@
 // Random histories: as of each of their blocks, every digit of the views equals the computation of brute-force.ts.
 // `npm run prove -- past` plays 10,000 histories.
 import fc from "fast-check";
-import type { Client } from "../../db/connect.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { pastHistory, playAndComparePast } from "../past.ts";
+import { useOwned } from "../served.ts";
 
 const HISTORIES = 150;
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  client = await openClient(database.url, { role: "dex_owner" });
-});
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+const { owner: client } = useOwned();
 
 it(`the views match the computation as of each block of ${HISTORIES} random histories`, async () => {
   let compared = 0;

@@ -1,6 +1,6 @@
 // What `set dex.as_of_block` names, and that what is published follows it.
-import type { Client, Database } from "../../db/connect.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import type { Database } from "../../db/connect.ts";
+import { openClient } from "../database.ts";
 import {
   aHash,
   anOffer,
@@ -14,20 +14,13 @@ import {
   WETH,
   write,
 } from "../factories.ts";
+import { useClient, useDatabase } from "../served.ts";
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  client = await openClient(database.url, { role: "dex_reader" });
-});
+const database = useDatabase();
+const client = useClient(database, "dex_reader");
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
-});
-afterAll(async () => {
-  await client.end();
-  await database.drop();
 });
 
 const writeBlock = (

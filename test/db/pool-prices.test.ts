@@ -1,8 +1,6 @@
 // The best prices and the book of markets with pools, as of every block, by integers of the tokens' smallest units.
-import type { Client } from "../../db/connect.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import { decimal, quotient, units } from "../brute-force.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import {
   anAddress,
   anOffer,
@@ -13,6 +11,7 @@ import {
   WETH,
   type OfferRow,
 } from "../factories.ts";
+import { useClient, useDatabase } from "../served.ts";
 
 interface Pool {
   venue: string;
@@ -24,16 +23,11 @@ interface Pool {
   reserve1: bigint;
 }
 
-let database: TestDatabase;
-let reader: Client;
-beforeAll(async () => {
-  database = await makeDatabase();
-  reader = await database.connect("dex_reader");
-});
+const database = useDatabase();
+const reader = useClient(database, "dex_reader");
 beforeEach(async () => {
   await database.empty();
 });
-afterAll(() => database.drop());
 
 const POOLS: Omit<Pool, "reserve0" | "reserve1">[] = [
   { venue: anAddress("one"), gem0: DAI, gem1: WETH, fee: 3000 },

@@ -1,18 +1,15 @@
 // What ingest writes, refuses and takes back of pools.
 import { verify } from "../../db/verify/verify-database.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { openClient } from "../database.ts";
 import { compareDigests } from "../digests.ts";
 import { anAddress, blockAt, DAI, hours, registerMarkets, WETH } from "../factories.ts";
+import { useDatabase } from "../served.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await makeDatabase();
-});
+const database = useDatabase();
 beforeEach(async () => {
   await database.empty();
   await registerMarkets(database.writer);
 });
-afterAll(() => database.drop());
 
 const POOL = anAddress("pool");
 const aPool = (given: object = {}) => ({

@@ -2,27 +2,23 @@
 // with tables that are not analyzed and analyzed.
 import type { Client } from "../../db/connect.ts";
 import { pairHash } from "../../db/load/checksum.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
+import { openClient } from "../database.ts";
 import { aHash, anOffer, aTrade, DAI, registerMarkets, WETH, type TradeRow } from "../factories.ts";
+import { useDatabase } from "../served.ts";
 
 const FEW = 5_000;
 const MANY = 200_000;
 /** Trades of a one-minute block, so that the shorter history is longer than a day; four trades an offer. */
 const A_BLOCK = 2;
 
-let database: TestDatabase;
+const database = useDatabase((writer) => registerMarkets(writer));
 let client: Client;
 beforeAll(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
   client = await openClient(database.url, { role: "dex_writer" });
   // The session plans its statements while the tables are empty.
   await writeBlock(1, "2025-12-31T00:00:00Z", 1, 1);
 });
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+afterAll(() => client.end());
 
 /** The pages read by a statement and by the functions it calls. */
 async function pagesOf(text: string, values: unknown[]): Promise<number> {

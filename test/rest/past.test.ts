@@ -3,8 +3,8 @@ import type { Response } from "supertest";
 import type { Pool } from "../../db/connect.ts";
 import { makeFindAsOf } from "../../market/queries/as-of.ts";
 import { findHead } from "../../market/queries/head.ts";
-import { OF_ONE_VERSION, makeTestApp, type TestApp } from "../app.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { OF_ONE_VERSION, makeTestApp } from "../app.ts";
+import { makeDatabase } from "../database.ts";
 import {
   aHash,
   anOffer,
@@ -16,29 +16,22 @@ import {
   registerPair,
   WETH,
 } from "../factories.ts";
+import { serveDatabase } from "../served.ts";
 import { examplePaths, LISTINGS as listings } from "./example-paths.ts";
 
 /** Hours after genesis of the blocks; the last final one is that of the fourth. */
 const HOURS = [1, 2, 9, 26, 27];
 const FINAL = blockAt(26);
 
-let database: TestDatabase;
-let app: TestApp;
+const { app, database } = serveDatabase((writer) => registerMarkets(writer), { listings });
 /** By path, behind each block. */
 const heads: Record<string, Response>[] = [];
 beforeAll(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader, { listings });
-  await registerMarkets(database.writer);
   for (const n of HOURS.keys()) {
     await writeBlock(n);
     heads.push(await answers());
     await registerPair(database.writer, WETH, DAI, n % 2 === 1);
   }
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 const writeBlock = (n: number, price = 200 + n): Promise<unknown> => {

@@ -1,6 +1,5 @@
 // An operation with @asOf is answered as it was when its block was the head.
-import { makeTestApp, OF_ONE_VERSION, type TestApp } from "../../app.ts";
-import { makeDatabase, type TestDatabase } from "../../database.ts";
+import { makeTestApp, OF_ONE_VERSION } from "../../app.ts";
 import {
   aHash,
   anOffer,
@@ -13,36 +12,27 @@ import {
   WETH,
 } from "../../factories.ts";
 import { ask, dataOf, errorsOf, type Trades } from "../../graphql.ts";
-import { recordStatements, type Statement } from "../../statements.ts";
+import { serveRecorded } from "../../served.ts";
 import { operationOf, SELECTIONS, withoutMarks } from "./past-answers.ts";
 
 /** Hours after genesis of the blocks. */
 const HOURS = [1, 2, 9, 26, 27];
 const NAMED = { trade: "2", offer: 10, base: "WETH", quote: "DAI" };
 
-let database: TestDatabase;
-let app: TestApp;
-let sent: Statement[];
+// An answer from the cache would send no statement.
+const {
+  app,
+  database,
+  statements: sent,
+} = serveRecorded((writer) => registerMarkets(writer), { cache: "off" });
 /** By name of the selection, behind each block. */
 const heads: Record<string, unknown>[] = [];
 beforeAll(async () => {
-  database = await makeDatabase();
-  sent = recordStatements(database.reader);
-  // An answer from the cache would send no statement.
-  app = await makeTestApp(database.reader, { cache: "off" });
-  await registerMarkets(database.writer);
   for (const n of HOURS.keys()) {
     await writeBlock(n);
     heads.push(await answers());
     await registerPair(database.writer, WETH, DAI, n % 2 === 1);
   }
-});
-beforeEach(() => {
-  sent.length = 0;
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
 });
 
 /** In the last block but one, offer 12 is cancelled, and in the last one offer 11 is filled. */
