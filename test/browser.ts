@@ -38,8 +38,8 @@ export interface Opened {
   complaints: string[];
 }
 
-export class TestBrowser {
-  readonly #browser: Promise<Browser> = chromium.launch({
+const launch = (): Promise<Browser> =>
+  chromium.launch({
     executablePath: chromiumPath ?? "",
     args: [
       // Chromium's sandbox does not run as root; the tests open only pages of this service.
@@ -54,7 +54,12 @@ export class TestBrowser {
     ],
   });
 
+/** It starts with the first page. */
+export class TestBrowser {
+  #browser: Promise<Browser> | undefined;
+
   async open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+    this.#browser ??= launch();
     const page = await (await this.#browser).newPage(options);
     // The test's own timeout bounds it: a slow machine is no failure.
     page.setDefaultTimeout(0);
@@ -73,6 +78,13 @@ export class TestBrowser {
   }
 
   async close(): Promise<void> {
-    await (await this.#browser).close();
+    await (await this.#browser)?.close();
   }
+}
+
+/** One browser for the tests of a file or a `describe`, which ends after them. */
+export function useBrowser(): TestBrowser {
+  const browser = new TestBrowser();
+  afterAll(() => browser.close());
+  return browser;
 }

@@ -56,6 +56,22 @@ export function serveDatabase(fill?: Fill, options?: TestOptions): Served {
   return { app: useApp(database, options), database };
 }
 
+/** Makes them before each test of the file, and ends them after it. */
+export function serveEach(fill?: Fill, options?: TestOptions): Served {
+  let served: Served | undefined;
+  beforeEach(async () => {
+    const database = await makeDatabase();
+    await fill?.(database.writer, database.reader);
+    const app = await makeTestApp(database.reader, options);
+    database.beforeDrop(app.close);
+    served = { app, database };
+  });
+  afterEach(async () => {
+    await served?.database.drop();
+  });
+  return { app: later(() => served?.app), database: later(() => served?.database) };
+}
+
 export interface Recorded extends Served {
   /** Those of the running test. */
   statements: Statement[];

@@ -4,32 +4,21 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { AddressInfo } from "node:net";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { anOffer, aTrade, blockAt, registerMarkets, write } from "../factories.ts";
+import { serveEach } from "../served.ts";
 import { runFile } from "../service.ts";
 import { DexMarketData } from "../../examples/live/dex-market-data.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-let hour = 1;
-
-beforeEach(async () => {
+const { app, database } = serveEach(async (writer) => {
   hour = 1;
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  await write(database.writer, {
+  await registerMarkets(writer);
+  await write(writer, {
     trades: [aTrade({ hour: 1, offer_id: 1 })],
     offers: [anOffer({ id: 1 }), anOffer({ id: 2, side: "buy", quote: "900" })],
   });
-  app = await makeTestApp(database.reader);
 });
-
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
+let hour = 1;
 
 const takeBack = (hour: number) =>
   database.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
@@ -173,17 +162,13 @@ describe("the methods of ccxt pro", () => {
 
 describeInChromium("the page", () => {
   let pages: Server;
-  let browser: TestBrowser;
+  const browser = useBrowser();
   beforeAll(async () => {
     const page = await readFile(new URL("../../examples/live/page.html", import.meta.url));
     pages = createServer((_req, res) => res.setHeader("Content-Type", "text/html").end(page));
     await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
-    browser = new TestBrowser();
   });
-  afterAll(async () => {
-    await browser.close();
-    pages.close();
-  });
+  afterAll(() => pages.close());
 
   it("of another origin shows the trades as they come, and takes off what is void", async () => {
     const { port } = pages.address() as AddressInfo;

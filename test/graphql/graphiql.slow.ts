@@ -1,7 +1,7 @@
 // GraphiQL in a real browser, under the policy that its page is sent with; ../page-policy.test.ts has that.
 import { parse } from "graphql";
 import { EXAMPLE_QUERIES } from "../../graphql/example-queries.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 
@@ -32,11 +32,7 @@ describe("GraphiQL's page", () => {
   });
 
   describeInChromium("in Chromium", () => {
-    let browser: TestBrowser;
-    beforeAll(() => {
-      browser = new TestBrowser();
-    });
-    afterAll(() => browser.close());
+    const browser = useBrowser();
 
     it("loads, shows the schema and runs a query, and the browser complains of nothing", async () => {
       const { page, asked, complaints } = await browser.open(`${app.url}/graphiql`);

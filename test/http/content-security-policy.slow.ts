@@ -1,5 +1,5 @@
 // The policy that pages for people are sent with, and what a browser makes of it.
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { serveDatabase } from "../served.ts";
 
 const { app } = serveDatabase();
@@ -30,11 +30,7 @@ it.each(PAGES)(
 );
 
 describeInChromium("in Chromium", () => {
-  let browser: TestBrowser;
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it.each(PAGES)("%s does not run a script that somebody has got into it", async (path) => {
     const { page, complaints } = await browser.open(app.url + path);

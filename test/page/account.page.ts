@@ -1,6 +1,6 @@
 // The page of an account in Chromium: reached from a trade, and with buttons that copy.
 import { makeTestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { anAddress } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 import { fillPageExchange } from "./page-exchange.ts";
@@ -9,11 +9,7 @@ const { app, database } = serveDatabase(fillPageExchange);
 const TAKER = anAddress("taker");
 
 describeInChromium("the page of an account", () => {
-  let browser: TestBrowser;
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("is reached from the trades of a market, and has those of the account", async () => {
     const { page, asked, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);

@@ -1,5 +1,5 @@
 // The labels of the chart's axes: whole at every width, wherever the chart is scrolled.
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { aTrade, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 import { fillPageExchange } from "./page-exchange.ts";
@@ -33,8 +33,9 @@ const RECORD = `
   };`;
 
 describeInChromium("the time axis of the chart", () => {
+  const browser = useBrowser();
+
   it.each([1440, 820, 390])("cuts no label at %d pixels", async (width) => {
-    const browser = new TestBrowser();
     const { page } = await browser.open("about:blank", { viewport: { width, height: 900 } });
     await page.addInitScript(RECORD);
     await page.goto(`${app.url}/markets/WETH/DAI`);
@@ -53,6 +54,5 @@ describeInChromium("the time axis of the chart", () => {
     const labels = await page.evaluate<Label[]>("window.labels");
     expect(labels.length).toBeGreaterThan(20);
     expect(labels.filter(({ from, to, width: end }) => from < 0 || to > end)).toEqual([]);
-    await browser.close();
   });
 });

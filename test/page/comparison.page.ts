@@ -1,6 +1,6 @@
 // The comparison with another market on the chart, in Chromium: against REST, live, and as of a past block.
 import type { Page } from "playwright-core";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { anAddress, aTrade, blockAt, DAI, WETH, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 import { fillPageExchange } from "./page-exchange.ts";
@@ -36,11 +36,7 @@ const hasLine = (page: Page): Promise<boolean> =>
   })`);
 
 describeInChromium("the comparison with another market", () => {
-  let browser: TestBrowser;
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("is chosen at the keyboard, drawn, kept in the address, followed, and ended", async () => {
     const trade = { offer_id: 90, base: "1", quote: "200" };

@@ -1,38 +1,29 @@
 // The list of markets in dollars: the volumes as GraphQL has them, through which market, their order and their total.
 import type { Page } from "playwright-core";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { aTrade, DAI, MKR, registerMarkets, registerPair, WETH, write } from "../factories.ts";
+import { serveEach } from "../served.ts";
 import { trimmed, until } from "./panels.ts";
-
-let database: TestDatabase;
-let app: TestApp;
-let browser: TestBrowser;
 
 const trade = (hour: number, baseGem: string, quoteGem: string, base: string, quote: string) =>
   aTrade({ hour, baseGem, quoteGem, base, quote, offer_id: null });
 
-beforeEach(async () => {
-  database = await makeDatabase();
-  await registerMarkets(database.writer);
-  await registerPair(database.writer, MKR, DAI);
-  await write(database.writer, {
-    trades: [
-      trade(30, WETH, DAI, "2", "6000.5"),
-      // 7 WETH at 3000.25 DAI: the greatest in dollars, and the smallest as a number.
-      trade(31, MKR, WETH, "3", "7"),
-    ],
-    head: 40,
-  });
-  app = await makeTestApp(database.reader, {
-    listings: { exchangeName: "dex", usdTokens: ["DAI"] },
-  });
-});
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveEach(
+  async (writer) => {
+    await registerMarkets(writer);
+    await registerPair(writer, MKR, DAI);
+    await write(writer, {
+      trades: [
+        trade(30, WETH, DAI, "2", "6000.5"),
+        // 7 WETH at 3000.25 DAI: the greatest in dollars, and the smallest as a number.
+        trade(31, MKR, WETH, "3", "7"),
+      ],
+      head: 40,
+    });
+  },
+  { listings: { exchangeName: "dex", usdTokens: ["DAI"] } },
+);
 
 /** The whole volume of each market in dollars, and the market whose price makes it, in the order of the page. */
 const shown = (page: Page): Promise<(string | null)[][]> =>
@@ -62,10 +53,7 @@ const totalOf = (page: Page): Promise<string> =>
     .evaluate((one) => (one as unknown as { value: string }).value);
 
 describeInChromium("the list of markets in dollars", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("has the volumes, names the market whose price makes them, and is in their order", async () => {
     const { page, complaints } = await browser.open(app.url);

@@ -9,7 +9,7 @@ import {
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page, Route } from "playwright-core";
 import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, blockAt, setHead, write } from "../factories.ts";
 import { fillPageExchange } from "./page-exchange.ts";
@@ -17,7 +17,6 @@ import { expected, shown, until } from "./panels.ts";
 
 let database: TestDatabase;
 let app: TestApp;
-let browser: TestBrowser;
 
 beforeEach(async () => {
   database = await makeDatabase();
@@ -36,10 +35,7 @@ const isEqualTo = (page: Page, pair: string) =>
   );
 
 describeInChromium("the page of a market, followed for long", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("shows that the connection is lost, and mends it", async () => {
     const way = await Way.to(app.url);

@@ -1,26 +1,14 @@
 // The page of one market in Chromium: against REST, and beside a writer.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { anAddress, anOffer, aTrade, blockAt, setHead, write } from "../factories.ts";
+import { serveEach } from "../served.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { expected, shown, until, valuesOf } from "./panels.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-let browser: TestBrowser;
-
-beforeEach(async () => {
-  database = await makeDatabase();
-  await fillPageExchange(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveEach(fillPageExchange);
 
 const isEqualTo = (page: Page, pair: string, interval?: string) =>
   until(
@@ -50,10 +38,7 @@ const hasColor = (page: Page, color: readonly number[]): Promise<boolean> =>
   })`);
 
 describeInChromium("the page of a market", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it.each([
     ["WETH/DAI", "WETH/DAI"],

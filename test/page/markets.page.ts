@@ -1,9 +1,8 @@
 // The page of all markets in Chromium, against REST.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import {
   anAddress,
   aTrade,
@@ -15,20 +14,10 @@ import {
   WETH,
   write,
 } from "../factories.ts";
+import { serveEach } from "../served.ts";
 import { fillPageExchange, HEBREW, HOSTILE, LONG } from "./page-exchange.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-let browser: TestBrowser;
-
-beforeEach(async () => {
-  database = await makeDatabase();
-  app = await makeTestApp(database.reader);
-});
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
+const { app, database } = serveEach();
 
 const drawn = (page: Page) => page.waitForSelector("table.markets tbody tr");
 
@@ -38,10 +27,7 @@ const names = (page: Page): Promise<string[]> =>
 const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
 
 describeInChromium("the page of all markets", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("has each market as REST has it, whole and escaped, and nothing of another host", async () => {
     await fillPageExchange(database.writer);

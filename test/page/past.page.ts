@@ -1,15 +1,15 @@
 // The page of one market as of past blocks, in Chromium: against REST, between blocks, and back to live.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page, Route } from "playwright-core";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { aTrade, blockAt, hours, write } from "../factories.ts";
 import { serveDatabase } from "../served.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { expected, shown, until } from "./panels.ts";
 
 const { app, database } = serveDatabase(fillPageExchange);
+const browser = useBrowser();
 
-let browser: TestBrowser;
 const MARKET = "/markets/WETH/DAI";
 /** Blocks with rows, hours after genesis. */
 const [BEFORE, AT, AFTER] = [13, 19, 20] as const;
@@ -58,11 +58,6 @@ const openAt = async (hour: number, query = "") => {
 };
 
 describeInChromium("the page of a market as of a past block", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
-
   it("has each panel as REST has it, says so, and opens no stream", async () => {
     const { page, asked, complaints } = await openAt(AT, "&interval=4h");
     await isAt(page, AT, "4h");

@@ -1,6 +1,6 @@
 // The page of the service's state: what /ready and /v2/head say, in words, also while the database is away.
 import { makeTestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
 import { setHead } from "../factories.ts";
 import { DatabaseGate } from "../../http/known-database.ts";
 import { serveDatabase } from "../served.ts";
@@ -66,8 +66,9 @@ it("has no setting that is secret", async () => {
 });
 
 describeInChromium("the page of the state", () => {
+  const browser = useBrowser();
+
   it("is read again, and says when the service does not answer", async () => {
-    const browser = new TestBrowser();
     const { page } = await browser.open(`${app.url}/state`);
     await setHead(database.writer, 30);
     const { body } = await app.request.get("/v2/head").expect(200);
@@ -76,6 +77,5 @@ describeInChromium("the page of the state", () => {
     await page.waitForSelector("[role=alert]:has-text('does not answer')");
     await page.unroute("**/state");
     await page.waitForSelector("[role=alert]", { state: "detached" });
-    await browser.close();
   });
 });

@@ -1,29 +1,18 @@
 // The page of all newest trades in Chromium: against GraphQL, beside a writer, and without scripts.
 import type { Page } from "playwright-core";
-import { makeTestApp, type TestApp } from "../app.ts";
-import { describeInChromium, TestBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
+import { makeTestApp } from "../app.ts";
+import { describeInChromium, useBrowser } from "../browser.ts";
+import { makeDatabase } from "../database.ts";
 import { anAddress, aTrade, blockAt, DAI, write } from "../factories.ts";
 import { dataOf } from "../graphql.ts";
+import { serveEach } from "../served.ts";
 import { fillPageExchange, HOSTILE } from "./page-exchange.ts";
 import { trimmed, until } from "./panels.ts";
 
-let database: TestDatabase;
-let app: TestApp;
-let browser: TestBrowser;
+const { app, database } = serveEach(fillPageExchange);
 
 const SHOWN = 50;
 const UNLISTED = anAddress("unlisted");
-
-beforeEach(async () => {
-  database = await makeDatabase();
-  await fillPageExchange(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
 
 const shown = (page: Page): Promise<string[][]> =>
   page
@@ -61,10 +50,7 @@ async function expected(): Promise<string[][]> {
 }
 
 describeInChromium("the page of all trades", () => {
-  beforeAll(() => {
-    browser = new TestBrowser();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   it("has the newest trades of all markets, follows them, and drops those taken back", async () => {
     const { page, asked, complaints } = await browser.open(`${app.url}/trades`);

@@ -1,19 +1,11 @@
 // The page of the REST reference in a real browser, under the policy that it is sent with.
-import { describeInChromium, TestBrowser } from "../../browser.ts";
-import { useApp, useDatabase } from "../../served.ts";
+import { describeInChromium, useBrowser } from "../../browser.ts";
+import { serveDatabase } from "../../served.ts";
 import { fillExchange } from "../exchange.ts";
 
 describeInChromium("/docs in Chromium", () => {
-  const database = useDatabase();
-  let browser: TestBrowser;
-  beforeAll(async () => {
-    await fillExchange(database.writer);
-    browser = new TestBrowser();
-  });
-  const app = useApp(database);
-  afterAll(async () => {
-    await browser.close();
-  });
+  const { app } = serveDatabase((writer) => fillExchange(writer));
+  const browser = useBrowser();
 
   it("shows every path, tries one, and the browser complains of nothing", async () => {
     const { page, asked, complaints } = await browser.open(`${app.url}/docs`);
