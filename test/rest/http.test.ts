@@ -305,32 +305,19 @@ it("a short answer is not compressed", async () => {
   expect(answer.headers["vary"]).toBe("Accept-Encoding, X-Min-Block");
 });
 
-describe("a preflight", () => {
-  it("of a read is allowed for any origin and header", async () => {
-    const answer = await app.request
-      .options("/v2/prices")
-      .set("Origin", "https://example.com")
-      .set("Access-Control-Request-Method", "GET")
-      .set("Access-Control-Request-Headers", "if-none-match,x-min-block");
-    expect(answer.status).toBe(204);
-    expect(answer.headers).toMatchObject({
-      "access-control-allow-origin": "*",
-      "access-control-allow-methods": "GET,HEAD",
-      "access-control-allow-headers": "if-none-match,x-min-block",
-    });
-  });
-
-  it("of a GraphQL query by POST is allowed for any origin", async () => {
-    const answer = await app.request
-      .options("/graphql")
-      .set("Origin", "https://example.com")
-      .set("Access-Control-Request-Method", "POST")
-      .set("Access-Control-Request-Headers", "content-type,x-min-block");
-    expect(answer.status).toBe(204);
-    expect(answer.headers).toMatchObject({
-      "access-control-allow-origin": "*",
-      "access-control-allow-methods": "GET,HEAD,POST",
-      "access-control-allow-headers": "content-type,x-min-block",
-    });
+it.each([
+  ["a read", "/v2/prices", "GET", "if-none-match,x-min-block", "GET,HEAD"],
+  ["a GraphQL query", "/graphql", "POST", "content-type,x-min-block", "GET,HEAD,POST"],
+])("a preflight of %s is allowed for any origin", async (_of, path, method, headers, methods) => {
+  const answer = await app.request
+    .options(path)
+    .set("Origin", "https://example.com")
+    .set("Access-Control-Request-Method", method)
+    .set("Access-Control-Request-Headers", headers);
+  expect(answer.status).toBe(204);
+  expect(answer.headers).toMatchObject({
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": methods,
+    "access-control-allow-headers": headers,
   });
 });
