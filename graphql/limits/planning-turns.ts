@@ -58,6 +58,11 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     return planned.get(assessment.operation)?.has(assessment.choice) === true;
   };
 
+  const inTurn = <Result>(next: () => Result, args: GrafastExecutionArgs) =>
+    operations === undefined || isPlanned(args)
+      ? next()
+      : operations.plan(clientOf(args), next).catch(busy);
+
   return {
     name: "PlansPlugin",
     version: "1.0.0",
@@ -65,16 +70,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
 
     grafast: {
       middleware: {
-        execute(next, { args }) {
-          return operations === undefined || isPlanned(args)
-            ? next()
-            : operations.plan(clientOf(args), next).catch(busy);
-        },
-        subscribe(next, { args }) {
-          return operations === undefined || isPlanned(args)
-            ? next()
-            : operations.plan(clientOf(args), next).catch(busy);
-        },
+        execute: (next, { args }) => inTurn(next, args),
+        subscribe: (next, { args }) => inTurn(next, args),
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.
           Object.setPrototypeOf(variableValues, null);
