@@ -50,9 +50,25 @@ export function refuse(message: string, exitCode = EXIT_USAGE): never {
   process.exit(exitCode);
 }
 
+/** The value of an option, in digits alone. */
+export function readInteger(option: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value >= min && value <= max) return value;
+  return refuse(`--${option} is an integer from ${min} to ${max}, not ${JSON.stringify(text)}`);
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/** Is aborted by the first SIGINT or SIGTERM; the second one ends the process. */
+export function abortOnSignals(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of SIGNALS) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
 /** Has SIGINT and SIGTERM end the process with this exit code, after `clean`. */
 export function cleanOnSignals(exitCode: number, clean: () => Promise<unknown> | undefined): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of SIGNALS) {
     process.once(signal, () => {
       // Connections to a dropped database end with it, for which graphile-migrate exits with 1.
       process

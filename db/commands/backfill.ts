@@ -1,7 +1,7 @@
 // `npm run db:backfill -- FILE`: fills a column by the update in the file, batch by batch.
 import { readFile } from "node:fs/promises";
 import { backfill } from "../batched-update.ts";
-import { readCommandLine, refuse } from "../command-line.ts";
+import { readCommandLine, readInteger, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { ownerUrl } from "../locate.ts";
 
@@ -27,8 +27,8 @@ const { values, positionals } = readCommandLine({
   max: 1,
 });
 const [file = refuse("FILE is missing")] = positionals;
-const batch = integer("batch", values.batch, 1);
-const pauseMs = integer("pause", values.pause, 0);
+const batch = readInteger("batch", values.batch, 1, Number.MAX_SAFE_INTEGER);
+const pauseMs = readInteger("pause", values.pause, 0, Number.MAX_SAFE_INTEGER);
 
 try {
   await main();
@@ -53,10 +53,4 @@ async function main(): Promise<void> {
     },
   });
   console.log(`${updated} rows were updated.`);
-}
-
-function integer(name: string, text: string, min: number): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= min) return value;
-  return refuse(`--${name} is an integer from ${min}, not ${JSON.stringify(text)}`);
 }

@@ -1,6 +1,6 @@
 // `npm run db:digests`: makes the digests of blocks that have none, batch by batch.
 import { setTimeout } from "node:timers/promises";
-import { readCommandLine, refuse } from "../command-line.ts";
+import { readCommandLine, readInteger } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
@@ -23,8 +23,8 @@ const { values } = readCommandLine({
     pause: { type: "string", default: "20" },
   },
 });
-const batch = integer("batch", values.batch, 1, 100_000);
-const pauseMs = integer("pause", values.pause, 0, 60_000);
+const batch = readInteger("batch", values.batch, 1, 100_000);
+const pauseMs = readInteger("pause", values.pause, 0, 60_000);
 
 try {
   await main();
@@ -53,10 +53,4 @@ async function main(): Promise<void> {
     console.log(`${made + filled} blocks so far`);
   }
   console.log(`${made} blocks got a digest.`);
-}
-
-function integer(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  return refuse(`--${name} is an integer from ${min} to ${max}, not ${JSON.stringify(text)}`);
 }

@@ -1,5 +1,5 @@
 // `npm run export`: writes a file of each kind for each day that is final, or checks such a folder.
-import { readCommandLine, refuse } from "../command-line.ts";
+import { abortOnSignals, readCommandLine, readInteger, refuse } from "../command-line.ts";
 import { errorText } from "../error-text.ts";
 import { checkFolder } from "../export/check-files.ts";
 import { exportDays } from "../export/export-days.ts";
@@ -33,17 +33,15 @@ const { values } = readCommandLine({
 if ((values.dir === undefined) === (values.check === undefined)) {
   refuse("Either --dir or --check is needed");
 }
-const finality = finalityOf(values.finality ?? process.env["FINALITY"]);
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+const given = values.finality ?? process.env["FINALITY"] ?? "";
+const finality = given === "" ? undefined : readInteger("finality", given, 0, 2_147_483_647);
+const signal = abortOnSignals();
 
 try {
   process.exitCode =
     values.check === undefined ? await run(values.dir ?? "") : await check(values.check);
 } catch (error) {
-  const reason = stop.signal.aborted
-    ? "it was interrupted; the next one goes on"
-    : errorText(error);
+  const reason = signal.aborted ? "it was interrupted; the next one goes on" : errorText(error);
   console.error(`export: ${reason}`);
   process.exitCode = 1;
 }
@@ -55,7 +53,7 @@ async function run(dir: string): Promise<number> {
     dir,
     finality,
     prepare: process.env["PREPARE"] !== "off",
-    signal: stop.signal,
+    signal,
     onDay: (day) => {
       count += 1;
       console.log(lineOf(day));
@@ -88,10 +86,4 @@ async function check(dir: string): Promise<number> {
       : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}.`,
   );
   return problems.length === 0 ? 0 : 1;
-}
-
-function finalityOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === "") return undefined;
-  if (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647) return Number(text);
-  return refuse(`--finality is an integer from 0 to 2147483647, not ${JSON.stringify(text)}`);
 }

@@ -1,5 +1,5 @@
 // `npm run follow -- URL`: keeps the database at the head of another service.
-import { readCommandLine, refuse } from "../command-line.ts";
+import { abortOnSignals, readCommandLine, refuse } from "../command-line.ts";
 import { errorText, missingSchema } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { follow, type FollowEvent } from "../mirror/follower.ts";
@@ -19,14 +19,13 @@ const { positionals } = readCommandLine({ usage: USAGE, options: {}, max: 1 });
 const [origin = refuse("URL is missing")] = positionals;
 
 let isAtHead = false;
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+const signal = abortOnSignals();
 
 try {
   const { href } = folderUrl(origin);
   const url = await ownerUrl(process.env);
   console.log(`Following ${href}`);
-  await follow({ url, origin: href, signal: stop.signal, onEvent: report });
+  await follow({ url, origin: href, signal, onEvent: report });
 } catch (error) {
   console.error(`follow: ${missingSchema(error) ?? errorText(error)}`);
   process.exitCode = 1;

@@ -1,6 +1,6 @@
 // `npm run load -- DIR`: loads a folder of CSV files into the database.
 import { join } from "node:path";
-import { readCommandLine, refuse } from "../command-line.ts";
+import { abortOnSignals, readCommandLine, readInteger, refuse } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { dataDirOf } from "../embedded/connection-file.ts";
 import { errorText, missingSchema } from "../error-text.ts";
@@ -37,7 +37,12 @@ const { positionals, values } = readCommandLine({
 const [source = refuse("DIR is missing")] = positionals;
 const isUrl = /^https?:/i.test(source);
 if (!isUrl && Object.keys(values).length > 0) refuse("--dir and --max-day-bytes are for a URL");
-const maxDayBytes = bytesIn(values["max-day-bytes"] ?? "17179869184");
+const maxDayBytes = readInteger(
+  "max-day-bytes",
+  values["max-day-bytes"] ?? "17179869184",
+  1,
+  Number.MAX_SAFE_INTEGER,
+);
 
 try {
   if (isUrl) await loadFrom(source);
@@ -52,14 +57,12 @@ try {
 }
 
 async function loadFrom(url: string): Promise<void> {
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   await using client = await connect(await ownerUrl(process.env), {
     role: "dex_writer",
     applicationName: "dex-market-data load",
   });
   const { days, last } = await loadFiles({
-    ...{ client, url, maxDayBytes, signal: stop.signal },
+    ...{ client, url, maxDayBytes, signal: abortOnSignals() },
     dir: values.dir ?? join(dataDirOf(process.env["DATA_DIR"]), "mirror"),
     onDay: ({ day, files, digest }) => {
       const { blocks, trades, offers } = files;
@@ -72,14 +75,6 @@ async function loadFrom(url: string): Promise<void> {
     last === undefined
       ? "The origin has no day with rows yet."
       : `${days} ${days === 1 ? "day" : "days"} loaded; ${last.day} is the last one of the origin.`,
-  );
-}
-
-function bytesIn(text: string): number {
-  const value = Number(text);
-  if (/^\d{1,16}$/.test(text) && value >= 1 && Number.isSafeInteger(value)) return value;
-  return refuse(
-    `--max-day-bytes is an integer from 1 to 9007199254740991, not ${JSON.stringify(text)}`,
   );
 }
 

@@ -1,5 +1,5 @@
 // `npm run simulate`: trades a simulated exchange into the database, or into the loader's files.
-import { readCommandLine, refuse } from "../command-line.ts";
+import { abortOnSignals, readCommandLine, refuse } from "../command-line.ts";
 import { progressBar, progressLine } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { writeHistoryCsv } from "../simulate/write-csv.ts";
@@ -19,8 +19,7 @@ const line = progressLine(process.stderr);
 /** How often trading live says how far it is, where there is no terminal. */
 const SAID_EVERY_MS = 60_000;
 
-const stopping = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+const signal = abortOnSignals();
 
 const { values } = readCommandLine({ usage: USAGE, options: OPTIONS });
 
@@ -44,7 +43,7 @@ async function writeFiles(folder: string, options: Of<"history">): Promise<void>
     ...options,
     until: options.until ?? new Date(),
     onProgress: showProgress,
-    signal: stopping.signal,
+    signal,
   });
   line.clear();
   console.log(`${folder}: ${trades} trades, ${offers} offers, with their tokens and pairs.`);
@@ -54,7 +53,7 @@ async function writeHistory(options: Of<"history">): Promise<void> {
   const { trades, block, from, to } = await simulateHistory(await ownerUrl(process.env), {
     ...options,
     onProgress: showProgress,
-    signal: stopping.signal,
+    signal,
   });
   line.clear();
   console.log(`${trades} trades from ${from} to ${to}; the head is block ${block}.`);
@@ -93,7 +92,7 @@ async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
 }
 
 async function stopOrTime(seconds: number | undefined): Promise<void> {
-  const signals = [stopping.signal];
+  const signals = [signal];
   if (seconds !== undefined) signals.push(AbortSignal.timeout(seconds * 1000));
   const either = AbortSignal.any(signals);
   if (either.aborted) return;
