@@ -199,10 +199,10 @@ class Follower {
   async #leaveBranch(client: Client, own: Own): Promise<void> {
     const common = await commonBlock(client, this.#origin, this.#options.signal);
     const page = await this.#ask(common.number + 1, {});
-    // It has gone on to another branch in between, or back: the next step sees it.
     if (!follows(page, common) || page.blocks.length === 0) {
-      await sleep(POLL_MS, undefined, { signal: this.#options.signal });
-      return;
+      throw new OriginUnavailable(
+        `The origin has gone on to another branch, or what it says of block ${common.number} contradicts its blocks after it`,
+      );
     }
     await this.#write(client, page, { own: common, from: own });
   }

@@ -366,6 +366,18 @@ it("waits where an answer is cut off, and goes on", async () => {
   expect(events).toEqual([{ event: "waiting", reason: expect.stringMatching(/is not JSON$/) }]);
 });
 
+it("says why it waits where the pages contradict the single block before them", async () => {
+  origin.lie = ofPage(({ before }) => (before.digest = ANOTHER));
+  const events = await mirrored.catchUp(origin.url, ({ event }) => event === "waiting");
+  expect(events).toEqual([
+    {
+      event: "waiting",
+      reason:
+        "The origin has gone on to another branch, or what it says of block 10800 contradicts its blocks after it",
+    },
+  ]);
+});
+
 it("asks ten times a second where there is no next block, and no answer waits for it", async () => {
   const noNext = ofPage((page) =>
     Object.assign(page, { blocks: [], head: page.before, final: page.before.number, next: null }),
