@@ -24,7 +24,7 @@ export const indexVariables = {
     .refine((contracts) => contracts !== undefined)
     .optional()
     .describe(
-      `the address of the exchange's contract, 0x and 40 hex digits with a right checksum or in lower case, perhaps after its kind and a colon (${kindNames()}), before @ and its first block, and before the fee of its pools as /0.25%, of ${kindsWithFee()}; or several, separated by commas`,
+      `the address of the exchange's contract, 0x and 40 hex digits with a right checksum or in lower case, perhaps after its kind and a colon (${kindNames()}), before @ and its first block, and before the fee of its pools as /0.25%, of ${kindsWithFee()}; or several, separated by commas, each address once`,
     ),
   FROM_BLOCK: integer(0, LARGEST_BLOCK)
     .optional()

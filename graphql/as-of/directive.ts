@@ -43,7 +43,7 @@ const badInput = (message: string, nodes: DirectiveNode): GraphQLError =>
 
 const ACCEPTED = {
   block: "an integer from 0 to 2147483647",
-  time: 'a time in ISO 8601, for example "2018-06-19T14:00:43Z", with an offset of at most 14 hours',
+  time: 'a time in ISO 8601, for example "2018-06-19T14:00:43Z", with an offset of less than 15 hours',
   hash: "the hash of a block: 0x and 64 hexadecimal digits",
 };
 
