@@ -284,33 +284,33 @@ export function candlesOf(
   const priced = marketOf(pair, recording, moment)
     .dealt.filter((trade) => trade.price !== null && trade.time <= moment.time)
     .sort(byTime);
-  const candles: Candle[] = [];
+  const isAsked = (time: number): boolean => time >= (from ?? -Infinity) && time < (to ?? Infinity);
+  // Made when the others are left out: a flat candle for each minute of a day is many digits.
+  const candles: (() => Candle)[] = [];
   const [first] = priced;
   if (first === undefined) return [];
-  let price = 0n;
+  let before = 0n;
   for (let time = Math.floor(first.time / span) * span; time <= moment.time; time += span) {
     const inside = priced.filter((trade) => trade.time >= time && trade.time < time + span);
     const prices = inside.map((trade) => trade.price!);
+    const price = before;
     const close = prices.at(-1) ?? price;
-    if (inside.length > 0 || empty === "flat") {
-      candles.push({
-        time: new Date(time),
-        open: decimal(prices[0] ?? price),
-        high: decimal(greatest(prices) ?? price),
-        low: decimal(least(prices) ?? price),
-        close: decimal(close),
-        vol: decimal(sum(inside.map((trade) => trade.base))),
-        quote_vol: decimal(sum(inside.map((trade) => trade.quote))),
-        trades: inside.length,
-        complete: time + span <= moment.time,
-      });
-    }
-    price = close;
+    before = close;
+    if (!isAsked(time) || (inside.length === 0 && empty !== "flat")) continue;
+    candles.push(() => ({
+      time: new Date(time),
+      open: decimal(prices[0] ?? price),
+      high: decimal(greatest(prices) ?? price),
+      low: decimal(least(prices) ?? price),
+      close: decimal(close),
+      vol: decimal(sum(inside.map((trade) => trade.base))),
+      quote_vol: decimal(sum(inside.map((trade) => trade.quote))),
+      trades: inside.length,
+      complete: time + span <= moment.time,
+    }));
   }
-  const within = candles.filter(
-    ({ time }) => time.getTime() >= (from ?? -Infinity) && time.getTime() < (to ?? Infinity),
-  );
-  return from === null ? within.slice(-limit) : within.slice(0, limit);
+  const answered = from === null ? candles.slice(-limit) : candles.slice(0, limit);
+  return answered.map((make) => make());
 }
 
 function value(row: Row, column: string): string {

@@ -432,10 +432,11 @@ async function isRefused(client: Client, write: () => Promise<unknown>): Promise
   await client.query("savepoint written");
   try {
     await write();
+    await client.query("release savepoint written");
     return false;
   } catch (error) {
     if (!/^(22023|23505)$/.test((error as { code?: string }).code ?? "")) throw error;
-    await client.query("rollback to savepoint written");
+    await client.query("rollback to savepoint written; release savepoint written");
     return true;
   }
 }
