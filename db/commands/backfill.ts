@@ -28,7 +28,8 @@ const { values, positionals } = readCommandLine({
 });
 const [file = refuse("FILE is missing")] = positionals;
 const batch = readInteger("batch", values.batch, 1, Number.MAX_SAFE_INTEGER);
-const pauseMs = readInteger("pause", values.pause, 0, Number.MAX_SAFE_INTEGER);
+// A longer one would overflow Node's timer, which then does not wait at all.
+const pauseMs = readInteger("pause", values.pause, 0, 2_147_483_647);
 
 try {
   await main();

@@ -313,3 +313,15 @@ it("names the login that may not create roles", async () => {
     await admin.query(`drop role ${login}`);
   }
 });
+
+it.each([
+  ["batch=0x10", "--batch is an integer from 1 to 9007199254740991"],
+  ["batch=1e3", "--batch is an integer from 1 to 9007199254740991"],
+  ["batch=0", "--batch is an integer from 1 to 9007199254740991"],
+  ["batch=", "--batch is an integer from 1 to 9007199254740991"],
+  ["pause=2147483648", "--pause is an integer from 0 to 2147483647"],
+])("fills no column with --%s", async (option, message) => {
+  const args = ["update.sql", `--${option}`];
+  const ended = await runFile("db/commands/backfill.ts", {}, args, copy.folder).ended;
+  expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(message) });
+});
