@@ -141,6 +141,8 @@ export function makePreset({
     ruru: {
       // The type requires every setting, although all are optional.
       clientConfig: { defaultQuery: EXAMPLE_QUERIES } as GraphiqlConfig,
+      // grafserv hands it on: else the first who asks for a source map has the process hold 10 MB of them.
+      ...{ disallowDevAssets: true },
     },
   };
 }

@@ -12,6 +12,10 @@ const UNREAD = [
   /^(?!.*licen[cs]e).*\.md$/i,
   /^node-[^/]+\/include\//,
   /^swagger-ui-dist\/swagger-ui-es-bundle/,
+  // Source maps of GraphiQL, and its files once more, for servers that serve a folder.
+  /^ruru\/(?:static\/|dist\/bundleMeta)/,
+  // For require(): all that imports these has modules.
+  /^(?:viem|ox)\/_cjs\//,
   // Sources of what is compiled beside them.
   /^(?:viem|ox|zod)\/.*(?<!\.d)\.ts$/,
   // The compiler's messages in other languages, and Playwright's viewers of traces and reports.

@@ -357,6 +357,10 @@ describe("a fault of the service's own", () => {
   });
 });
 
+it("serves no source maps of GraphiQL, which it would hold in memory", async () => {
+  expect((await app.request.get("/ruru-static/ruru.js.map")).status).toBe(404);
+});
+
 it.each(["/graphiql", "/ruru-static/ruru.js"])(
   "lets caches tell the encodings of %s apart",
   async (path) => {
