@@ -66,6 +66,11 @@ export class HeldRequests {
     this.#bodies = new BodiesHeld(BODIES.perClient * limits.bodyBytes);
   }
 
+  /** How many requests have no whole answer. Streams and probes are not counted. */
+  get count(): number {
+    return this.#all.requests;
+  }
+
   /** Hands on the requests within the limits, and refuses the others before their bodies are read. */
   bound(refuse: Refuse): Step {
     return (next) => (req, res) => {

@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** How long a stop waits for the answers in flight. */
+/** How long a stop waits for the answers in flight, in all. */
 const GRACE_MS = 10_000;
 
 /** How often a stop closes idle connections. */
@@ -59,7 +59,13 @@ function urlOf(server: Server): string {
   return `http://${everywhere ? "localhost" : shown}:${address.port}`;
 }
 
-export type FinishAnswers = (close: () => Promise<void>, hurry: AbortSignal) => Promise<void>;
+export interface Stop {
+  /** First, while the server still listens and keeps idle connections. */
+  leave: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export type FinishAnswers = (stop: Stop, hurry: AbortSignal) => Promise<void>;
 
 /**
  * For a server that does not listen yet. The result closes each connection when it is idle, all of them after a while
@@ -76,10 +82,11 @@ export function finishAnswersOf(server: Server): FinishAnswers {
     for (const socket of open) socket.destroy();
   };
 
-  return async (close, hurry) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  return async ({ leave, close }, hurry) => {
     const giveUp = setTimeout(abandon, GRACE_MS);
     hurry.addEventListener("abort", abandon, { once: true });
+    await leave();
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
     try {
       await close();
     } finally {

@@ -67,6 +67,7 @@ export interface App {
   /** Not listening yet. */
   server: Server;
   metrics: Metrics | undefined;
+  leaveBalancer: () => Promise<void>;
   /** Stops listening, finishes the answers in flight, and releases everything but the pool. */
   close: () => Promise<void>;
 }
@@ -287,6 +288,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
   return {
     server,
     metrics,
+    leaveBalancer: () => readiness.leaveBalancer(() => held.count),
     async close() {
       graphql.endStreams();
       streams.close();

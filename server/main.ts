@@ -164,7 +164,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   stack.defer(() =>
     unlessAborted(
       hurry,
-      finishAnswers(() => app.close(), hurry),
+      finishAnswers({ leave: () => app.leaveBalancer(), close: () => app.close() }, hurry),
     ),
   );
   const url = await listen(app.server, config);

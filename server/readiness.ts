@@ -27,9 +27,20 @@ export interface ReadinessOptions {
   log: (error: unknown) => void;
 }
 
+/** A balancer asks more often than this, */
+const ASKED_WITHIN_MS = 10_000;
+/** and twice within this time where it is to notice at once. */
+const NOTICE_MS = 1000;
+/** How long a stop waits for the answers in flight before it stops listening. */
+const LEAVE_MS = 5000;
+
+const STOPPING = "The service is stopping";
+
 export class Readiness {
   readonly #options: ReadinessOptions;
   #asking: Promise<string[]> | undefined;
+  #askedAt = -Infinity;
+  #isStopping = false;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
@@ -37,6 +48,8 @@ export class Readiness {
 
   /** Why the service cannot serve; empty where it can. Probes in flight share one answer. */
   async reasons(): Promise<string[]> {
+    this.#askedAt = performance.now();
+    if (this.#isStopping) return [STOPPING];
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
     const given = new AbortController();
     const { withinMs = 2000 } = this.#options;
@@ -50,6 +63,18 @@ export class Readiness {
     } finally {
       given.abort();
     }
+  }
+
+  /**
+   * From now on the service is not ready. Where a balancer asks, this resolves when it has noticed, and the answers in flight
+   * are out: it sends nothing more then, and breaks off the answers of a service that does not listen.
+   */
+  async leaveBalancer(inFlight: () => number): Promise<void> {
+    this.#isStopping = true;
+    const began = performance.now();
+    if (began - this.#askedAt > ASKED_WITHIN_MS) return;
+    const passed = (): number => performance.now() - began;
+    while (passed() < NOTICE_MS || (inFlight() > 0 && passed() < LEAVE_MS)) await sleep(50);
   }
 
   async #ask(): Promise<string[]> {

@@ -48,7 +48,7 @@ it("a stop that hurries closes a connection that was upgraded and is not read", 
   await once(server, "upgrade");
   const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
   const hurry = new AbortController();
-  const finished = finishAnswers(close, hurry.signal);
+  const finished = finishAnswers({ leave: () => Promise.resolve(), close }, hurry.signal);
   hurry.abort();
   await finished;
   socket.destroy();

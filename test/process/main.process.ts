@@ -252,6 +252,33 @@ describe("without DATABASE_URL", () => {
     },
   );
 
+  it("is not ready while it finishes what it has begun, where a balancer asks for that", async () => {
+    const dataDir = await dataDirs.make();
+    const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
+    while ((await get(service, "/ready")).status !== 200) await sleep(100);
+    const { answer, meanwhile } = await asSuperuser(dataDir, async (client) => {
+      await client.query("begin");
+      await client.query("lock table dex_pair, dex_private.market_figure in access exclusive mode");
+      const begun = get(service, "/v1/markets/");
+      await untilSomebodyWaits(client);
+      service.signal("SIGTERM");
+      await service.printed(/Stopping/);
+      // Longer than a balancer needs to notice.
+      await sleep(1500);
+      const ready = await get(service, "/ready");
+      const other = await get(service, "/health");
+      await client.query("commit");
+      return { answer: begun, meanwhile: [ready, other.status] };
+    });
+
+    expect(meanwhile).toEqual([
+      { status: 503, body: { status: "not ready", reasons: ["The service is stopping"] } },
+      200,
+    ]);
+    expect((await answer).status).toBe(200);
+    expect(await service.ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("gives up at a second signal what it has begun, and leaves nothing running", async () => {
     const dataDir = await dataDirs.make();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
