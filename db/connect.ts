@@ -5,6 +5,7 @@ import { boundPool, followConnections, type PoolBounds } from "./bounded-pool.ts
 import {
   describedOnce,
   forgetStaleConnections,
+  keepPreparedStatements,
   promiseByCallback,
   withoutNames,
 } from "./pool-statements.ts";
@@ -133,6 +134,7 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   if (options.prepare === false) pool.on("connect", withoutNames);
   followConnections(pool);
   forgetStaleConnections(pool);
+  keepPreparedStatements(pool);
   if (options.bounds !== undefined) boundPool(pool, options.bounds);
   options.fence?.guard(pool);
   return pool;

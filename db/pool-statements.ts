@@ -190,6 +190,54 @@ export function promiseByCallback(client: PooledClient): void {
   client.query = promised as PooledClient["query"];
 }
 
+/** Prepared statements of a connection that GraphQL has used last. */
+const KEPT_STATEMENTS = 100;
+
+interface Prepared {
+  connection: {
+    parsedStatements: Partial<Record<string, string>>;
+    /** What @dataplan/pg asks before each statement, where it finds one. */
+    _graphilePreparedStatementCache?: Pick<Map<string, true>, "get">;
+  };
+}
+
+/**
+ * Stands in for the cache of @dataplan/pg, which releases a statement as soon as another takes its place: in the middle of
+ * a transaction, whose next statement may be that one, and is sent before the driver knows that it is gone. This one
+ * waits until the connection is returned. The driver has no interface for it: https://github.com/brianc/node-postgres/issues/1889.
+ */
+export function keepPreparedStatements(pool: Pool): void {
+  const usedBy = new WeakMap<PooledClient, Set<string>>();
+  pool.on("connect", (client) => {
+    // In the order of their last use.
+    const used = new Set<string>();
+    usedBy.set(client, used);
+    (client as unknown as Prepared).connection._graphilePreparedStatementCache = {
+      get(name) {
+        used.delete(name);
+        used.add(name);
+        return true;
+      },
+    };
+  });
+  pool.on("release", (_error, client) => {
+    const used = usedBy.get(client);
+    if (used === undefined || used.size <= KEPT_STATEMENTS) return;
+    const { connection } = client as unknown as Prepared;
+    const oldest = [...used].slice(0, used.size - KEPT_STATEMENTS);
+    const prepared = oldest.filter((name) => connection.parsedStatements[name] !== undefined);
+    for (const name of oldest) {
+      used.delete(name);
+      Reflect.deleteProperty(connection.parsedStatements, name);
+    }
+    if (prepared.length === 0) return;
+    // Fails only where the connection is lost, and its statements with it.
+    client
+      .query(prepared.map((name) => `deallocate ${client.escapeIdentifier(name)}`).join("; "))
+      .catch(() => undefined);
+  });
+}
+
 /** Removes the names of statements: the next transaction may run in another session. */
 export function withoutNames(client: PooledClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
