@@ -80,6 +80,8 @@ export const MARKET_FIGURES = `
     from (
       select
         pair.id as market_id,
+        pair.base_precision,
+        pair.quote_precision,
         1000000 - pool.fee as counted,
         case lower(pool.gem0) when lower(pair.base_gem) then coalesce(state.reserve0, ranged.first) else coalesce(state.reserve1, ranged.second) end as base_amt,
         case lower(pool.gem0) when lower(pair.base_gem) then coalesce(state.reserve1, ranged.second) else coalesce(state.reserve0, ranged.first) end as quote_amt
@@ -99,8 +101,9 @@ export const MARKET_FIGURES = `
       ) as ranged
       where state.liquidity is distinct from 0
     ) as has
-    where has.base_amt > 0
-      and has.quote_amt > 0
+    -- A whole smallest unit of both.
+    where has.base_amt * round(10::numeric ^ has.base_precision) >= 1
+      and has.quote_amt * round(10::numeric ^ has.quote_precision) >= 1
     group by has.market_id
   ) as pooled on pooled.market_id = pair.id`;
 

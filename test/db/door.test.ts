@@ -151,8 +151,17 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
   it.each<[string, Given, string | RegExp, string?]>([
     ["an older block", { number: 99 }, `block 99 is not after the head, block 100: ${IN_ORDER}`],
     ["the same block", { number: 100 }, `block 100 is not after the head, block 100: ${IN_ORDER}`],
-    ["a block without a number", { number: null }, "number is null: it must be an integer from 0"],
-    ["a block below 0", { number: -1 }, "number is -1: it must be an integer from 0"],
+    [
+      "a block without a number",
+      { number: null },
+      "number is null: it must be an integer from 0 to 2147483646",
+    ],
+    ["a block below 0", { number: -1 }, "number is -1: it must be an integer from 0 to 2147483646"],
+    [
+      "a block that none can follow",
+      { number: 2147483647 },
+      "number is 2147483647: it must be an integer from 0 to 2147483646",
+    ],
     ["a block without a time", { at: null }, `block 101 is at null: ${YEARS}`],
     ["a block at infinity", { at: "infinity" }, `block 101 is at infinity: ${YEARS}`],
     ["a block at -infinity", { at: "-infinity" }, `block 101 is at -infinity: ${YEARS}`],

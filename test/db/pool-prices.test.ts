@@ -239,6 +239,48 @@ it("has no prices of a pool without one of its tokens, and none of other tokens"
   expect(await seen()).toEqual({ bid: null, ask: null, book: [] });
 });
 
+it("has no prices of a pool with less than the smallest unit of a token", async () => {
+  await registerMarkets(database.writer);
+  // DAI has 8 decimals here, and the pool 3 units of 10^-9 of it.
+  await database.writer.query("select ingest.register_token($1, 'DAI', 8)", [DAI]);
+  const pool = { ...POOLS[0]!, reserve0: 3_000_000_000n, reserve1: units("5") };
+  await writeBlock(1, { pools: [pool] });
+  expect(await seen()).toEqual({ bid: null, ask: null, book: [] });
+  // With 9 decimals they are 3 units.
+  await database.writer.query("select ingest.register_token($1, 'DAI', 9)", [DAI]);
+  // 3 × 10^-9 × 0.997 ÷ 5, of WETH in DAI.
+  expect((await seen()).bid).toBe("0.000000000598200000");
+  await database.writer.query("select ingest.register_token($1, 'DAI', 8)", [DAI]);
+  expect(await seen()).toEqual({ bid: null, ask: null, book: [] });
+  const owner = await database.connect("dex_owner");
+  expect(await verify(owner)).toEqual([]);
+});
+
+it("prices a pool with ranges by the decimals that a token is corrected to", async () => {
+  await registerMarkets(database.writer);
+  const { venue, gem0, gem1 } = POOLS[0]!;
+  // A price of 1 of the smallest units: 2^96.
+  const pool = {
+    ...{ venue, gem0, gem1, fee: 0, tick_spacing: 60, tick: 0, liquidity: "1000000000000000000" },
+    ...{ sqrt_price: String(2n ** 96n), nets: "-60:1000000000000000000 60:-1000000000000000000" },
+  };
+  await database.writer.query(
+    "select ingest.write_block(1, $1, null, null, '[]', '[]', '{}', $2)",
+    [hours(1), JSON.stringify([pool])],
+  );
+  const best = async (): Promise<unknown[]> => {
+    const { bid, ask } = await seen();
+    return [bid, ask];
+  };
+  expect(await best()).toEqual(["1.000000000000000000", "1.000000000000000000"]);
+  // A unit of DAI is 10^-6, and of WETH 10^-18: one WETH is 10^18 units of either.
+  await database.writer.query("select ingest.register_token($1, 'DAI', 6)", [DAI]);
+  const corrected = Array<string>(2).fill("1000000000000.000000000000000000");
+  expect(await best()).toEqual(corrected);
+  const owner = await database.connect("dex_owner");
+  expect(await verify(owner)).toEqual([]);
+});
+
 it("is right after every block of a random history, also when it is past, taken back, or of a later registration", async () => {
   let seed = 11;
   const random = (below: number): number => {

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:572cee3e69973406f1d01674e4c29901ae84c883
+--! Hash: sha1:9b3fa830247ea8d3f3859e85101ee78e00e10628
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1727,10 +1727,10 @@ as $$
       dex_private.quote_of(pool.act, priced.first_amt, priced.second_amt) as quote_amt
   ) as has
   where pool.market_id = pools_of.market
-    and has.base_amt > 0
-    and has.quote_amt > 0
+    and trunc(has.base_amt, pair.base_precision) > 0
+    and trunc(has.quote_amt, pair.quote_precision) > 0
 $$;
-comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with a whole smallest unit of both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
 grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.best_pool_steps(markets integer[], after integer)
@@ -3260,8 +3260,9 @@ create function ingest.block_problem(
 language sql stable
 as $$
   select case
-    when number is null or number < 0 then
-      format('number is %s: it must be an integer from 0', coalesce(number::text, 'null'))
+    -- The number behind it must be one too.
+    when number is null or number not between 0 and 2147483646 then
+      format('number is %s: it must be an integer from 0 to 2147483646', coalesce(number::text, 'null'))
     when at is null or at not between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00' then
       format('block %s is at %s: its time must be a timestamp of the years 1 to 9999', number, coalesce(at::text, 'null'))
     when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then
@@ -5393,7 +5394,7 @@ begin
   perform ingest.written_to(before.last_trade, before.epoch + sign(labelled + changed + renamed)::bigint);
 end
 $$;
-comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount.';
+comment on function ingest.register_token(text, text, integer, text) is 'Registers a token, or changes its symbol, decimals or name; repeated, it changes nothing. Labels the trades and offers of the token with the symbol, and gives them the address in this letter case. Amounts are in whole tokens, so decimals change no amount, but the best prices of pools.';
 grant execute on function ingest.register_token(text, text, integer, text) to dex_writer;
 
 -- Registers a pair of tokens as a market, or changes its direction or `active`.
@@ -5431,6 +5432,19 @@ declare
     where pair.id = any (pairs)
       and (pair.base, pair.quote, pair.base_precision, pair.quote_precision)
         <> (wanted.base, wanted.quote, wanted.base_precision, wanted.quote_precision)
+  );
+  -- What a pool trades is a number of the smallest units.
+  repriced constant integer[] := array(
+    select pair.id
+    from public.dex_pair as pair
+    join ingest.wanted_pair as wanted on wanted.id = pair.id
+    where pair.id = any (changed)
+      and (pair.base_precision, pair.quote_precision) <> (wanted.base_precision, wanted.quote_precision)
+      and exists (
+        select
+        from public.dex_pool as pool
+        where pool.market_id = pair.id
+      )
   );
 begin
   -- Frees the names that pairs exchange. No symbol in upper case is an address, with its x.
@@ -5497,9 +5511,13 @@ begin
   from dex_private.derived_market_direction as derived
   where derived.market_id = any (pairs);
   perform dex_private.label_market_figures(pairs);
+  if repriced <> '{}' then
+    perform dex_private.derive_best_prices(repriced, -1);
+    perform dex_private.derive_market_figures(repriced);
+  end if;
 end
 $$;
-comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Raises an error if two pairs would have the same name.';
+comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs, and derives the best prices of their pools anew where decimals changed. Raises an error if two pairs would have the same name.';
 
 create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
 language plpgsql security definer

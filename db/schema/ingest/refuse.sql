@@ -24,8 +24,9 @@ create function ingest.block_problem(
 language sql stable
 as $$
   select case
-    when number is null or number < 0 then
-      format('number is %s: it must be an integer from 0', coalesce(number::text, 'null'))
+    -- The number behind it must be one too.
+    when number is null or number not between 0 and 2147483646 then
+      format('number is %s: it must be an integer from 0 to 2147483646', coalesce(number::text, 'null'))
     when at is null or at not between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999999+00' then
       format('block %s is at %s: its time must be a timestamp of the years 1 to 9999', number, coalesce(at::text, 'null'))
     when hash !~ '^0x[0-9a-f]+$' or length(hash) <> 66 then

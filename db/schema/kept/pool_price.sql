@@ -48,10 +48,10 @@ as $$
       dex_private.quote_of(pool.act, priced.first_amt, priced.second_amt) as quote_amt
   ) as has
   where pool.market_id = pools_of.market
-    and has.base_amt > 0
-    and has.quote_amt > 0
+    and trunc(has.base_amt, pair.base_precision) > 0
+    and trunc(has.quote_amt, pair.quote_precision) > 0
 $$;
-comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
+comment on function dex_private.pools_of(integer, integer) is 'The pools of a market that traded after this block: with a whole smallest unit of both tokens, or with liquidity at their price. Each has the prices at which it bought and sold base: the marginal ones with the fee, rounded once.';
 grant execute on function dex_private.pools_of(integer, integer) to dex_reader, dex_writer;
 
 create function dex_private.best_pool_steps(markets integer[], after integer)
