@@ -1,7 +1,6 @@
 // The contracts that a database is filled from: which logs are theirs, and their facts in the order of the chain.
 import { checksumAddress } from "../db/load/checksum.ts";
 import {
-  IncompleteLogs,
   type Ask,
   type ChainLog,
   type ContractCall,
@@ -9,7 +8,7 @@ import {
   type UntimedFact,
 } from "./exchange-facts.ts";
 import type { FoundContract, Knowledge } from "./known-contracts.ts";
-import { Contradiction } from "./offers-left.ts";
+import { checkNumber } from "./wholeness.ts";
 import { checkKept, withRefs } from "./offer-refs.ts";
 
 /** A contract of EXCHANGE beside the first one. */
@@ -186,14 +185,6 @@ export class Contracts {
     if (before === undefined) found.set(address, contractFound);
     return setUp;
   }
-}
-
-/** A factory counts what it makes: a number that does not follow shows that a log is missing, since the one `before`. */
-function checkNumber(made: FoundContract, before: FoundContract | undefined, isRead: boolean) {
-  if (before === undefined || made.number === (before.number ?? 0) + 1) return;
-  const text = `the factory ${made.factory} makes its contract ${made.number} in block ${made.block}, after contract ${before.number} of block ${before.block}`;
-  // What is read at once is asked again; what is written has to be read again.
-  throw isRead ? new IncompleteLogs(text) : new Contradiction(text, before.block);
 }
 
 /** How the contracts are recorded: one as its address; with a fee that is not the kind's. */

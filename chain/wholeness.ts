@@ -3,6 +3,8 @@ import type { Header } from "./node-answers.ts";
 import { Bloom } from "./bloom.ts";
 import { IncompleteLogs, type BlockFact, type ChainLog } from "./exchange-facts.ts";
 import { isoTime } from "./block-rows.ts";
+import type { FoundContract } from "./known-contracts.ts";
+import { Contradiction } from "./offers-left.ts";
 
 /** A block's logs are in order by themselves, and others of the block are missing. */
 export class NotWhole extends IncompleteLogs {
@@ -68,4 +70,16 @@ export function checkTimes(facts: readonly BlockFact[], headers: readonly Header
       );
     }
   }
+}
+
+/** A factory counts what it makes: a number that does not follow shows that a log is missing, since the one `before`. */
+export function checkNumber(
+  made: FoundContract,
+  before: FoundContract | undefined,
+  isRead: boolean,
+): void {
+  if (before === undefined || made.number === (before.number ?? 0) + 1) return;
+  const text = `the factory ${made.factory} makes its contract ${made.number} in block ${made.block}, after contract ${before.number} of block ${before.block}`;
+  // What is read at once is asked again; what is written has to be read again.
+  throw isRead ? new IncompleteLogs(text) : new Contradiction(text, before.block);
 }

@@ -89,10 +89,10 @@ export const SHARED = [
   "figures",
   "frame",
   "market-order",
-  "reading",
+  "read-service",
   "stored",
   "stream",
   "times",
-  "asking",
+  "how-to-ask",
   "past",
 ];

@@ -1,16 +1,10 @@
 // Finds what a migration makes or grants that does not belong there.
 import type { CatalogObject } from "../check/catalog.ts";
 import { isEqual, isGrantedToReader, isSilent, listOf, textOf } from "../check/object-facts.ts";
+import { findBadType } from "./bad-types.ts";
 import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, keptBy } from "./readers.ts";
 import type { Placed } from "./taken-away.ts";
-
-/** Types that are no type of this project, with the reason. */
-const BAD_TYPES: [RegExp, string][] = [
-  [/^real\b/, "is rounded to 6 digits"],
-  [/^double precision\b/, "is rounded to 15 digits"],
-  [/^(timestamp|time)\b.* without time zone/, "depends on the time zone"],
-];
 
 const PUBLISHED = ["table", "view", "materialized view", "function"];
 
@@ -110,22 +104,6 @@ function findUnsafe({ name, facts }: CatalogObject, at: number): Placed[] {
   const setsPath = listOf(facts, "settings").some((setting) => setting.startsWith("search_path="));
   const what = `${name} runs with its owner's rights, but the caller's search_path resolves its names`;
   return facts["security"] === "definer" && !setsPath ? [{ rule: "search-path", what, at }] : [];
-}
-
-function findBadType(
-  was: CatalogObject | undefined,
-  { kind, name, facts }: CatalogObject,
-  at: number,
-): Placed[] {
-  if (kind !== "column" && kind !== "domain") return [];
-  const type = textOf(facts, kind === "column" ? "type" : "base");
-  if (was !== undefined && isEqual(was.facts, facts)) return [];
-  if (was?.facts["type"] === type) return [];
-  return BAD_TYPES.filter(([pattern]) => pattern.test(type)).map(([, reason]): Placed => ({
-    rule: "column-type",
-    what: `${name} has a type that ${reason}`,
-    at,
-  }));
 }
 
 /** Of a function without its arguments. */

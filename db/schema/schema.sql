@@ -44,6 +44,7 @@
 \ir ingest/refuse_known.sql
 \ir ingest/offer_ids.sql
 \ir ingest/write_trades.sql
+\ir ingest/refuse_contradictions.sql
 \ir ingest/write_offers.sql
 \ir ingest/write_pools.sql
 \ir ingest/write_block.sql

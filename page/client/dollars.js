@@ -1,6 +1,6 @@
 // The volumes of 24 hours in dollars, by the tokens that the operator calls dollars. Read again as heads come.
 import { decimalOf, unitsOf } from "./decimal.js";
-import { ask } from "./reading.js";
+import { ask } from "./read-service.js";
 
 /**
  * @typedef {{ volumeInUsd: string | null, through: string | null }} Dollars

@@ -4,7 +4,7 @@ import { hasAddress, name, percentChange, price } from "./figures.js";
 import { html } from "./html.js";
 import { BY_VOLUME, inOrder } from "./market-order.js";
 import { asOfBlock } from "./past.js";
-import { read } from "./reading.js";
+import { read } from "./read-service.js";
 
 /**
  * @typedef {import("./market-order.js").Market} Market

@@ -9,7 +9,7 @@ const quoted = (text) => JSON.stringify(text);
 /**
  * @param {{ base: string, quote: string }} pair
  * @param {{ interval: string, candles: number, depth: number, trades: number, topics: readonly string[] }} asked
- * @returns {import("./asking.js").Question[]}
+ * @returns {import("./how-to-ask.js").Question[]}
  */
 export function marketQuestions(pair, { interval, candles, depth, trades, topics }) {
   const { base, quote } = pair;

@@ -1,5 +1,5 @@
 // The page of one market.
-import { asking } from "./asking.js";
+import { asking } from "./how-to-ask.js";
 import { bookGroup, bookTables, stepsOf } from "./book.js";
 import { candlesPanel, readChart } from "./candles-panel.js";
 import { addressComparing, Comparison } from "./comparison.js";
@@ -11,7 +11,7 @@ import { askedInterval, MarketCopy } from "./market-copy.js";
 import { asOfBlock, atBlock, blockControl, pastBlock, pastTopics, stepTo } from "./past.js";
 import { marketHeader } from "./market-header.js";
 import { marketQuestions } from "./market-questions.js";
-import { read } from "./reading.js";
+import { read } from "./read-service.js";
 import { follow, topicName } from "./stream.js";
 import { summaryList } from "./tables.js";
 import { filteredTrades, filterKey, tradesWanted } from "./trade-filter.js";

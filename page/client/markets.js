@@ -1,5 +1,5 @@
 // The page of all markets.
-import { asking } from "./asking.js";
+import { asking } from "./how-to-ask.js";
 import { QUERY as USD_QUERY, UsdVolumes } from "./dollars.js";
 import { isFavourite } from "./favourites.js";
 import { dollars, hasAddress, name, percentChange, segments } from "./figures.js";
@@ -7,7 +7,7 @@ import { placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
 import { BY_CHANGE, BY_NAME, columnsWith, firstOrder, hasChange, inOrder } from "./market-order.js";
 import { onRowSeen, Row } from "./market-row.js";
-import { read } from "./reading.js";
+import { read } from "./read-service.js";
 import { Sparklines } from "./sparkline.js";
 import { follow } from "./stream.js";
 import { totalsOf } from "./totals.js";

@@ -2,7 +2,7 @@
 import { compare, placeOf, powerOf } from "./decimal.js";
 import { segments } from "./figures.js";
 import { html } from "./html.js";
-import { read } from "./reading.js";
+import { read } from "./read-service.js";
 
 const HOURS = 24;
 const HOUR_MS = 3_600_000;

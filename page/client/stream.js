@@ -1,5 +1,5 @@
 // Follows topics of /v2/stream, and reconnects by itself.
-import { seeBlock, takeBackTo } from "./reading.js";
+import { seeBlock, takeBackTo } from "./read-service.js";
 
 const RETRY_MS = 3000;
 

@@ -1,6 +1,6 @@
 // What GraphQL has of trades beside REST: the maker's side, both amounts, the accounts and the transaction.
 import { decimalOf, unitsOf } from "./decimal.js";
-import { ask } from "./reading.js";
+import { ask } from "./read-service.js";
 
 /**
  * @typedef {{

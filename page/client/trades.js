@@ -2,12 +2,12 @@
 import { Component } from "preact";
 import { address, short, transaction } from "./addresses.js";
 import { Age } from "./age.js";
-import { asking } from "./asking.js";
+import { asking } from "./how-to-ask.js";
 import { decimalOf, placesOf, unitsOf } from "./decimal.js";
 import { amount, hasAddress, moment, name, segments, tradeRow, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
-import { ask } from "./reading.js";
+import { ask } from "./read-service.js";
 import { follow, streamPath } from "./stream.js";
 import { SIDES } from "./tables.js";
 import { inUtc } from "./times.js";

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9b3fa830247ea8d3f3859e85101ee78e00e10628
+--! Hash: sha1:e8abe50e6c5c321efd6d5feb8a8f986a0f54ca6d
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -3682,6 +3682,8 @@ begin
 end
 $$;
 comment on function ingest.take_from_offers(bigint) is 'Subtracts the trades from this id on from what is left of their offers. Returns the offers of which nothing is left.';
+
+-- Refuses a trade or an offer that contradicts what is recorded of its order.
 
 create function ingest.refuse_contradictions(first_trade bigint, offers integer[]) returns void
 language plpgsql
