@@ -84,15 +84,21 @@ const hasColumnsOnly = ({ selections }: SelectionSetNode, fragments: Fragments):
     return fragment !== undefined && hasColumnsOnly(fragment.selectionSet, fragments);
   });
 
+/** How many statements an operation sends: one, several, or those of one page and its total. */
+type Statements = "one" | "several" | "page";
+
 /**
- * Whether the operation has several fields of Query, or selects totalCount and anything else of a
- * connection, fragments included.
+ * How many statements the operation sends, fragments included. Several are for several fields of Query, for totalCount and
+ * anything else of a connection, and for what comes before a page with an offset.
  */
-function isSeveralStatements(document: DocumentNode, operation: OperationDefinitionNode): boolean {
+function countStatements(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): Exclude<Statements, "page"> | "with total" {
   const fragments = fragmentsOf(document);
   const visited = new Set<unknown>();
   const reads: string[] = [];
-  let roots = 0;
+  let [roots, skips, looksBack] = [0, false, false];
   const visit = ({ selections }: SelectionSetNode, isRoot: boolean): void => {
     for (const selection of selections) {
       const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
@@ -102,6 +108,8 @@ function isSeveralStatements(document: DocumentNode, operation: OperationDefinit
       if (node.kind === Kind.FIELD) {
         if (isRoot && !node.name.value.startsWith("__")) roots += 1;
         if (READS.has(node.name.value)) reads.push(node.name.value);
+        skips ||= node.arguments?.some(({ name }) => name.value === "offset") === true;
+        looksBack ||= node.name.value === "hasPreviousPage";
         if (node.selectionSet !== undefined) visit(node.selectionSet, false);
       } else {
         // Query is a Node too, so that its fields can be selected anywhere below `node`.
@@ -110,11 +118,9 @@ function isSeveralStatements(document: DocumentNode, operation: OperationDefinit
     }
   };
   visit(operation.selectionSet, true);
-  return roots > 1 || (reads.length > 1 && reads.includes(TOTAL));
+  if (roots > 1 || (skips && looksBack)) return "several";
+  return reads.length > 1 && reads.includes(TOTAL) ? "with total" : "one";
 }
-
-/** How many statements an operation sends: one, several, or those of one page and its total. */
-type Statements = "one" | "several" | "page";
 
 /** A document is parsed for one schema, and kept. */
 const statements = new WeakMap<OperationDefinitionNode, Statements>();
@@ -125,8 +131,9 @@ function statementsOf(
 ): Statements {
   const known = statements.get(operation);
   if (known !== undefined) return known;
-  const isOne = !isSeveralStatements(args.document, operation);
-  const found = isOne ? "one" : isOnePage(args, operation) ? "page" : "several";
+  const counted = countStatements(args.document, operation);
+  const ofTotal = counted === "with total" && isOnePage(args, operation) ? "page" : "several";
+  const found = counted === "with total" ? ofTotal : counted;
   statements.set(operation, found);
   return found;
 }

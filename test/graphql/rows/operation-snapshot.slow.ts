@@ -361,6 +361,30 @@ const pageOf = async (condition = {}): Promise<TradesPage> =>
   (await dataOf(app, PAGE, { condition })).allDexTrades;
 const isCount = (text: string): boolean => text.includes(COUNT);
 
+it("reads what comes before a page with an offset in the page's snapshot", async () => {
+  await addTrades(2);
+  const page =
+    "allDexTrades(first: 1, offset: 1) { nodes { id } totalCount pageInfo { hasPreviousPage } }";
+  const { rows } = await locker.query<{ now: Date }>("select clock_timestamp() as now");
+  const untilOneAnswered = (): Promise<void> =>
+    until(async () => {
+      const { rowCount } = await locker.query(
+        `select from pg_stat_activity where query_start >= $1 and state like 'idle%' and query like '%"dex_trade"%'`,
+        [rows[0]!.now],
+      );
+      return rowCount === 1;
+    });
+  // Two trades are taken back between the statements: both are there, or neither.
+  meanwhile = { statement: '"dex_trade"', act: () => untilOneAnswered().then(() => takeBack(1)) };
+  const { both } = await dataOf<Record<"both", Trades>>(app, `{ both: ${page} }`);
+  expect(both).toMatchObject({ nodes: [{}], pageInfo: { hasPreviousPage: true } });
+  for (const asked of ["", "(offset: 3)"]) {
+    sent.length = 0;
+    await dataOf(app, `{ allDexTrades${asked} { nodes { id } pageInfo { hasNextPage } } }`);
+    expect(sent).toHaveLength(1);
+  }
+});
+
 it("sends one statement for a page whose total is cached", async () => {
   await addTrades(10);
   await pageOf();
