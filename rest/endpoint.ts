@@ -54,6 +54,8 @@ interface Declared<Path extends string, Query, Row, Data> {
   type?: "text/plain";
   /** Whether the answer has a `Content-Digest`: a mirror copies what no digest of a block has. */
   isDigested?: boolean;
+  /** Whether it has no history: a block that is asked for is refused. */
+  isOfHead?: boolean;
 }
 
 export type Endpoint = Declared<string, Record<string, unknown>, unknown, unknown>;
@@ -186,6 +188,9 @@ async function find(
     if (query instanceof BadParameter) throw query;
   }
   if (asOf instanceof BadParameter) throw asOf;
+  if (asOf !== undefined && declared.isOfHead === true) {
+    throw new BadParameter(Object.keys(asOf).join(), "left out: this has no history");
+  }
   // `endpoint` has checked which paths have a pair.
   const findIn = (from: Database) => declared.find(from, pair as PairOf<string>, query);
   return asOf === undefined ? head.see(await findIn(db)) : findAsOf(asOf, findIn);

@@ -3368,21 +3368,6 @@ export interface operations {
                  * @example 0x6b175474e89094c44da98b954eedeac495271d0f
                  */
                 after?: string;
-                /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last recorded block at or below this number. Must be an integer from 0 to 2147483647, given once and in digits only, without a leading zero.
-                 * @example 20511
-                 */
-                block?: components["parameters"]["AsOf-block"];
-                /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
-                 * @example 2026-01-31T12:00:00Z
-                 */
-                time?: components["parameters"]["AsOf-time"];
-                /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the block of this hash. Must be the hash of a block: 0x and 64 hexadecimal digits, given once.
-                 * @example 0x8f3c1f0e0e1d5b0f6c8c2f3a9d7b6e5a4c3b2a19087f6e5d4c3b2a1908f7e6d5
-                 */
-                hash?: components["parameters"]["AsOf-hash"];
             };
             header?: {
                 /** @description The highest block that the client has seen, as `X-Head-Block` names it: the answer is of that block or a later one, from whichever replica, else 503. The service waits for the block for a moment. */

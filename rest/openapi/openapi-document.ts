@@ -140,7 +140,8 @@ class Parts {
   }
 
   operation({ name, envelope, endpoints }: Version, endpoint: Endpoint): object {
-    const { id, path, summary, description, query = {}, data, type, isDigested } = endpoint;
+    const { id, path, summary, description, query = {}, data, type } = endpoint;
+    const { isDigested, isOfHead = false } = endpoint;
     const ofDigested = isDigested === true ? (["Content-Digest"] as const) : [];
     // What the path names can be empty. A version without one has its 404 on every path.
     const isToldOf404 = path.includes("/:") || !endpoints.some((other) => namesPair(other.path));
@@ -154,7 +155,7 @@ class Parts {
         ...Object.entries(query).map(([parameter, declared]) =>
           this.parameter(parameter, declared, isInPath(path, parameter)),
         ),
-        ...Object.keys(AS_OF).map((parameter) => ref("parameters", asOfName(parameter))),
+        ...Object.keys(isOfHead ? {} : AS_OF).map((name) => ref("parameters", asOfName(name))),
         ref("parameters", "MinBlock"),
       ],
       responses: {

@@ -89,6 +89,7 @@ export const v2: Version = {
       shape: pageOfRegistrations,
       data: registrationPage,
       isDigested: true,
+      isOfHead: true,
     }),
     endpoint({
       id: "v2Trades",

@@ -1,5 +1,5 @@
-// The paths of all endpoints, with the examples of their parameters.
-import type { Version } from "../../rest/endpoint.ts";
+// The paths of all endpoints that have a history, with the examples of their parameters.
+import type { Endpoint, Version } from "../../rest/endpoint.ts";
 import { listingFormats } from "../../rest/listings/formats.ts";
 import { isInPath } from "../../rest/question.ts";
 import { v1 } from "../../rest/v1/v1-endpoints.ts";
@@ -17,10 +17,12 @@ interface Examples {
   addresses?: Readonly<Record<string, string>>;
 }
 
+const hasHistory = ({ isOfHead = false }: Endpoint): boolean => !isOfHead;
+
 /** A further parameter may be added to each. */
 export const examplePaths = ({ market, block, addresses = {} }: Examples): string[] =>
   VERSIONS.flatMap(({ name, endpoints }) =>
-    endpoints.map(({ path, query = {} }) => {
+    endpoints.filter(hasHistory).map(({ path, query = {} }) => {
       const asked = new URLSearchParams();
       for (const [key, { example }] of Object.entries(query)) {
         if (isInPath(path, key)) continue;

@@ -234,6 +234,15 @@ it("keeps the answers of the head, however many past blocks are asked for", asyn
   expect(await from(`${PRICE}?block=${blockAt(9)}`)).toMatch(/^cache;desc=miss/);
 });
 
+it.each(["block=10", "time=2018-06-12T10:00:00Z", `hash=0x${"ab".repeat(32)}`])(
+  "is refused for what has no history, by %s",
+  async (asked) => {
+    const { status, body } = await app.request.get(`/v2/registrations?${asked}`);
+    const [name] = asked.split("=");
+    expect([status, body.message]).toEqual([400, `${name} must be left out: this has no history`]);
+  },
+);
+
 it("gives nothing of a block that was taken back", async () => {
   const asOf = `block=${blockAt(27)}`;
   const before = await priceAt(asOf);
