@@ -15,6 +15,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export interface ClientSubscriptionOptions {
   /** Of the client's messages. */
   id: string;
+  client: string;
   connection: Connection;
   operation: SharedOperation;
   /** Of a client that starts with others: where it goes on, or "". */
@@ -79,6 +80,10 @@ export class ClientSubscription implements Results, Member {
     return this.#isOver;
   }
 
+  get client(): string {
+    return this.#options.client;
+  }
+
   send(message: SharedMessage): boolean {
     return this.#options.connection.sendShared(message, this.#options.id);
   }
@@ -129,7 +134,7 @@ export class ClientSubscription implements Results, Member {
     if (from === "over") return;
     await connection.drained();
     if (from === "anew" || this.isOver()) return;
-    const alone = await operation.resume(from, connection);
+    const alone = await operation.resume(this, from, connection);
     // It may have ended by now.
     if (this.isOver()) await close(alone);
     else this.#alone = alone;

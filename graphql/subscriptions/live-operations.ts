@@ -75,12 +75,12 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
             if (assessment === undefined) throw new Error("the operation is not assessed");
             operation = shared.enter(args, assessment.operation);
             const cursor = cursorOf(args, assessment.operation);
-            const all = { id, connection, operation, onOver: end };
+            const all = { id, client, connection, operation, onOver: end };
             if (operation.mayStartShared(cursor)) {
               options.onOpen();
               return new ClientSubscription(undefined, { ...all, cursor });
             }
-            subscription = new Subscription({ rounds, pool, lag, flow: connection });
+            subscription = new Subscription({ rounds, client, pool, lag, flow: connection });
             readFrom(args, subscription);
             const results = await operations.inTurn(client, next);
             if (!isAsyncIterable(results)) {

@@ -12,6 +12,7 @@ import {
 import type { Results } from "./execution.ts";
 
 export interface Member {
+  readonly client: string;
   /** Sends the message; false if too much waits for the client. */
   send: (message: SharedMessage) => boolean;
   /** It goes on alone from here, without the message that it did not take; undefined where it has nothing yet. */
@@ -24,7 +25,7 @@ export interface Member {
 
 export interface SharedExecutionOptions extends Pick<
   SubscriptionOptions,
-  "rounds" | "lag" | "pool"
+  "rounds" | "client" | "lag" | "pool"
 > {
   /** What the members have; undefined where they begin. */
   from: Progress | undefined;
@@ -68,13 +69,14 @@ export class SharedExecution {
 
   constructor(options: SharedExecutionOptions) {
     this.#options = options;
-    const { rounds, lag, pool, from } = options;
+    const { rounds, client, lag, pool, from } = options;
     this.#present = { progress: from, members: new Set() };
     this.#before = { progress: from, members: new Set() };
     const onStep = this.#step.bind(this);
     const flow = FOR_ALL;
     this.#subscription = new Subscription({
       rounds,
+      client,
       lag,
       pool,
       flow,

@@ -79,13 +79,13 @@ export class SharedOperation {
     for (const execution of this.#executions) if (execution.joinStart(member, cursor)) return;
     const place = readPlaceText(cursor);
     const from = place && { line: { place, states: new Map() }, change: undefined };
-    this.#begin(from, cursor).joinStart(member, cursor);
+    this.#begin(member, from, cursor).joinStart(member, cursor);
   }
 
   /** Has the member get its messages with others from now on. */
   join(member: Member, from: Progress): void {
     for (const execution of this.#executions) if (execution.join(member, from)) return;
-    this.#begin(from).join(member, from);
+    this.#begin(member, from).join(member, from);
   }
 
   leave(member: Member): void {
@@ -93,9 +93,9 @@ export class SharedOperation {
   }
 
   /** Executes for one client that has fallen behind. */
-  async resume(from: Progress, flow: Flow): Promise<Execution> {
+  async resume({ client }: Member, from: Progress, flow: Flow): Promise<Execution> {
     const { rounds, lag, pool } = this.#options;
-    const subscription = new Subscription({ rounds, lag, pool, flow, from });
+    const subscription = new Subscription({ rounds, client, lag, pool, flow, from });
     try {
       return { subscription, results: await begin(this.#args, subscription) };
     } catch (error) {
@@ -104,12 +104,13 @@ export class SharedOperation {
     }
   }
 
-  #begin(from: Progress | undefined, start?: string): SharedExecution {
+  #begin({ client }: Member, from: Progress | undefined, start?: string): SharedExecution {
     const maskError = (this.#args.resolvedPreset?.grafserv?.maskError ?? ((error) => error)) as (
       error: GraphQLError,
     ) => GraphQLError;
     const execution = new SharedExecution({
       ...this.#options,
+      client,
       ...{ from, ...(start !== undefined && { start }) },
       ...{ maskError, begin: (subscription) => begin(this.#args, subscription) },
       onStage: () => {

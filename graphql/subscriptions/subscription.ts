@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import type { Pool } from "../../db/connect.ts";
 import { follow, type Followed, type Line } from "../../market/live/changes.ts";
-import type { Rounds, Turn } from "../../market/live/rounds.ts";
+import type { Follower, Rounds, Turn } from "../../market/live/rounds.ts";
 import { byHash } from "../../market/live/topic.ts";
 import { isAhead, placeText, type Retraction } from "../../market/place.ts";
 import type { FollowedTopics } from "./followed-topics.ts";
@@ -63,6 +63,8 @@ export interface Flow {
 
 export interface SubscriptionOptions {
   rounds: Rounds<LiveSnapshot>;
+  /** The client that it is begun for. */
+  client: string;
   lag: Lag;
   flow: Flow;
   /** Reads the place of a client that begins behind a block. */
@@ -81,6 +83,7 @@ export class Subscription {
   readonly #options: SubscriptionOptions;
   readonly #gone = new AbortController();
   readonly #leave: () => void;
+  readonly #follower: Follower;
   #asked = Promise.withResolvers<undefined>();
   #turn: Turn<LiveSnapshot> | undefined;
   #lagsUntil: number | undefined;
@@ -93,6 +96,7 @@ export class Subscription {
   constructor(options: SubscriptionOptions) {
     this.#options = options;
     this.#leave = options.rounds.join();
+    this.#follower = { client: options.client };
     const { from = "head" } = options;
     if (from === "head") return;
     this.#line = from.line;
@@ -164,7 +168,7 @@ export class Subscription {
       this.#line = { place: await this.#findPlace(pool, topics.page), states: new Map() };
       this.#findPlace = undefined;
     }
-    const turn = await rounds.turn(this.#change, this.#gone.signal);
+    const turn = await rounds.turn(this.#change, this.#gone.signal, this.#follower);
     this.#turn = turn;
     if (turn === undefined || this.#gone.signal.aborted) return undefined;
     if (flow.isFull) {

@@ -18,7 +18,16 @@ export interface Turn<Snapshot> {
   end: () => void;
 }
 
+/** Who takes turns. */
+export interface Follower {
+  /** Whoever began it; each without one is for itself. */
+  readonly client?: string | undefined;
+  /** Whether its last turn was short. One that begins has had none. */
+  isQuick?: boolean | undefined;
+}
+
 interface Waiting<Snapshot> {
+  follower: Follower;
   /** The change that the follower has read; undefined to read at once. */
   after: number | undefined;
   resolve: (turn: Turn<Snapshot> | undefined) => void;
@@ -42,8 +51,11 @@ const MAX_IN_A_ROUND = 500;
 /** Milliseconds after which a round gives no further turn: a later snapshot has a later head. */
 const ROUND_MS = 1000;
 
-/** One follower with slow statements delays the others of its round, but not all. */
+/** One of them at most is of followers that begin, or whose statements are slow: they delay no quick ones. */
 const ROUNDS_AT_ONCE = 2;
+
+/** Milliseconds of a turn, without waiting for it. */
+const QUICK_MS = 100;
 
 const RETRY_MS = 1000;
 
@@ -51,6 +63,7 @@ export class Rounds<Snapshot extends RoundSnapshot> {
   readonly #options: RoundsOptions<Snapshot>;
   readonly #waiting = new Set<Waiting<Snapshot>>();
   readonly #running = new Set<Promise<void>>();
+  #isOthersRunning = false;
   #followers = 0;
   #change = 0;
   #unfollow: (() => void) | undefined;
@@ -86,10 +99,14 @@ export class Rounds<Snapshot extends RoundSnapshot> {
   }
 
   /** Resolves when the data have changed since `after`, or at once; to undefined when the signal aborts. */
-  async turn(after: number | undefined, signal: AbortSignal): Promise<Turn<Snapshot> | undefined> {
+  async turn(
+    after: number | undefined,
+    signal: AbortSignal,
+    follower: Follower = {},
+  ): Promise<Turn<Snapshot> | undefined> {
     if (signal.aborted) return undefined;
     const { promise, resolve, reject } = Promise.withResolvers<Turn<Snapshot> | undefined>();
-    const waiting = { after, resolve, reject, signal };
+    const waiting = { follower, after, resolve, reject, signal };
     const leave = (): void => {
       // A round that has begun settles it.
       if (this.#waiting.delete(waiting)) resolve(undefined);
@@ -109,12 +126,18 @@ export class Rounds<Snapshot extends RoundSnapshot> {
   #begin(): void {
     if (this.#retry !== undefined) return;
     while (this.#running.size < ROUNDS_AT_ONCE) {
-      const ready = [...this.#waiting]
-        .filter(({ after }) => after !== this.#change)
-        .slice(0, MAX_IN_A_ROUND);
-      if (ready.length === 0) return;
-      for (const waiting of ready) this.#waiting.delete(waiting);
-      const round = this.#run(ready).finally(() => {
+      const ready = [...this.#waiting].filter(({ after }) => after !== this.#change);
+      const others = this.#isOthersRunning
+        ? []
+        : ready.filter(({ follower: { isQuick = false } }) => !isQuick);
+      const quick = ready.filter(({ follower: { isQuick = false } }) => isQuick);
+      const isOthers = others.length > 0 && (quick.length === 0 || this.#running.size > 0);
+      const next = (isOthers ? clientByClient(others) : quick).slice(0, MAX_IN_A_ROUND);
+      if (next.length === 0) return;
+      for (const waiting of next) this.#waiting.delete(waiting);
+      if (isOthers) this.#isOthersRunning = true;
+      const round = this.#run(next).finally(() => {
+        if (isOthers) this.#isOthersRunning = false;
         this.#running.delete(round);
         this.#begin();
       });
@@ -173,13 +196,27 @@ export class Rounds<Snapshot extends RoundSnapshot> {
   }
 }
 
+/** One of each client, then the second ones. */
+function clientByClient<Snapshot>(ready: readonly Waiting<Snapshot>[]): Waiting<Snapshot>[] {
+  const counts = new Map<string, number>();
+  const placed = ready.map((waiting) => {
+    const { client } = waiting.follower;
+    const place = client === undefined ? 0 : (counts.get(client) ?? 0);
+    if (client !== undefined) counts.set(client, place + 1);
+    return { waiting, place };
+  });
+  return placed.toSorted((one, other) => one.place - other.place).map(({ waiting }) => waiting);
+}
+
 /** Resolves at the end of the turn. */
-function give<Snapshot>(
-  { resolve }: Waiting<Snapshot>,
+async function give<Snapshot>(
+  { follower, resolve }: Waiting<Snapshot>,
   snapshot: Snapshot,
   change: number,
 ): Promise<undefined> {
   const ended = Promise.withResolvers<undefined>();
+  const began = performance.now();
   resolve({ snapshot, change, end: () => ended.resolve(undefined) });
-  return ended.promise;
+  await ended.promise;
+  follower.isQuick = performance.now() - began < QUICK_MS;
 }

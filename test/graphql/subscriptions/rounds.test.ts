@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { ownErrors } from "../../app.ts";
 import { LoopShare } from "../../../http/streams/loop-share.ts";
-import { Rounds, type Turn } from "../../../market/live/rounds.ts";
+import { Rounds, type Follower, type Turn } from "../../../market/live/rounds.ts";
 import { createWithPgClient } from "postgraphile/adaptors/pg";
 import {
   openLiveSnapshot,
@@ -32,9 +32,10 @@ beforeAll(() => {
   });
 });
 
-afterEach(() => {
+afterEach(async () => {
   jest.restoreAllMocks();
   for (const end of ends.splice(0)) end();
+  await rounds.close();
 });
 
 interface Given extends Pick<Turn<LiveSnapshot>, "snapshot" | "end"> {
@@ -42,12 +43,15 @@ interface Given extends Pick<Turn<LiveSnapshot>, "snapshot" | "end"> {
 }
 
 /** Turns as they are given, until the subscriptions leave. */
-function given(names: readonly string[]): { turns: Given[]; leave: () => void } {
+function given(
+  names: readonly string[],
+  follower: (name: string) => Follower = () => ({}),
+): { turns: Given[]; leave: () => void } {
   const turns: Given[] = [];
   const gone = new AbortController();
   ends.push(() => gone.abort());
   for (const name of names) {
-    void rounds.turn(undefined, gone.signal).then((turn) => {
+    void rounds.turn(undefined, gone.signal, follower(name)).then((turn) => {
       if (turn === undefined) return;
       turns.push({ name, ...turn });
       if (gone.signal.aborted) turn.end();
@@ -66,9 +70,9 @@ async function statements(): Promise<void> {
   for (let n = 0; n < 20; n += 1) await database.reader.query("select");
 }
 
-it("come one after the other in a round, and two rounds run at once", async () => {
+it("come one after the other in a round, and two rounds of quick followers run at once", async () => {
   const names = Array.from({ length: 8 }, (_, n) => String(n));
-  const { turns } = given(names);
+  const { turns } = given(names, () => ({ isQuick: true }));
   for (let n = 0; n < names.length; n += 1) {
     await until(() => turns.length > n);
     await statements();
@@ -79,8 +83,53 @@ it("come one after the other in a round, and two rounds run at once", async () =
   expect(ownErrors(logged)).toEqual([]);
 });
 
+it("of followers that begin or are slow are in one round at most, and quick ones wait for none", async () => {
+  const slow = given(["slow", "slower"]);
+  await until(() => slow.turns.length === 1);
+  const quick = given(["1", "2", "3"], () => ({ isQuick: true }));
+  for (let n = 0; n < 3; n += 1) {
+    await until(() => quick.turns.length > n);
+    quick.turns[n]?.end();
+  }
+  await statements();
+  expect(slow.turns).toHaveLength(1);
+  slow.turns[0]?.end();
+  await until(() => slow.turns.length === 2);
+});
+
+it("of followers that begin are given to one client after the other", async () => {
+  const first = given(["first"]);
+  await until(() => first.turns.length === 1);
+  const many = given(["a1", "a2", "a3"], () => ({ client: "a" }));
+  const one = given(["b1"], () => ({ client: "b" }));
+  first.turns[0]?.end();
+  await until(() => many.turns.length === 1);
+  many.turns[0]?.end();
+  await until(() => one.turns.length === 1);
+  expect(many.turns.map(({ name }) => name)).toEqual(["a1"]);
+});
+
+it("make a follower quick or not by their own time", async () => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  jest.spyOn(performance, "now").mockImplementation(() => now() + ahead);
+  const follower: Follower = {};
+  const takeTurn = async (ms: number): Promise<void> => {
+    const { turns } = given(["1"], () => follower);
+    await until(() => turns.length === 1);
+    ahead += ms;
+    follower.isQuick = undefined;
+    turns[0]?.end();
+    await until(() => follower.isQuick !== undefined);
+  };
+  await takeTurn(100);
+  expect(follower.isQuick).toBe(false);
+  // On a machine that is halted a turn takes longer.
+  while (follower.isQuick !== true) await takeTurn(0);
+});
+
 it("are not given to subscriptions that have left by then", async () => {
-  const first = given(["1", "2"]);
+  const first = given(["1", "2"], () => ({ isQuick: true }));
   const others = given(["3", "4", "5"]);
   await until(() => first.turns.length === 2);
   others.leave();
@@ -90,7 +139,7 @@ it("are not given to subscriptions that have left by then", async () => {
 });
 
 it("are of a later snapshot when the round has taken a second", async () => {
-  const { turns } = given(["1", "2", "3", "4"]);
+  const { turns } = given(["1", "2", "3", "4"], () => ({ isQuick: true }));
   await until(() => turns.length === 2);
   turns[0]?.end();
   await until(() => turns.length === 3);
