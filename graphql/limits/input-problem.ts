@@ -91,6 +91,29 @@ function sizeOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, member) => sum + 1 + sizeOf(member), 0);
 }
 
+/** The objects in a value. */
+function objectsIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : 1;
+  return Object.values(value).reduce<number>((sum, member) => sum + objectsIn(member), own);
+}
+
+function objectsProblem(
+  used: Uses,
+  variables: VariableValues,
+  { objects }: GraphqlLimits,
+): GraphQLError | undefined {
+  let count = 0;
+  for (const [name, value] of Object.entries(variables)) {
+    count += (used.get(name)?.count ?? 0) * objectsIn(value);
+  }
+  if (count <= objects) return undefined;
+  return refusal(
+    "TOO_MANY_VALUES",
+    `The variables have ${count} objects, each counted wherever it stands: at most ${objects} are accepted, ask for them in several requests, or give values of one column as a list of "in".`,
+  );
+}
+
 /** Small input that stands in many places is made anew in each: what it comes to is bounded. */
 function repeatsProblem(
   used: Uses,
@@ -125,7 +148,7 @@ export function variablesProblem(
     const problem = membersProblem({ [name]: value }, limits, "$", depth);
     if (problem !== undefined) return problem;
   }
-  return repeatsProblem(used, variables, limits);
+  return repeatsProblem(used, variables, limits) ?? objectsProblem(used, variables, limits);
 }
 
 function membersProblem(
