@@ -149,6 +149,11 @@ describe("after block 100 with a trade, offers 1 and 2, and cancellations of 2 a
     "write blocks in order, take back first what a reorganisation replaces, and load older data whole into a new database";
   const YEARS = "its time must be a timestamp of the years 1 to 9999";
   it.each<[string, Given, string | RegExp, string?]>([
+    [
+      "the hash of another block",
+      { hash: HASH },
+      `block 101 has the hash ${HASH}, which is that of block 100: a hash is one block's`,
+    ],
     ["an older block", { number: 99 }, `block 99 is not after the head, block 100: ${IN_ORDER}`],
     ["the same block", { number: 100 }, `block 100 is not after the head, block 100: ${IN_ORDER}`],
     [
@@ -674,6 +679,11 @@ describe("after block 100", () => {
       "a block hash that is not hex",
       `insert into ingest.staged_block values (101, '${AT}', '0x${"g".repeat(64)}')`,
       "block 101 has the hash 0xg",
+    ],
+    [
+      "two staged blocks with one hash",
+      `insert into ingest.staged_block values (101, '${AT}', '${HASH}'), (102, '${AT}', '${HASH}')`,
+      `block 102 has the hash ${HASH}, which is that of block 101: a hash is one block's`,
     ],
     [
       "a block of the year 294276",

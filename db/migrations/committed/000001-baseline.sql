@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:e8abe50e6c5c321efd6d5feb8a8f986a0f54ca6d
+--! Hash: sha1:4357e6b7b94eb7ea2f8b913ab959c90c58975e53
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -3283,6 +3283,16 @@ as $$
 $$;
 comment on function ingest.block_problem(integer, timestamptz, text, text, integer, timestamptz, text) is 'Why a block cannot follow the block before it; null if it can.';
 
+create function ingest.hash_problem(number integer, hash text, other integer) returns text
+language sql immutable
+as $$
+  select case
+    when other is not null then
+      format('block %s has the hash %s, which is that of block %s: a hash is one block''s', number, hash, other)
+  end
+$$;
+comment on function ingest.hash_problem(integer, text, integer) is 'Why a block cannot have this hash: the other block has it.';
+
 -- Validates the offers, trades and pools of a block; the messages name the element and the column.
 
 create function ingest.time_of(given text) returns timestamptz
@@ -4085,6 +4095,12 @@ begin
       write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
     ),
     case
+      when write_block.hash is not null then
+        ingest.hash_problem(
+          write_block.number, write_block.hash, (select block.number from public.dex_block as block where block.hash = write_block.hash limit 1)
+        )
+    end,
+    case
       when write_block.killed is null then 'killed is null: it must be an array'
       when array_ndims(write_block.killed) > 1 then
         format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
@@ -4493,6 +4509,22 @@ begin
     ) as found
     where found.problem is not null
     order by found.number
+    limit 1
+  ));
+  perform ingest.refuse((
+    select ingest.hash_problem(block.number, block.hash, coalesce(recorded.number, block.other))
+    from (
+      select
+        staged.number,
+        staged.hash,
+        lag(staged.number) over (partition by staged.hash order by staged.number) as other
+      from ingest.staged_head as staged
+      where staged.hash is not null
+    ) as block
+    left join public.dex_block as recorded on recorded.hash = block.hash
+    where recorded.number is not null
+      or block.other is not null
+    order by block.number
     limit 1
   ));
   perform ingest.refuse((

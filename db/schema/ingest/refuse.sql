@@ -46,3 +46,13 @@ as $$
   end
 $$;
 comment on function ingest.block_problem(integer, timestamptz, text, text, integer, timestamptz, text) is 'Why a block cannot follow the block before it; null if it can.';
+
+create function ingest.hash_problem(number integer, hash text, other integer) returns text
+language sql immutable
+as $$
+  select case
+    when other is not null then
+      format('block %s has the hash %s, which is that of block %s: a hash is one block''s', number, hash, other)
+  end
+$$;
+comment on function ingest.hash_problem(integer, text, integer) is 'Why a block cannot have this hash: the other block has it.';

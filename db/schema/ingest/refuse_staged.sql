@@ -85,6 +85,22 @@ begin
     limit 1
   ));
   perform ingest.refuse((
+    select ingest.hash_problem(block.number, block.hash, coalesce(recorded.number, block.other))
+    from (
+      select
+        staged.number,
+        staged.hash,
+        lag(staged.number) over (partition by staged.hash order by staged.number) as other
+      from ingest.staged_head as staged
+      where staged.hash is not null
+    ) as block
+    left join public.dex_block as recorded on recorded.hash = block.hash
+    where recorded.number is not null
+      or block.other is not null
+    order by block.number
+    limit 1
+  ));
+  perform ingest.refuse((
     select 'only some trades have an id or an idx: give it to every trade or to none'
     from ingest.own_trade as staged
     having count(staged.id) not in (0, count(*))
