@@ -8,10 +8,18 @@ import { TABLES, type LoadSource } from "./checked-rows.ts";
 
 /**
  * Lazy readers of the folder's tokens.csv, pairs.csv, offers.csv and trades.csv; each file is
- * optional. Throws a LoadError if the folder has none of them.
+ * optional. Throws a LoadError if the folder has none of them, or one by another name, which would be left out in silence.
  */
 export async function readFolder(folder: string): Promise<LoadSource> {
   const files = new Set(await listFolder(folder));
+  for (const file of files) {
+    const [, name] = /^(.*\.csv)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
+    if (name === undefined || files.has(name)) continue;
+    if (!TABLES.some((table) => name === `${table}.csv`)) continue;
+    throw new LoadError(
+      `folder ${folder} has ${file}: it must be named ${name}, and not be packed`,
+    );
+  }
   if (!TABLES.some((table) => files.has(`${table}.csv`))) {
     const names = TABLES.map((table) => `${table}.csv`).join(", ");
     throw new LoadError(`folder ${folder} has nothing to load: it has none of ${names}`);

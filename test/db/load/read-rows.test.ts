@@ -188,6 +188,19 @@ describe("a folder", () => {
     );
   });
 
+  it.each([
+    ["Offers.csv", "offers.csv"],
+    ["trades.csv.gz", "trades.csv"],
+  ])("that has %s is rejected, and not read without it", async (given, name) => {
+    await writeFile(join(folder, "tokens.csv"), "address,symbol,decimals\n");
+    await writeFile(join(folder, given), "");
+    await expect(readFolder(folder)).rejects.toThrow(
+      `has ${given}: it must be named ${name}, and not be packed`,
+    );
+    await writeFile(join(folder, name), "");
+    await expect(readFolder(folder)).resolves.toBeDefined();
+  });
+
   it("that is a file or does not exist is rejected", async () => {
     await writeFile(join(folder, "file"), "");
 
