@@ -231,10 +231,10 @@ export function keepPreparedStatements(pool: Pool): void {
       Reflect.deleteProperty(connection.parsedStatements, name);
     }
     if (prepared.length === 0) return;
-    // Fails only where the connection is lost, and its statements with it.
+    // Where it fails, which statements are left is unknown.
     client
       .query(prepared.map((name) => `deallocate ${client.escapeIdentifier(name)}`).join("; "))
-      .catch(() => undefined);
+      .catch(() => client.end());
   });
 }
 

@@ -84,8 +84,14 @@ export function finishAnswersOf(server: Server): FinishAnswers {
 
   return async ({ leave, close }, hurry) => {
     const giveUp = setTimeout(abandon, GRACE_MS);
-    hurry.addEventListener("abort", abandon, { once: true });
-    await leave();
+    const hurried = new Promise<void>((resolve) => {
+      const giveUpNow = (): void => {
+        abandon();
+        resolve();
+      };
+      hurry.addEventListener("abort", giveUpNow, { once: true });
+    });
+    await Promise.race([leave(), hurried]);
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
     try {
       await close();

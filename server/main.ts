@@ -182,6 +182,8 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     log.info(`Metrics   ${metricsUrl}/metrics`);
   }
 
+  // The signal may have come before this line listens to it.
+  signal.throwIfAborted();
   const stopped = new Promise((resolve) => {
     signal.addEventListener("abort", resolve, { once: true });
   });

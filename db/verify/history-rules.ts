@@ -21,6 +21,20 @@ const RULES: readonly string[] = [
   where block.time < block.time_before
     or block.first_trade < block.first_before
   order by block.number`,
+  // A hash is one block's, and another number can follow each.
+  `select 'dex_block ' || block.number as row, to_json(block)::text as kept,
+    case when block.number_before is null then 'below 2147483647' else 'without the hash of block ' || block.number_before end as right
+  from (
+    select
+      blocks.*,
+      lag(blocks.number) over (partition by blocks.hash order by blocks.number) as number_before
+    from dex_block as blocks
+    where blocks.hash is not null
+      or blocks.number = 2147483647
+  ) as block
+  where block.number = 2147483647
+    or block.number_before is not null
+  order by block.number`,
   // The ids of trades are in the order of block and idx, and of no other block's range.
   `select 'dex_trade ' || trade.id as row,
     json_build_object('id', trade.id, 'block', trade.block, 'idx', trade.idx)::text as kept,

@@ -91,26 +91,27 @@ function sizeOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, member) => sum + 1 + sizeOf(member), 0);
 }
 
-/** The objects in a value. */
-function objectsIn(value: unknown): number {
+/** The members of the objects in a value: conditions, and what joins them. */
+function membersIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
-  const own = Array.isArray(value) ? 0 : 1;
-  return Object.values(value).reduce<number>((sum, member) => sum + objectsIn(member), own);
+  const members = Object.values(value);
+  const own = Array.isArray(value) ? 0 : members.length;
+  return members.reduce<number>((sum, member) => sum + membersIn(member), own);
 }
 
-function objectsProblem(
+function conditionsProblem(
   used: Uses,
   variables: VariableValues,
-  { objects }: GraphqlLimits,
+  { conditions }: GraphqlLimits,
 ): GraphQLError | undefined {
   let count = 0;
   for (const [name, value] of Object.entries(variables)) {
-    count += (used.get(name)?.count ?? 0) * objectsIn(value);
+    count += (used.get(name)?.count ?? 0) * membersIn(value);
   }
-  if (count <= objects) return undefined;
+  if (count <= conditions) return undefined;
   return refusal(
     "TOO_MANY_VALUES",
-    `The variables have ${count} objects, each counted wherever it stands: at most ${objects} are accepted, ask for them in several requests, or give values of one column as a list of "in".`,
+    `The objects of the variables have ${count} members, each counted wherever it stands: at most ${conditions} are accepted, ask for them in several requests, or give values of one column as a list of "in".`,
   );
 }
 
@@ -148,7 +149,7 @@ export function variablesProblem(
     const problem = membersProblem({ [name]: value }, limits, "$", depth);
     if (problem !== undefined) return problem;
   }
-  return repeatsProblem(used, variables, limits) ?? objectsProblem(used, variables, limits);
+  return repeatsProblem(used, variables, limits) ?? conditionsProblem(used, variables, limits);
 }
 
 function membersProblem(

@@ -15,8 +15,8 @@ export interface GraphqlLimits {
   values: number;
   /** Values of variables wherever they stand but in one place: the input is made anew in each. */
   repeatedValues: number;
-  /** Objects in all variables, wherever they stand: PostgreSQL takes seconds to plan thousands of conditions. */
-  objects: number;
+  /** Members of the objects in all variables, wherever they stand: PostgreSQL takes seconds to plan thousands of conditions. */
+  conditions: number;
   /** Objects and lists within each other in the input, as those of `and`, `or` and `not`. */
   inputDepth: number;
   /** Rows of a page: the largest `first` and `last`. */
@@ -39,7 +39,7 @@ export const GRAPHQL_LIMITS: GraphqlLimits = {
   complexity: 1000,
   values: 1000,
   repeatedValues: 10_000,
-  objects: 1000,
+  conditions: 1000,
   inputDepth: 12,
   page: 1000,
   rows: 10_000,

@@ -37,6 +37,7 @@ export class ClientSubscription implements Results, Member {
   #joined: Joined | undefined;
   #last: ExecutionResult | undefined;
   #isOver = false;
+  #wasQuick: boolean | undefined;
 
   /** Without an execution it starts with others. */
   constructor(alone: Execution | undefined, options: ClientSubscriptionOptions) {
@@ -84,6 +85,10 @@ export class ClientSubscription implements Results, Member {
     return this.#options.client;
   }
 
+  get isQuick(): boolean | undefined {
+    return this.#wasQuick;
+  }
+
   send(message: SharedMessage): boolean {
     return this.#options.connection.sendShared(message, this.#options.id);
   }
@@ -116,7 +121,8 @@ export class ClientSubscription implements Results, Member {
       operation.start(this, cursor);
       return true;
     }
-    const { progress } = this.#alone.subscription;
+    const { progress, isQuick } = this.#alone.subscription;
+    this.#wasQuick = isQuick;
     if (progress?.change === undefined || connection.isFull) return false;
     operation.join(this, progress);
     return true;

@@ -80,7 +80,10 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
               options.onOpen();
               return new ClientSubscription(undefined, { ...all, cursor });
             }
-            subscription = new Subscription({ rounds, client, pool, lag, flow: connection });
+            subscription = new Subscription({
+              ...{ rounds, pool, lag, flow: connection },
+              client: () => client,
+            });
             readFrom(args, subscription);
             const results = await operations.inTurn(client, next);
             if (!isAsyncIterable(results)) {

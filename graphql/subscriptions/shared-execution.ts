@@ -13,6 +13,8 @@ import type { Results } from "./execution.ts";
 
 export interface Member {
   readonly client: string;
+  /** Whether its events were quick when it was alone. */
+  readonly isQuick: boolean | undefined;
   /** Sends the message; false if too much waits for the client. */
   send: (message: SharedMessage) => boolean;
   /** It goes on alone from here, without the message that it did not take; undefined where it has nothing yet. */
@@ -25,7 +27,7 @@ export interface Member {
 
 export interface SharedExecutionOptions extends Pick<
   SubscriptionOptions,
-  "rounds" | "client" | "lag" | "pool"
+  "rounds" | "lag" | "pool" | "isQuick"
 > {
   /** What the members have; undefined where they begin. */
   from: Progress | undefined;
@@ -69,14 +71,15 @@ export class SharedExecution {
 
   constructor(options: SharedExecutionOptions) {
     this.#options = options;
-    const { rounds, client, lag, pool, from } = options;
+    const { rounds, lag, pool, from, isQuick } = options;
     this.#present = { progress: from, members: new Set() };
     this.#before = { progress: from, members: new Set() };
     const onStep = this.#step.bind(this);
     const flow = FOR_ALL;
     this.#subscription = new Subscription({
       rounds,
-      client,
+      client: () => this.#client(),
+      isQuick,
       lag,
       pool,
       flow,
@@ -139,6 +142,18 @@ export class SharedExecution {
     return [this.#present, ...(isInFlight ? [this.#before] : [])].find(
       ({ progress }) => progress?.change !== undefined && isSameLine(progress.line, line),
     );
+  }
+
+  /** Of all members; undefined where they are several clients'. */
+  #client(): string | undefined {
+    let client: string | undefined;
+    for (const stage of [this.#present, this.#before]) {
+      for (const member of stage.members) {
+        if (client !== undefined && member.client !== client) return undefined;
+        client = member.client;
+      }
+    }
+    return client;
   }
 
   leave(member: Member): void {

@@ -93,9 +93,12 @@ export class SharedOperation {
   }
 
   /** Executes for one client that has fallen behind. */
-  async resume({ client }: Member, from: Progress, flow: Flow): Promise<Execution> {
+  async resume({ client, isQuick }: Member, from: Progress, flow: Flow): Promise<Execution> {
     const { rounds, lag, pool } = this.#options;
-    const subscription = new Subscription({ rounds, client, lag, pool, flow, from });
+    const subscription = new Subscription({
+      ...{ rounds, lag, pool, flow, from, isQuick },
+      client: () => client,
+    });
     try {
       return { subscription, results: await begin(this.#args, subscription) };
     } catch (error) {
@@ -104,13 +107,13 @@ export class SharedOperation {
     }
   }
 
-  #begin({ client }: Member, from: Progress | undefined, start?: string): SharedExecution {
+  #begin({ isQuick }: Member, from: Progress | undefined, start?: string): SharedExecution {
     const maskError = (this.#args.resolvedPreset?.grafserv?.maskError ?? ((error) => error)) as (
       error: GraphQLError,
     ) => GraphQLError;
     const execution = new SharedExecution({
       ...this.#options,
-      client,
+      isQuick,
       ...{ from, ...(start !== undefined && { start }) },
       ...{ maskError, begin: (subscription) => begin(this.#args, subscription) },
       onStage: () => {

@@ -63,8 +63,10 @@ export interface Flow {
 
 export interface SubscriptionOptions {
   rounds: Rounds<LiveSnapshot>;
-  /** The client that it is begun for. */
-  client: string;
+  /** Whose it is; undefined for one that several clients share. */
+  client: () => string | undefined;
+  /** Whether the events of another one, which it goes on for, were quick. */
+  isQuick?: boolean | undefined;
   lag: Lag;
   flow: Flow;
   /** Reads the place of a client that begins behind a block. */
@@ -96,11 +98,22 @@ export class Subscription {
   constructor(options: SubscriptionOptions) {
     this.#options = options;
     this.#leave = options.rounds.join();
-    this.#follower = { client: options.client };
+    const { client, isQuick } = options;
+    this.#follower = {
+      get client() {
+        return client();
+      },
+      isQuick,
+    };
     const { from = "head" } = options;
     if (from === "head") return;
     this.#line = from.line;
     this.#change = from.change;
+  }
+
+  /** Whether its last event was quick; undefined before the first. */
+  get isQuick(): boolean | undefined {
+    return this.#follower.isQuick;
   }
 
   /** Undefined before the first event. */
@@ -151,7 +164,7 @@ export class Subscription {
           this.#asked = Promise.withResolvers();
           yield event;
         }
-        this.#endTurn();
+        this.#endTurn(event !== undefined);
       }
     } finally {
       this.#endTurn();
@@ -199,8 +212,8 @@ export class Subscription {
     return isAheadOf && performance.now() < (this.#lagsUntil ?? 0);
   }
 
-  #endTurn(): void {
-    this.#turn?.end();
+  #endTurn(hadEvent = false): void {
+    this.#turn?.end(hadEvent);
     this.#turn = undefined;
   }
 

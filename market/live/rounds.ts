@@ -14,15 +14,15 @@ export interface Turn<Snapshot> {
   snapshot: Snapshot;
   /** Which change of the data the reading has at least. */
   change: number;
-  /** To be called when all is read: the round waits for it. */
-  end: () => void;
+  /** To be called when all is read: the round waits for it. `hadEvent` says whether that was an event. */
+  end: (hadEvent?: boolean) => void;
 }
 
 /** Who takes turns. */
 export interface Follower {
-  /** Whoever began it; each without one is for itself. */
+  /** Whose it is; each without one is for itself. */
   readonly client?: string | undefined;
-  /** Whether its last turn was short. One that begins has had none. */
+  /** Whether its last turn with an event was short. One that begins has had none. */
   isQuick?: boolean | undefined;
 }
 
@@ -214,9 +214,12 @@ async function give<Snapshot>(
   snapshot: Snapshot,
   change: number,
 ): Promise<undefined> {
-  const ended = Promise.withResolvers<undefined>();
+  const ended = Promise.withResolvers<boolean>();
   const began = performance.now();
-  resolve({ snapshot, change, end: () => ended.resolve(undefined) });
-  await ended.promise;
-  follower.isQuick = performance.now() - began < QUICK_MS;
+  resolve({ snapshot, change, end: (hadEvent = false) => ended.resolve(hadEvent) });
+  const hadEvent = await ended.promise;
+  const isQuick = performance.now() - began < QUICK_MS;
+  // A change that is no event for a follower says nothing of its next event.
+  if (hadEvent || !isQuick) follower.isQuick = isQuick;
+  return undefined;
 }

@@ -224,6 +224,11 @@ it.each<[damage: string, row: string, right: RegExp]>([
     "dex_block 10800",
     /^with a hash, as block 7200 before it has one$/,
   ],
+  [
+    `update dex_block set hash = '${aHash("one")}'`,
+    "dex_block 10800",
+    /^without the hash of block 7200$/,
+  ],
   ["update dex_trade set maker = taker where id = 2", "dex_trade 2", /^\{"maker" : "0x/],
   [
     "insert into dex_private.cancellation values (1, 0)",

@@ -181,7 +181,7 @@ it("takes each limit of a GraphQL request", () => {
     complexity: 3000,
     values: 1000,
     repeatedValues: 10_000,
-    objects: 1000,
+    conditions: 1000,
     inputDepth: 12,
     planningMs: 1000,
     executionMs: 15_000,

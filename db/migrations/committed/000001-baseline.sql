@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4357e6b7b94eb7ea2f8b913ab959c90c58975e53
+--! Hash: sha1:b48a5a9b3bd82c90c9d3663a57f9d477d7a4405f
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -574,7 +574,7 @@ comment on table dex_private.write_state is 'The state of the history. Every wri
 comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
 comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
-comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name. Otherwise a recorded trade never changes.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name or other prices of pools. Otherwise a recorded trade never changes.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean
@@ -702,7 +702,7 @@ begin
   elsif asked ~ '^(0|[1-9]\d{0,9})$' then
     height := case when asked::bigint <= 2147483647 then asked end;
   elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
-    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+    height := coalesce((select max(block.number) from public.dex_block as block where block.hash = lower(asked)), -1);
   elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
     -- A day that the month does not have would be an error of PostgreSQL.
     if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then
@@ -4094,12 +4094,12 @@ begin
     ingest.block_problem(
       write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
     ),
-    case
-      when write_block.hash is not null then
-        ingest.hash_problem(
-          write_block.number, write_block.hash, (select block.number from public.dex_block as block where block.hash = write_block.hash limit 1)
-        )
-    end,
+    (
+      select ingest.hash_problem(write_block.number, write_block.hash, block.number)
+      from public.dex_block as block
+      where block.hash = write_block.hash
+      limit 1
+    ),
     case
       when write_block.killed is null then 'killed is null: it must be an array'
       when array_ndims(write_block.killed) > 1 then
@@ -4518,8 +4518,13 @@ begin
         staged.number,
         staged.hash,
         lag(staged.number) over (partition by staged.hash order by staged.number) as other
-      from ingest.staged_head as staged
-      where staged.hash is not null
+      from (
+        select distinct
+          given.number,
+          given.hash
+        from ingest.own_block as given
+        where given.hash is not null
+      ) as staged
     ) as block
     left join public.dex_block as recorded on recorded.hash = block.hash
     where recorded.number is not null
@@ -5345,6 +5350,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  repriced integer[] := '{}';
 begin
   select *
   into known
@@ -5392,14 +5398,18 @@ begin
     decimals = excluded.decimals,
     name = excluded.name;
   if known.address is not null then
-    perform ingest.refresh_pairs(array(
+    repriced := ingest.refresh_pairs(array(
       select pair.id
       from public.dex_pair as pair
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ));
   end if;
+  if repriced <> '{}' then
+    perform dex_private.derive_best_prices(repriced, -1);
+    perform dex_private.derive_market_figures(repriced);
+  end if;
   if known.address is not null and known.symbol is not distinct from register_token.symbol then
-    perform ingest.written_to(before.last_trade, before.epoch);
+    perform ingest.written_to(before.last_trade, before.epoch + (repriced <> '{}')::integer);
     return;
   end if;
 
@@ -5455,7 +5465,7 @@ $$;
 comment on function ingest.names_of(text, text) is 'The names of a pair that no other pair may have.';
 
 -- Few statements for all pairs, however many: all writers wait until they are renamed.
-create function ingest.refresh_pairs(pairs integer[]) returns void
+create function ingest.refresh_pairs(pairs integer[], out repriced integer[])
 language plpgsql
 as $$
 declare
@@ -5467,8 +5477,9 @@ declare
       and (pair.base, pair.quote, pair.base_precision, pair.quote_precision)
         <> (wanted.base, wanted.quote, wanted.base_precision, wanted.quote_precision)
   );
+begin
   -- What a pool trades is a number of the smallest units.
-  repriced constant integer[] := array(
+  repriced := array(
     select pair.id
     from public.dex_pair as pair
     join ingest.wanted_pair as wanted on wanted.id = pair.id
@@ -5480,7 +5491,7 @@ declare
         where pool.market_id = pair.id
       )
   );
-begin
+
   -- Frees the names that pairs exchange. No symbol in upper case is an address, with its x.
   update public.dex_pair as pair
   set
@@ -5545,13 +5556,9 @@ begin
   from dex_private.derived_market_direction as derived
   where derived.market_id = any (pairs);
   perform dex_private.label_market_figures(pairs);
-  if repriced <> '{}' then
-    perform dex_private.derive_best_prices(repriced, -1);
-    perform dex_private.derive_market_figures(repriced);
-  end if;
 end
 $$;
-comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs, and derives the best prices of their pools anew where decimals changed. Raises an error if two pairs would have the same name.';
+comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Returns those with pools whose decimals changed: their best prices are to be derived anew. Raises an error if two pairs would have the same name.';
 
 create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
 language plpgsql security definer

@@ -91,8 +91,13 @@ begin
         staged.number,
         staged.hash,
         lag(staged.number) over (partition by staged.hash order by staged.number) as other
-      from ingest.staged_head as staged
-      where staged.hash is not null
+      from (
+        select distinct
+          given.number,
+          given.hash
+        from ingest.own_block as given
+        where given.hash is not null
+      ) as staged
     ) as block
     left join public.dex_block as recorded on recorded.hash = block.hash
     where recorded.number is not null

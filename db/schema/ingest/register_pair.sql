@@ -22,7 +22,7 @@ $$;
 comment on function ingest.names_of(text, text) is 'The names of a pair that no other pair may have.';
 
 -- Few statements for all pairs, however many: all writers wait until they are renamed.
-create function ingest.refresh_pairs(pairs integer[]) returns void
+create function ingest.refresh_pairs(pairs integer[], out repriced integer[])
 language plpgsql
 as $$
 declare
@@ -34,8 +34,9 @@ declare
       and (pair.base, pair.quote, pair.base_precision, pair.quote_precision)
         <> (wanted.base, wanted.quote, wanted.base_precision, wanted.quote_precision)
   );
+begin
   -- What a pool trades is a number of the smallest units.
-  repriced constant integer[] := array(
+  repriced := array(
     select pair.id
     from public.dex_pair as pair
     join ingest.wanted_pair as wanted on wanted.id = pair.id
@@ -47,7 +48,7 @@ declare
         where pool.market_id = pair.id
       )
   );
-begin
+
   -- Frees the names that pairs exchange. No symbol in upper case is an address, with its x.
   update public.dex_pair as pair
   set
@@ -112,13 +113,9 @@ begin
   from dex_private.derived_market_direction as derived
   where derived.market_id = any (pairs);
   perform dex_private.label_market_figures(pairs);
-  if repriced <> '{}' then
-    perform dex_private.derive_best_prices(repriced, -1);
-    perform dex_private.derive_market_figures(repriced);
-  end if;
 end
 $$;
-comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs, and derives the best prices of their pools anew where decimals changed. Raises an error if two pairs would have the same name.';
+comment on function ingest.refresh_pairs(integer[]) is 'Copies the symbols and decimals of the tokens into these pairs. Returns those with pools whose decimals changed: their best prices are to be derived anew. Raises an error if two pairs would have the same name.';
 
 create function ingest.register_pair(base_gem text, quote_gem text, active boolean default true) returns void
 language plpgsql security definer

@@ -19,6 +19,7 @@ declare
   labelled bigint;
   changed bigint;
   renamed bigint;
+  repriced integer[] := '{}';
 begin
   select *
   into known
@@ -66,14 +67,18 @@ begin
     decimals = excluded.decimals,
     name = excluded.name;
   if known.address is not null then
-    perform ingest.refresh_pairs(array(
+    repriced := ingest.refresh_pairs(array(
       select pair.id
       from public.dex_pair as pair
       where register_token.address in (pair.base_gem, pair.quote_gem)
     ));
   end if;
+  if repriced <> '{}' then
+    perform dex_private.derive_best_prices(repriced, -1);
+    perform dex_private.derive_market_figures(repriced);
+  end if;
   if known.address is not null and known.symbol is not distinct from register_token.symbol then
-    perform ingest.written_to(before.last_trade, before.epoch);
+    perform ingest.written_to(before.last_trade, before.epoch + (repriced <> '{}')::integer);
     return;
   end if;
 

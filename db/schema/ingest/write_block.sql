@@ -41,12 +41,12 @@ begin
     ingest.block_problem(
       write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
     ),
-    case
-      when write_block.hash is not null then
-        ingest.hash_problem(
-          write_block.number, write_block.hash, (select block.number from public.dex_block as block where block.hash = write_block.hash limit 1)
-        )
-    end,
+    (
+      select ingest.hash_problem(write_block.number, write_block.hash, block.number)
+      from public.dex_block as block
+      where block.hash = write_block.hash
+      limit 1
+    ),
     case
       when write_block.killed is null then 'killed is null: it must be an array'
       when array_ndims(write_block.killed) > 1 then

@@ -16,7 +16,7 @@ comment on table dex_private.write_state is 'The state of the history. Every wri
 comment on column dex_private.write_state.head is 'The last block. Null if no block was written.';
 comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
-comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name. Otherwise a recorded trade never changes.';
+comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name or other prices of pools. Otherwise a recorded trade never changes.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean

@@ -104,7 +104,7 @@ begin
   elsif asked ~ '^(0|[1-9]\d{0,9})$' then
     height := case when asked::bigint <= 2147483647 then asked end;
   elsif asked ~ '^0[xX][0-9a-fA-F]{64}$' then
-    height := coalesce((select block.number from public.dex_block as block where block.hash = lower(asked)), -1);
+    height := coalesce((select max(block.number) from public.dex_block as block where block.hash = lower(asked)), -1);
   elsif asked ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$' then
     -- A day that the month does not have would be an error of PostgreSQL.
     if extract(day from to_date(left(asked, 7), 'YYYY-MM') + interval '1 month - 1 day') >= substr(asked, 9, 2)::integer then

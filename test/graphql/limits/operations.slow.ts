@@ -507,12 +507,12 @@ describe("values given as variables", () => {
     });
   });
 
-  // In a filter of one object, each condition has two: its column and its operator. So 499 have 999 objects, and in two places
-  // 249 have 2 × 499.
+  // Each condition has two members, its column and its operator, and `or` is one. So 499 have 999, and in two places 249 have
+  // 2 × 499.
   it.each([
     ["in one place", 499, "$f"],
     ["in two places", 249, "{ or: [$f, { not: $f }] }"],
-  ])("have up to 1000 objects, %s", async (_, most, filter) => {
+  ])("have up to 1000 members of objects, %s", async (_, most, filter) => {
     const asked = `query ($f: DexTradeFilter!) { allDexTrades(first: 1, filter: ${filter}) { nodes { id } } }`;
     const given = (count: number) => ({
       f: { or: Array.from({ length: count }, (_unused, block) => ({ block: { equalTo: block } })) },
@@ -522,7 +522,7 @@ describe("values given as variables", () => {
     expect(await refused(asked, given(most + 1))).toEqual({
       code: "TOO_MANY_VALUES",
       message: expect.stringMatching(
-        /^The variables have 100[0-9] objects, each counted wherever it stands: at most 1000 are accepted/,
+        /^The objects of the variables have 100[0-9] members, each counted wherever it stands: at most 1000 are accepted/,
       ),
     });
   });

@@ -119,10 +119,16 @@ it("make a follower quick or not by their own time", async () => {
     await until(() => turns.length === 1);
     ahead += ms;
     follower.isQuick = undefined;
-    turns[0]?.end();
+    turns[0]?.end(true);
     await until(() => follower.isQuick !== undefined);
   };
   await takeTurn(100);
+  expect(follower.isQuick).toBe(false);
+  // Without an event a turn says nothing of the next one.
+  const { turns } = given(["1"], () => follower);
+  await until(() => turns.length === 1);
+  turns[0]?.end();
+  await rounds.close();
   expect(follower.isQuick).toBe(false);
   // On a machine that is halted a turn takes longer.
   while (follower.isQuick !== true) await takeTurn(0);
