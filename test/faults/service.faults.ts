@@ -347,11 +347,13 @@ describe("a signal in the middle of 100 requests", () => {
     return { service, counts };
   }
 
-  it("has them all answered, and no other", async () => {
+  it("has them all answered, while the service says that it is not ready, and no other", async () => {
     const fault = "SIGTERM in the middle of 100 requests";
     const { service, counts } = await signalled(fault, async (stopping, client, answers) => {
       await stopping.printed(/Stopping …/);
-      await expect(fetch(`${await stopping.url}/health`)).rejects.toThrow();
+      const ready = async (): Promise<unknown> =>
+        (await fetch(`${await stopping.url}/ready`)).json();
+      while (!JSON.stringify(await ready()).includes("The service is stopping")) await sleep(10);
       await client.query("commit");
       await Promise.all(answers);
     });
