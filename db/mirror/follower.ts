@@ -64,10 +64,7 @@ export async function follow(options: FollowOptions): Promise<void> {
         complaint = reason;
         await follower.close();
         const asked = error instanceof OriginUnavailable ? error.retryMs : undefined;
-        // An origin that asks to be asked at once would have this loop reconnect without a pause.
-        await sleep(Math.max(asked ?? pauseMs, firstPauseMs), undefined, { signal }).catch(
-          () => undefined,
-        );
+        await sleep(asked ?? pauseMs, undefined, { signal }).catch(() => undefined);
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       }
     }

@@ -9,6 +9,8 @@ import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 const IDLE_MS = 30_000;
 export const PART_BYTES = 32_768;
 
+/** The shortest and the longest pause that an origin can ask for: asked again at once, it would be asked without a pause. */
+const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 60_000;
 
 /** Without one, undici 8 sends by Node's, where Node's `fetch` was called before. */
@@ -157,7 +159,8 @@ async function refuse(url: string, response: Response): Promise<never> {
   }
   if (status === 429 || status >= 500) {
     const seconds = Number(headers.get("retry-after") ?? "");
-    const retryMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_MS) : undefined;
+    const asked = Math.min(Math.max(seconds * 1000, MIN_RETRY_MS), MAX_RETRY_MS);
+    const retryMs = seconds > 0 ? asked : undefined;
     throw new OriginUnavailable(`${url} answers ${status}`, { status, retryMs });
   }
   throw new MirrorError(`${url} answers ${status}${await messageOf(response)}`);

@@ -45,3 +45,22 @@ it.each<[what: string, answer: (res: ServerResponse) => void]>([
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
+
+it.each([
+  ["0.001", 250],
+  ["2", 2000],
+  ["9999", 60_000],
+  ["0", undefined],
+  ["soon", undefined],
+])(
+  "that asks to be asked again after %s seconds is left alone for %s ms",
+  async (after, retryMs) => {
+    const server = createServer((_req, res) => res.writeHead(503, { "Retry-After": after }).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const asked = new Origin(`http://127.0.0.1:${port}`).text("manifest.json", 1000);
+    await expect(asked).rejects.toMatchObject({ status: 503, retryMs });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  },
+);
