@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:b48a5a9b3bd82c90c9d3663a57f9d477d7a4405f
+--! Hash: sha1:a674d52abf1e56e0681e28cd5b930c2cf91390ca
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -2152,17 +2152,22 @@ $$;
 comment on function dex_private.figures_from(bigint, integer, bigint) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on, and below the other.';
 grant execute on function dex_private.figures_from(bigint, integer, bigint) to dex_reader, dex_writer;
 
-create function dex_private.keep_figures(first_trade bigint) returns void
+create function dex_private.keep_figures(first_trade bigint) returns dex_private.period_figure[]
 language plpgsql
 as $$
+declare
+  figures constant dex_private.period_figure[] := array(
+    select figure
+    from dex_private.figures_from(first_trade) as figure
+  );
 begin
-  -- Writers take turns: an insert that finds the row there would lock it before it updates it, and log both.
-  with added as materialized (
-    select *
-    from dex_private.figures_from(first_trade)
-  ),
-  known as (
-    update dex_private.period_figure as kept
+  merge into dex_private.period_figure as kept
+  using unnest(figures) as added
+  on kept.market_id = added.market_id
+    and kept.minutes = added.minutes
+    and kept.start = added.start
+  when matched then
+    update
     set
       trades = kept.trades + added.trades,
       base_amt = kept.base_amt + added.base_amt,
@@ -2173,28 +2178,26 @@ begin
       close = coalesce(added.close, kept.close),
       unpriced_trades = kept.unpriced_trades + added.unpriced_trades,
       unpriced_quote_amt = kept.unpriced_quote_amt + added.unpriced_quote_amt
-    from added
-    where kept.market_id = added.market_id
-      and kept.minutes = added.minutes
-      and kept.start = added.start
-    returning
-      kept.market_id,
-      kept.minutes,
-      kept.start
-  )
-  insert into dex_private.period_figure
-  select *
-  from added
-  where not exists (
-    select
-    from known
-    where known.market_id = added.market_id
-      and known.minutes = added.minutes
-      and known.start = added.start
-  );
+  when not matched then
+    insert
+    values (
+      added.market_id,
+      added.minutes,
+      added.start,
+      added.trades,
+      added.base_amt,
+      added.quote_amt,
+      added.open,
+      added.high,
+      added.low,
+      added.close,
+      added.unpriced_trades,
+      added.unpriced_quote_amt
+    );
+  return figures;
 end
 $$;
-comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
+comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours. Returns what it adds.';
 
 -- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
@@ -2373,29 +2376,40 @@ $$;
 comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
-create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void
+create function dex_private.keep_running_sums_of_block(number integer, at timestamptz, figures dex_private.period_figure[])
+returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
   select
-    summed.market_id,
-    summed.time,
-    summed.block,
-    summed.trades,
-    summed.base_amt,
-    summed.quote_amt,
-    summed.last,
-    summed.last_time,
-    summed.low,
-    summed.high,
+    traded.market_id,
+    keep_running_sums_of_block.at,
+    keep_running_sums_of_block.number,
+    coalesce(before.trades, 0) + traded.trades,
+    coalesce(before.base_amt, 0) + traded.base_amt,
+    coalesce(before.quote_amt, 0) + traded.quote_amt,
+    coalesce(traded.close, before.last),
+    case when traded.close is null then before.last_time else keep_running_sums_of_block.at end,
+    traded.low,
+    traded.high,
     figure.low,
     figure.high
-  from dex_private.running_sums_from(first_trade) as summed
-  join dex_private.market_figure as figure on figure.market_id = summed.market_id;
+  from unnest(figures) as traded
+  join dex_private.market_figure as figure on figure.market_id = traded.market_id
+  left join lateral (
+    select *
+    from dex_private.running_sum as kept
+    where kept.market_id = traded.market_id
+    order by
+      kept.time desc,
+      kept.block desc
+    limit 1
+  ) as before on true
+  where traded.minutes = 1;
 end
 $$;
-comment on function dex_private.keep_running_sums_of_block(bigint) is 'Adds the trades of the head, which start at this id, after market_figure is as of it.';
+comment on function dex_private.keep_running_sums_of_block(integer, timestamptz, dex_private.period_figure[]) is 'Adds the head by the minutes of its trades, after market_figure is as of it.';
 
 -- A day that ends with a row begins in the bucket of 24 hours before the row's, or has no row before its bucket. So its lowest
 -- price is that of a part at the end of one bucket, and a part at the start of the next. A window frame of 24 hours would read a whole
@@ -2838,6 +2852,66 @@ comment on function dex_private.label_market_figures(integer[]) is 'Copies the s
 
 -- Updates the figures of the markets that a block changes.
 
+-- The planner inlines it. Backward, because the newest version of a row is the last one under its key.
+create function dex_private.newest_figure(market integer)
+returns table (place tid, market_id integer, bid numeric, ask numeric, low numeric, high numeric)
+language sql stable
+rows 1
+as $$
+  select *
+  from (
+    select
+      figure.ctid,
+      figure.market_id,
+      figure.bid,
+      figure.ask,
+      figure.low,
+      figure.high
+    from dex_private.market_figure as figure
+    where figure.market_id <= newest_figure.market
+    order by figure.market_id desc
+    limit 1
+  ) as kept
+  where kept.market_id = newest_figure.market
+$$;
+comment on function dex_private.newest_figure(integer) is 'Where the figures of a market are, for the one update of a block, and those that it compares.';
+
+-- Most blocks change no book, and the best price of pools takes long to begin.
+create function dex_private.keep_best_prices(number integer, touched integer[], out changed dex_private.best_price[])
+language plpgsql
+as $$
+begin
+  if touched = '{}' then
+    return;
+  end if;
+  with bettered as (
+    insert into dex_private.best_price (market_id, act, block, price)
+    select
+      kept.market_id,
+      side.act,
+      keep_best_prices.number,
+      side.price
+    from (
+      select distinct listed.market_id
+      from unnest(touched) as listed (market_id)
+    ) as given
+    cross join lateral dex_private.newest_figure(given.market_id) as kept
+    cross join lateral dex_private.best_offers(given.market_id) as best
+    cross join lateral (
+      values
+        ('buy', best.bid, kept.bid),
+        ('sell', best.ask, kept.ask)
+    ) as side (act, price, price_before)
+    where side.price is distinct from side.price_before
+    returning best_price.*
+  )
+  select array_agg(bettered)
+  into changed
+  from bettered;
+end
+$$;
+comment on function dex_private.keep_best_prices(integer, integer[]) is 'Records the best prices that are others than those of the market figures, of the markets whose book a block touched. Returns them.';
+
 -- Adds the trades of the block, and subtracts those that the windows have left. Sums of numeric are exact, so
 -- the result is the sum over the window. Each row is updated once. The next
 -- writes read every version of it, for as long as a transaction is open that may read it.
@@ -2850,172 +2924,111 @@ create function dex_private.keep_market_figures(
 ) returns void
 language plpgsql
 as $$
+declare
+  bettered constant dex_private.best_price[] := dex_private.keep_best_prices(number, touched);
 begin
-  with dealt as materialized (
-    select
-      trade.*,
-      moved.day,
-      moved.half_day,
-      moved.quarter_day,
-      moved.hour
-    from (
-      values
-        (0, 1, 1, 1, 1),
-        (24, -1, 0, 0, 0),
-        (12, 0, -1, 0, 0),
-        (6, 0, 0, -1, 0),
-        (1, 0, 0, 0, -1)
-    ) as moved (hours, day, half_day, quarter_day, hour)
-    left join lateral dex_private.first_from(before - moved.hours * interval '1 hour' + interval '1 microsecond') as opening on true
-    left join lateral dex_private.first_from(after - moved.hours * interval '1 hour' + interval '1 microsecond') as closing on true
-    cross join lateral (
-      select
-        trades.id,
-        trades.market_id,
-        trades.price,
-        dex_private.base_of(trades.act, trades.lot_amt, trades.bid_amt) as base_amt,
-        dex_private.quote_of(trades.act, trades.lot_amt, trades.bid_amt) as quote_amt
-      from public.dex_trade as trades
-      where trades.id >= coalesce(opening.first_trade, keep_market_figures.first_trade)
-        and trades.id < coalesce(closing.first_trade, 9223372036854775807)
-      offset 0
-    ) as trade
-  ),
-  change as materialized (
-    select
-      dealt.market_id,
-      sum(dealt.day)::integer as trades_24h,
-      sum(dealt.day * dealt.base_amt) as base_24h,
-      sum(dealt.day * dealt.quote_amt) as quote_24h,
-      sum(dealt.half_day * dealt.base_amt) as base_12h,
-      sum(dealt.half_day * dealt.quote_amt) as quote_12h,
-      sum(dealt.quarter_day * dealt.base_amt) as base_6h,
-      sum(dealt.quarter_day * dealt.quote_amt) as quote_6h,
-      sum(dealt.hour * dealt.base_amt) as base_1h,
-      sum(dealt.hour * dealt.quote_amt) as quote_1h,
-      min(dealt.price) filter (where dealt.day = 1) as new_low,
-      max(dealt.price) filter (where dealt.day = 1) as new_high,
-      min(dealt.price) filter (where dealt.day = -1) as old_low,
-      max(dealt.price) filter (where dealt.day = -1) as old_high,
-      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = 1 and dealt.price is not null))[1]
-        as last,
-      (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = -1 and dealt.price is not null))[1]
-        as open
-    from dealt
-    group by dealt.market_id
-  ),
-  moved_to as (
-    select
-      kept.market_id,
-      kept.place,
-      change.last,
-      change.open,
-      change.new_low,
-      change.new_high,
-      change.trades_24h,
-      change.base_24h,
-      change.quote_24h,
-      change.base_12h,
-      change.quote_12h,
-      change.base_6h,
-      change.quote_6h,
-      change.base_1h,
-      change.quote_1h,
-      kept.bid as old_bid,
-      kept.ask as old_ask,
-      best.is_touched,
-      best.bid as new_bid,
-      best.ask as new_ask,
-      -- The lowest or highest trade has left the 24-hour window.
-      coalesce(change.old_low <= kept.low or change.old_high >= kept.high, false) as is_stale
-    from (
-      select change.market_id
-      from change
-      union
-      select given.market_id
-      from unnest(touched) as given (market_id)
-    ) as affected
-    -- Backward, because the newest version of a row is the last one under its key.
-    join lateral (
-      select
-        figure.ctid as place,
-        figure.market_id,
-        figure.bid,
-        figure.ask,
-        figure.low,
-        figure.high
-      from dex_private.market_figure as figure
-      where figure.market_id <= affected.market_id
-      order by figure.market_id desc
-      limit 1
-    ) as kept on kept.market_id = affected.market_id
-    left join change on change.market_id = affected.market_id
-    left join lateral (
-      select
-        true as is_touched,
-        offers.bid,
-        offers.ask
-      from dex_private.best_offers(affected.market_id) as offers
-      where affected.market_id = any (touched)
-      offset 0
-    ) as best on true
-    where change.market_id is not null
-      or (kept.bid, kept.ask) is distinct from (best.bid, best.ask)
-  ),
-  bettered as (
-    insert into dex_private.best_price (market_id, act, block, price)
-    select
-      moved_to.market_id,
-      side.act,
-      keep_market_figures.number,
-      side.price
-    from moved_to
-    cross join lateral (
-      values
-        ('buy', moved_to.new_bid, moved_to.old_bid),
-        ('sell', moved_to.new_ask, moved_to.old_ask)
-    ) as side (act, price, price_before)
-    where moved_to.is_touched
-      and side.price is distinct from side.price_before
-  ),
-  day as (
-    select
-      moved_to.*,
-      -- running_sum does not have the block yet.
-      least(found.low, moved_to.new_low) as found_low,
-      greatest(found.high, moved_to.new_high) as found_high
-    from moved_to
-    left join lateral (
-      select
-        prices.low,
-        prices.high
-      from dex_private.last_moment as moment
-      cross join lateral dex_private.range_at(moved_to.market_id, moment) as prices
-      where moved_to.is_stale
-      offset 0
-    ) as found on true
-  )
   update dex_private.market_figure as kept
   set
-    last = coalesce(day.last, kept.last),
-    last_time = case when day.last is null then kept.last_time else keep_market_figures.after end,
-    open = coalesce(day.open, kept.open),
-    bid = case when day.is_touched then day.new_bid else kept.bid end,
-    ask = case when day.is_touched then day.new_ask else kept.ask end,
-    low = case when day.is_stale then day.found_low else least(kept.low, day.new_low) end,
-    high = case when day.is_stale then day.found_high else greatest(kept.high, day.new_high) end,
-    trades_24h = kept.trades_24h + coalesce(day.trades_24h, 0),
-    base_24h = kept.base_24h + coalesce(day.base_24h, 0),
-    quote_24h = kept.quote_24h + coalesce(day.quote_24h, 0),
-    base_12h = kept.base_12h + coalesce(day.base_12h, 0),
-    quote_12h = kept.quote_12h + coalesce(day.quote_12h, 0),
-    base_6h = kept.base_6h + coalesce(day.base_6h, 0),
-    quote_6h = kept.quote_6h + coalesce(day.quote_6h, 0),
-    base_1h = kept.base_1h + coalesce(day.base_1h, 0),
-    quote_1h = kept.quote_1h + coalesce(day.quote_1h, 0)
-  from day
+    last = coalesce(moved.last, kept.last),
+    last_time = case when moved.last is null then kept.last_time else keep_market_figures.after end,
+    open = coalesce(moved.open, kept.open),
+    bid = case when moved.has_bid then moved.bid else kept.bid end,
+    ask = case when moved.has_ask then moved.ask else kept.ask end,
+    low = least(case when moved.is_stale then (moved.range).low else kept.low end, moved.new_low),
+    high = greatest(case when moved.is_stale then (moved.range).high else kept.high end, moved.new_high),
+    trades_24h = kept.trades_24h + coalesce(moved.trades_24h, 0),
+    base_24h = kept.base_24h + coalesce(moved.base_24h, 0),
+    quote_24h = kept.quote_24h + coalesce(moved.quote_24h, 0),
+    base_12h = kept.base_12h + coalesce(moved.base_12h, 0),
+    quote_12h = kept.quote_12h + coalesce(moved.quote_12h, 0),
+    base_6h = kept.base_6h + coalesce(moved.base_6h, 0),
+    quote_6h = kept.quote_6h + coalesce(moved.quote_6h, 0),
+    base_1h = kept.base_1h + coalesce(moved.base_1h, 0),
+    quote_1h = kept.quote_1h + coalesce(moved.quote_1h, 0)
+  from (
+    select
+      compared.*,
+      -- running_sum does not have the block yet.
+      case
+        when compared.is_stale then
+          dex_private.range_at(
+            compared.market_id,
+            row(keep_market_figures.number, keep_market_figures.after, 9223372036854775807)::dex_private.last_moment
+          )
+      end as range
+    from (
+      select
+        change.*,
+        newest.place,
+        -- The lowest or highest trade has left the 24-hour window.
+        change.old_low <= newest.low or change.old_high >= newest.high as is_stale
+      from (
+        select
+          dealt.market_id,
+          sum(dealt.day)::integer as trades_24h,
+          sum(dealt.day * dealt.base_amt) as base_24h,
+          sum(dealt.day * dealt.quote_amt) as quote_24h,
+          sum(dealt.half_day * dealt.base_amt) as base_12h,
+          sum(dealt.half_day * dealt.quote_amt) as quote_12h,
+          sum(dealt.quarter_day * dealt.base_amt) as base_6h,
+          sum(dealt.quarter_day * dealt.quote_amt) as quote_6h,
+          sum(dealt.hour * dealt.base_amt) as base_1h,
+          sum(dealt.hour * dealt.quote_amt) as quote_1h,
+          min(dealt.price) filter (where dealt.day = 1) as new_low,
+          max(dealt.price) filter (where dealt.day = 1) as new_high,
+          min(dealt.price) filter (where dealt.day = -1) as old_low,
+          max(dealt.price) filter (where dealt.day = -1) as old_high,
+          (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = 1 and dealt.price is not null))[1]
+            as last,
+          (array_agg(dealt.price order by dealt.id desc) filter (where dealt.day = -1 and dealt.price is not null))[1]
+            as open,
+          bool_or(dealt.act = 'buy') as has_bid,
+          min(dealt.best) filter (where dealt.act = 'buy') as bid,
+          bool_or(dealt.act = 'sell') as has_ask,
+          min(dealt.best) filter (where dealt.act = 'sell') as ask
+        from (
+          select
+            trade.*,
+            moved.day,
+            moved.half_day,
+            moved.quarter_day,
+            moved.hour,
+            null as act,
+            null::numeric as best
+          from (
+            values
+              (0, 1, 1, 1, 1),
+              (24, -1, 0, 0, 0),
+              (12, 0, -1, 0, 0),
+              (6, 0, 0, -1, 0),
+              (1, 0, 0, 0, -1)
+          ) as moved (hours, day, half_day, quarter_day, hour)
+          left join lateral dex_private.first_from(before - moved.hours * interval '1 hour' + interval '1 microsecond') as opening on true
+          left join lateral dex_private.first_from(after - moved.hours * interval '1 hour' + interval '1 microsecond') as closing on true
+          cross join lateral (
+            select
+              trades.id,
+              trades.market_id,
+              trades.price,
+              dex_private.base_of(trades.act, trades.lot_amt, trades.bid_amt) as base_amt,
+              dex_private.quote_of(trades.act, trades.lot_amt, trades.bid_amt) as quote_amt
+            from public.dex_trade as trades
+            where trades.id >= coalesce(opening.first_trade, keep_market_figures.first_trade)
+              and trades.id < coalesce(closing.first_trade, 9223372036854775807)
+            offset 0
+          ) as trade
+          union all
+          select null, better.market_id, null, null, null, 0, 0, 0, 0, better.act, better.price
+          from unnest(bettered) as better
+        ) as dealt
+        group by dealt.market_id
+      ) as change
+      cross join lateral dex_private.newest_figure(change.market_id) as newest
+    ) as compared
+    offset 0
+  ) as moved
   -- Writers take turns, so the row is still at its place. Its key would lead through all its versions again.
-  where kept.ctid = day.place;
+  where kept.ctid = moved.place;
 end
 $$;
 comment on function dex_private.keep_market_figures(integer, bigint, timestamptz, timestamptz, integer[]) is 'Updates the figures after one block. Adds its trades, which start at this id, and moves the windows from the old to the new time of the head. Reads bid and ask of the markets whose book it touched, and keeps them where they changed.';
@@ -3197,14 +3210,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   state dex_private.write_state;
+  head dex_private.last_block;
 begin
   select *
   into strict state
   from dex_private.write_state
   for update;
   -- A write on figures of another block would hide that they are wrong.
-  perform kept.block
-  from dex_private.kept_moment as kept;
+  select *
+  into head
+  from dex_private.last_block;
+  if (state.head, state.head_hash) is distinct from (head.number, head.hash) then
+    perform dex_private.refuse_outdated(state.head, head.number);
+  end if;
   return state;
 end
 $$;
@@ -3751,6 +3769,9 @@ begin
     limit 1
   ));
   -- Where one contract alone has offers, its ids may be any.
+  if not exists (select from dex_private.offer_ref) then
+    return;
+  end if;
   perform ingest.refuse((
     select case
       when known.offer_id is null then
@@ -3780,10 +3801,9 @@ begin
       where made.id >= 1073741824
     ) as given
     left join dex_private.offer_ref as known on known.offer_id = given.id
-    where case
-      when known.offer_id is null then exists (select from dex_private.offer_ref)
-      else lower(known.venue) is distinct from lower(given.venue) or given.block < known.block
-    end
+    where known.offer_id is null
+      or lower(known.venue) is distinct from lower(given.venue)
+      or given.block < known.block
     limit 1
   ));
 end
@@ -4085,27 +4105,28 @@ declare
     or write_block.killed <> '{}'
     or write_block.pools <> '[]';
   digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
+  problem text := ingest.block_problem(
+    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  );
   last_trade bigint := before.last_trade;
+  figures dex_private.period_figure[];
   touched integer[] := '{}';
   made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  perform ingest.refuse(coalesce(
-    ingest.block_problem(
-      write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
-    ),
-    (
+  if problem is null and write_block.hash is not null then
+    problem := (
       select ingest.hash_problem(write_block.number, write_block.hash, block.number)
       from public.dex_block as block
       where block.hash = write_block.hash
       limit 1
-    ),
-    case
-      when write_block.killed is null then 'killed is null: it must be an array'
-      when array_ndims(write_block.killed) > 1 then
-        format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
-    end
-  ));
+    );
+  end if;
+  perform ingest.refuse(coalesce(problem, case
+    when write_block.killed is null then 'killed is null: it must be an array'
+    when array_ndims(write_block.killed) > 1 then
+      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+  end));
   if write_block.offers is distinct from '[]' then
     perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
   end if;
@@ -4167,13 +4188,13 @@ begin
   );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
-    perform dex_private.keep_figures(before.last_trade + 1);
+    figures := dex_private.keep_figures(before.last_trade + 1);
   end if;
   perform dex_private.keep_market_figures(
     write_block.number, before.last_trade + 1, head.time, write_block.at, touched
   );
   if write_block.trades <> '[]' then
-    perform dex_private.keep_running_sums_of_block(before.last_trade + 1);
+    perform dex_private.keep_running_sums_of_block(write_block.number, write_block.at, figures);
   end if;
 end
 $$;

@@ -56,6 +56,9 @@ begin
     limit 1
   ));
   -- Where one contract alone has offers, its ids may be any.
+  if not exists (select from dex_private.offer_ref) then
+    return;
+  end if;
   perform ingest.refuse((
     select case
       when known.offer_id is null then
@@ -85,10 +88,9 @@ begin
       where made.id >= 1073741824
     ) as given
     left join dex_private.offer_ref as known on known.offer_id = given.id
-    where case
-      when known.offer_id is null then exists (select from dex_private.offer_ref)
-      else lower(known.venue) is distinct from lower(given.venue) or given.block < known.block
-    end
+    where known.offer_id is null
+      or lower(known.venue) is distinct from lower(given.venue)
+      or given.block < known.block
     limit 1
   ));
 end

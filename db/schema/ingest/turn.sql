@@ -8,14 +8,19 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   state dex_private.write_state;
+  head dex_private.last_block;
 begin
   select *
   into strict state
   from dex_private.write_state
   for update;
   -- A write on figures of another block would hide that they are wrong.
-  perform kept.block
-  from dex_private.kept_moment as kept;
+  select *
+  into head
+  from dex_private.last_block;
+  if (state.head, state.head_hash) is distinct from (head.number, head.hash) then
+    perform dex_private.refuse_outdated(state.head, head.number);
+  end if;
   return state;
 end
 $$;

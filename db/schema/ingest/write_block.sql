@@ -32,27 +32,28 @@ declare
     or write_block.killed <> '{}'
     or write_block.pools <> '[]';
   digest_before constant bytea := case when head.number is null then dex_private.first_digest() else head.digest end;
+  problem text := ingest.block_problem(
+    write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
+  );
   last_trade bigint := before.last_trade;
+  figures dex_private.period_figure[];
   touched integer[] := '{}';
   made integer[] := '{}';
   ended integer[] := write_block.killed;
 begin
-  perform ingest.refuse(coalesce(
-    ingest.block_problem(
-      write_block.number, write_block.at, write_block.hash, write_block.parent, head.number, head.time, head.hash
-    ),
-    (
+  if problem is null and write_block.hash is not null then
+    problem := (
       select ingest.hash_problem(write_block.number, write_block.hash, block.number)
       from public.dex_block as block
       where block.hash = write_block.hash
       limit 1
-    ),
-    case
-      when write_block.killed is null then 'killed is null: it must be an array'
-      when array_ndims(write_block.killed) > 1 then
-        format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
-    end
-  ));
+    );
+  end if;
+  perform ingest.refuse(coalesce(problem, case
+    when write_block.killed is null then 'killed is null: it must be an array'
+    when array_ndims(write_block.killed) > 1 then
+      format('killed has %s dimensions: it must be an array of one', array_ndims(write_block.killed))
+  end));
   if write_block.offers is distinct from '[]' then
     perform ingest.refuse_rows('offers', write_block.offers, write_block.number, write_block.at);
   end if;
@@ -114,13 +115,13 @@ begin
   );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
-    perform dex_private.keep_figures(before.last_trade + 1);
+    figures := dex_private.keep_figures(before.last_trade + 1);
   end if;
   perform dex_private.keep_market_figures(
     write_block.number, before.last_trade + 1, head.time, write_block.at, touched
   );
   if write_block.trades <> '[]' then
-    perform dex_private.keep_running_sums_of_block(before.last_trade + 1);
+    perform dex_private.keep_running_sums_of_block(write_block.number, write_block.at, figures);
   end if;
 end
 $$;

@@ -93,17 +93,22 @@ $$;
 comment on function dex_private.figures_from(bigint, integer, bigint) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on, and below the other.';
 grant execute on function dex_private.figures_from(bigint, integer, bigint) to dex_reader, dex_writer;
 
-create function dex_private.keep_figures(first_trade bigint) returns void
+create function dex_private.keep_figures(first_trade bigint) returns dex_private.period_figure[]
 language plpgsql
 as $$
+declare
+  figures constant dex_private.period_figure[] := array(
+    select figure
+    from dex_private.figures_from(first_trade) as figure
+  );
 begin
-  -- Writers take turns: an insert that finds the row there would lock it before it updates it, and log both.
-  with added as materialized (
-    select *
-    from dex_private.figures_from(first_trade)
-  ),
-  known as (
-    update dex_private.period_figure as kept
+  merge into dex_private.period_figure as kept
+  using unnest(figures) as added
+  on kept.market_id = added.market_id
+    and kept.minutes = added.minutes
+    and kept.start = added.start
+  when matched then
+    update
     set
       trades = kept.trades + added.trades,
       base_amt = kept.base_amt + added.base_amt,
@@ -114,28 +119,26 @@ begin
       close = coalesce(added.close, kept.close),
       unpriced_trades = kept.unpriced_trades + added.unpriced_trades,
       unpriced_quote_amt = kept.unpriced_quote_amt + added.unpriced_quote_amt
-    from added
-    where kept.market_id = added.market_id
-      and kept.minutes = added.minutes
-      and kept.start = added.start
-    returning
-      kept.market_id,
-      kept.minutes,
-      kept.start
-  )
-  insert into dex_private.period_figure
-  select *
-  from added
-  where not exists (
-    select
-    from known
-    where known.market_id = added.market_id
-      and known.minutes = added.minutes
-      and known.start = added.start
-  );
+  when not matched then
+    insert
+    values (
+      added.market_id,
+      added.minutes,
+      added.start,
+      added.trades,
+      added.base_amt,
+      added.quote_amt,
+      added.open,
+      added.high,
+      added.low,
+      added.close,
+      added.unpriced_trades,
+      added.unpriced_quote_amt
+    );
+  return figures;
 end
 $$;
-comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours.';
+comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours. Returns what it adds.';
 
 -- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)

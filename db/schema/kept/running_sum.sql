@@ -115,29 +115,40 @@ $$;
 comment on function dex_private.running_sums_from(bigint, integer) is 'Computes the rows of running_sum of all markets, or of one, for the trades from this id on. It begins with the row before them, and leaves out day_low and day_high.';
 grant execute on function dex_private.running_sums_from(bigint, integer) to dex_reader, dex_writer;
 
-create function dex_private.keep_running_sums_of_block(first_trade bigint) returns void
+create function dex_private.keep_running_sums_of_block(number integer, at timestamptz, figures dex_private.period_figure[])
+returns void
 language plpgsql
 as $$
 begin
   insert into dex_private.running_sum
   select
-    summed.market_id,
-    summed.time,
-    summed.block,
-    summed.trades,
-    summed.base_amt,
-    summed.quote_amt,
-    summed.last,
-    summed.last_time,
-    summed.low,
-    summed.high,
+    traded.market_id,
+    keep_running_sums_of_block.at,
+    keep_running_sums_of_block.number,
+    coalesce(before.trades, 0) + traded.trades,
+    coalesce(before.base_amt, 0) + traded.base_amt,
+    coalesce(before.quote_amt, 0) + traded.quote_amt,
+    coalesce(traded.close, before.last),
+    case when traded.close is null then before.last_time else keep_running_sums_of_block.at end,
+    traded.low,
+    traded.high,
     figure.low,
     figure.high
-  from dex_private.running_sums_from(first_trade) as summed
-  join dex_private.market_figure as figure on figure.market_id = summed.market_id;
+  from unnest(figures) as traded
+  join dex_private.market_figure as figure on figure.market_id = traded.market_id
+  left join lateral (
+    select *
+    from dex_private.running_sum as kept
+    where kept.market_id = traded.market_id
+    order by
+      kept.time desc,
+      kept.block desc
+    limit 1
+  ) as before on true
+  where traded.minutes = 1;
 end
 $$;
-comment on function dex_private.keep_running_sums_of_block(bigint) is 'Adds the trades of the head, which start at this id, after market_figure is as of it.';
+comment on function dex_private.keep_running_sums_of_block(integer, timestamptz, dex_private.period_figure[]) is 'Adds the head by the minutes of its trades, after market_figure is as of it.';
 
 -- A day that ends with a row begins in the bucket of 24 hours before the row's, or has no row before its bucket. So its lowest
 -- price is that of a part at the end of one bucket, and a part at the start of the next. A window frame of 24 hours would read a whole
