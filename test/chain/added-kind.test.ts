@@ -54,7 +54,9 @@ const sold = (weth: string, dai: string, address?: Hex): invented.Act => ({
 const BUYER = "0x1111111111111111111111111111111111111111";
 const MARKET = { base: "WETH", quote: "DAI", baseGem: WETH, quoteGem: DAI, active: true };
 
+// The list is that of the other files of the worker too.
 beforeAll(() => void (EXCHANGE_KINDS as Decoder[]).push(vendingMachine));
+afterAll(() => void (EXCHANGE_KINDS as Decoder[]).pop());
 
 it("a kind that is listed is indexed by its name, near the head and below finality", async () => {
   const settings = readIndexSettings({

@@ -26,8 +26,11 @@ const volumeTopic = recordTopic({
   },
 });
 
+// The list is that of the other files of the worker too.
+beforeAll(() => void (TOPIC_KINDS as TopicKind[]).push(volumeTopic));
+afterAll(() => void (TOPIC_KINDS as TopicKind[]).pop());
+
 it("a topic that is declared and listed is in the event stream and in subscriptions", async () => {
-  (TOPIC_KINDS as TopicKind[]).push(volumeTopic);
   await using database = await makeDatabase();
   await registerMarkets(database.writer);
   await using app = await makeTestApp(database.reader);
