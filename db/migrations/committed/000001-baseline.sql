@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a674d52abf1e56e0681e28cd5b930c2cf91390ca
+--! Hash: sha1:f032f4375dd2a3cb886beb0cd2ba92bcc255ccd8
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6085,8 +6085,8 @@ grant execute on function dex_private.vwap_of(numeric, numeric) to dex_reader, d
 -- What a past block needs is in functions, and in few expressions. As of the head they are not called, and each node or expression of
 -- a plan costs time before the first row. The volatile column keeps the planner from evaluating `windows` and `prices` for
 -- each column that reads them. It drops the one of which no column is selected. Conditions on the pair
--- are evaluated before them. The condition without columns refuses figures that are not of the head, and a block that is not
--- there. It does so whatever is selected, and where there is no row: keys alone, or a count. It is as_of in fewer nodes.
+-- are evaluated before them. `asked` is as_of in fewer nodes. It refuses figures that are not of the head, and a block that is not
+-- there: whatever is selected, and also where there is no row. The condition has it evaluated first, and once for all columns.
 create view dex_private.head_figure as
 select
   kept.base || '/' || kept.quote as pair,
@@ -6109,23 +6109,24 @@ select
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_6h, (kept.windows).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_1h, (kept.windows).base_1h) else dex_private.quotient(kept.quote_1h, kept.base_1h) end as vwap1h
 from (
+  with asked as materialized (
+    select case
+      when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
+      when dex_private.is_past() then dex_private.named_moment()
+      else row(head.number, null, null)::dex_private.last_moment
+    end as moment
+    from dex_private.write_state as state
+    left join dex_private.last_block as head on true
+  )
   select
     market.*,
     dex_private.is_past() as is_past,
-    case when dex_private.is_past() then dex_private.windows_at(market.market_id, (select dex_private.named_moment())) end as windows,
-    case when dex_private.is_past() then dex_private.prices_at(market.market_id, (select dex_private.named_moment())) end as prices,
+    case when dex_private.is_past() then dex_private.windows_at(market.market_id, (select asked.moment from asked)) end as windows,
+    case when dex_private.is_past() then dex_private.prices_at(market.market_id, (select asked.moment from asked)) end as prices,
     clock_timestamp() as fence
   from dex_private.market_figure as market
-) as kept
-where (
-  select case
-    when state.head is distinct from head.number or state.head_hash is distinct from head.hash then dex_private.is_checked()
-    when dex_private.is_past() then dex_private.named_moment() is distinct from null
-    else true
-  end
-  from dex_private.write_state as state
-  left join dex_private.last_block as head on true
-);
+  where (select asked.moment from asked) is distinct from null
+) as kept;
 comment on view dex_private.head_figure is 'All figures of all registered markets, as of what as_of names.';
 
 -- Market overview.
