@@ -38,6 +38,7 @@
 \ir kept/mislabelled.sql
 \ir kept/misplaced.sql
 
+\ir ingest/empty_blocks.sql
 \ir ingest/turn.sql
 \ir ingest/refuse.sql
 \ir ingest/refuse_rows.sql

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f032f4375dd2a3cb886beb0cd2ba92bcc255ccd8
+--! Hash: sha1:308640e5b6a44713c65cfa7db9120dc9c94e6582
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -3200,6 +3200,20 @@ left join dex_private.write_state as kept on true
 left join dex_private.last_block as head on true;
 comment on view dex_private.derived_write_state is 'The correct row of write_state, without its epoch.';
 
+-- Drops old blocks without rows: on a quiet exchange most blocks have none.
+
+-- A reorganisation is never as deep as 1,000 blocks.
+create function ingest.drop_empty_blocks(newest integer) returns void
+language plpgsql
+as $$
+begin
+  delete from public.dex_block as block
+  where not block.has_rows
+    and block.number < newest - 1000;
+end
+$$;
+comment on function ingest.drop_empty_blocks(integer) is 'Deletes the blocks without rows that are more than 1,000 blocks behind this one.';
+
 -- The writer lock: every write locks the row of write_state first and updates it last.
 
 -- Must run before any other read, so that later statements see what the previous writer committed. At
@@ -3244,13 +3258,10 @@ begin
   returning head
   into newest;
 
-  -- On a quiet exchange most blocks are empty. A reorganisation is never as deep as 1,000 blocks.
-  delete from public.dex_block as block
-  where not block.has_rows
-    and block.number < newest - 1000;
+  perform ingest.drop_empty_blocks(newest);
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written. Deletes the blocks without rows that are more than 1,000 blocks behind the head.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written, and drops old blocks without rows.';
 
 -- Refuses what cannot be written, and says why a block cannot be the next.
 

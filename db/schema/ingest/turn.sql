@@ -42,10 +42,7 @@ begin
   returning head
   into newest;
 
-  -- On a quiet exchange most blocks are empty. A reorganisation is never as deep as 1,000 blocks.
-  delete from public.dex_block as block
-  where not block.has_rows
-    and block.number < newest - 1000;
+  perform ingest.drop_empty_blocks(newest);
 end
 $$;
-comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written. Deletes the blocks without rows that are more than 1,000 blocks behind the head.';
+comment on function ingest.written_to(bigint, bigint) is 'Records the state of the history after its blocks are written, and drops old blocks without rows.';
