@@ -45,7 +45,7 @@ const conflict = (reasons: string[]): SchemaConflict =>
   );
 
 /** PostGraphile's message without its link to documentation for plugin authors. */
-const oneLine = ({ message }: Error): string =>
+export const oneLine = ({ message }: Error): string =>
   message
     .replace(/\s*Details: \S+\s*$/, "")
     .replace(/\s+/g, " ")

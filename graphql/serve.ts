@@ -8,9 +8,10 @@ import type { GraphQLSchema } from "graphql";
 import { ExpressGrafserv } from "postgraphile/grafserv/express/v4";
 import type { Pool } from "../db/connect.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
-import { DatabaseUnreachable } from "../http/errors.ts";
+import { databaseFailure } from "../http/database-failure.ts";
+import { DatabaseNotReady, DatabaseUnreachable } from "../http/errors.ts";
 import { GRAPHQL_PATH, noteRoute } from "../http/request.ts";
-import { buildSchema, SchemaConflict } from "./build-schema.ts";
+import { buildSchema, oneLine, SchemaConflict } from "./build-schema.ts";
 import type { Live } from "./subscriptions/web-socket.ts";
 import type { Process } from "./plain-posts.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
@@ -30,6 +31,8 @@ export interface GraphqlHandle {
   router: Router;
   /** Runs an operation; undefined until the schema is built. */
   readonly process: Process | undefined;
+  /** Why the schema cannot be built, though the database answers. */
+  reasons: () => string[];
   /** Ends the event streams, which would hold up the stop of the server. */
   endStreams: () => void;
   /** Releases what PostGraphile holds, but not the pool. */
@@ -57,8 +60,8 @@ export interface GraphqlOptions extends PresetOptions {
 }
 
 /**
- * Serves POST /graphql, and GraphiQL at /graphiql. Requests wait up to 5 seconds until the schema is built;
- * a failed build is repeated every second.
+ * Serves POST /graphql, and GraphiQL at /graphiql. Requests wait up to 5 seconds until the schema is built, unless the
+ * database has what cannot be in one schema. A failed build is repeated every second.
  */
 export async function makeGraphql(
   server: Server,
@@ -90,11 +93,13 @@ export async function makeGraphql(
   let instance: Serving | undefined;
   let following: Promise<void> | undefined;
   let process: Process | undefined;
+  let unbuilt: Error | undefined;
 
   const begin = async (): Promise<{ built: Promise<unknown> }> => {
     await gate.opened;
     const known = watch && (await catalogState(catalogs).catch(() => undefined));
-    const schema = atOnce ?? untilBuilt(build, log, signal);
+    const note = (error: Error | undefined): void => void (unbuilt = error);
+    const schema = atOnce ?? untilBuilt(build, note, log, signal);
     const serving = (instance = new Serving({ preset: presetOf(exposedSchemas, pool), schema }));
     // live/ serves WebSocket, because grafserv's own handler has no bounds.
     await serving.addTo(router as unknown as Express, server, false);
@@ -128,7 +133,9 @@ export async function makeGraphql(
     });
   }
   const begun = begin();
-  const waitForSchema = waitFor(begun);
+  const isUnbuildable = (): boolean =>
+    unbuilt !== undefined && databaseFailure(unbuilt) === undefined;
+  const waitForSchema = waitFor(begun, isUnbuildable);
   if (gate.obstacle === undefined) await begun;
   return {
     waitForSchema,
@@ -136,6 +143,10 @@ export async function makeGraphql(
     get process() {
       return process;
     },
+    reasons: () =>
+      unbuilt !== undefined && isUnbuildable()
+        ? [`GraphQL cannot be made of the database: ${oneLine(unbuilt)}`]
+        : [],
     endStreams() {
       for (const response of streams) response.end();
     },
@@ -158,17 +169,21 @@ function unlessConflict(error: unknown): undefined {
   return undefined;
 }
 
-/** Repeats a failed build every second, and logs each new reason once. */
+/** Repeats a failed build every second, notes the outcome of each, and logs each new reason once. */
 async function untilBuilt(
   build: () => Promise<GraphQLSchema>,
+  note: (error: Error | undefined) => void,
   log: (error: unknown) => void,
   signal: AbortSignal,
 ): Promise<GraphQLSchema> {
   let logged: string | undefined;
   for (;;) {
     try {
-      return await build();
+      const schema = await build();
+      note(undefined);
+      return schema;
     } catch (error) {
+      note(error as Error);
       const { message } = error as Error;
       if (message !== logged) log(error);
       logged = message;
@@ -178,12 +193,16 @@ async function untilBuilt(
   }
 }
 
-function waitFor(begun: Promise<{ built: Promise<unknown> }>): RequestHandler {
+function waitFor(
+  begun: Promise<{ built: Promise<unknown> }>,
+  isUnbuildable: () => boolean,
+): RequestHandler {
   let isBuilt = false;
   const ready = begun.then(async ({ built }) => {
     await built;
     isBuilt = true;
   });
+  const failure = () => (isUnbuildable() ? new DatabaseNotReady() : new DatabaseUnreachable());
   // The caller of makeGraphql gets the error.
   ready.catch(() => undefined);
   return (_req, _res, next) => {
@@ -191,7 +210,11 @@ function waitFor(begun: Promise<{ built: Promise<unknown> }>): RequestHandler {
       next();
       return;
     }
+    if (isUnbuildable()) {
+      next(failure());
+      return;
+    }
     const late = sleep(SCHEMA_WAIT_MS, undefined, { ref: false });
-    void Promise.race([ready, late.then(() => new DatabaseUnreachable())]).then(next, next);
+    void Promise.race([ready, late.then(failure)]).then(next, next);
   };
 }

@@ -216,11 +216,6 @@ export async function makeApp(options: AppOptions): Promise<App> {
   // http/answer.ts makes one for each encoding.
   app.disable("etag");
 
-  const readiness = new Readiness({
-    ...{ db: readinessPool, gate, versions, maxHeadAge, maxReplicaLag, log },
-    withinMs: settings.readyWithinMs,
-    reasonsOfIndexer: () => options.indexer?.reasons() ?? [],
-  });
   const graphql = await makeGraphql(server, {
     pool: graphqlPool,
     catalogs,
@@ -236,6 +231,11 @@ export async function makeApp(options: AppOptions): Promise<App> {
       ...[makeGraphqlAnswersPlugin(cache), makeInFlightPlugin(operations, documents)],
       ...(traces === undefined ? [] : [traces.plugin]),
     ],
+  });
+  const readiness = new Readiness({
+    ...{ db: readinessPool, gate, versions, maxHeadAge, maxReplicaLag, log },
+    withinMs: settings.readyWithinMs,
+    otherReasons: () => [...(options.indexer?.reasons() ?? []), ...graphql.reasons()],
   });
   const first = [gate.refuseUntilOpen, graphql.waitForSchema];
   const served = (version: Version): Mounted => [

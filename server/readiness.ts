@@ -22,8 +22,8 @@ export interface ReadinessOptions {
   maxReplicaLag?: number | undefined;
   /** How long a probe waits for the database, in milliseconds; default 2000. */
   withinMs?: number | undefined;
-  /** Why what fills the database in this process is not up to date. */
-  reasonsOfIndexer?: (() => string[]) | undefined;
+  /** Why what fills the database in this process is not up to date, or GraphQL cannot be served. */
+  otherReasons?: (() => string[]) | undefined;
   log: (error: unknown) => void;
 }
 
@@ -85,7 +85,7 @@ export class Readiness {
       maxHeadAge,
       maxReplicaLag = 0,
       log,
-      reasonsOfIndexer = () => [],
+      otherReasons = () => [],
     } = this.#options;
     try {
       const pending = await pendingMigrations(db);
@@ -101,7 +101,7 @@ export class Readiness {
       if (gate.obstacle !== undefined) return [new DatabaseNotReady().message];
       const stale = maxHeadAge > 0 ? await headTooOld(db, maxHeadAge) : [];
       const behind = maxReplicaLag > 0 ? await replayTooOld(db, maxReplicaLag) : [];
-      return [...stale, ...behind, ...reasonsOfIndexer()];
+      return [...stale, ...behind, ...otherReasons()];
     } catch (error) {
       if (error instanceof BeforeBaseline || error instanceof ReplacedPrimary) {
         return [error.message];

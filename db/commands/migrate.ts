@@ -2,6 +2,7 @@
 import { commit, uncommit } from "graphile-migrate";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { readCommandLine, refuse } from "../command-line.ts";
+import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { retryLocks } from "../lock-retry.ts";
@@ -36,8 +37,11 @@ try {
   const url = await ownerUrl(process.env);
   const settings = await migrateSettings(url, process.env, console.log);
   if (command === "migrate") await applyMigrations(url, MIGRATIONS_FOLDER, console.log);
-  else if (command === "uncommit") await uncommit(settings);
-  else {
+  else if (command === "uncommit") {
+    // graphile-migrate moves the file before it connects.
+    await (await connect(url)).end();
+    await uncommit(settings);
+  } else {
     await retryLocks(
       url,
       (connectionString) => commit({ ...settings, connectionString }, values.message),

@@ -87,6 +87,10 @@ it("creates the roles, migrates, commits a change with a shadow database, and un
   );
   expect(rows).toEqual([{ tableowner: "dex_owner" }]);
 
+  const after = await committed();
+  const wrong = { DATABASE_OWNER_URL: "postgres://dba@127.0.0.1:1/market" };
+  expect(await migrate(["uncommit"], wrong)).toMatchObject({ code: 1 });
+  expect(await committed()).toEqual(after);
   expect(await migrate(["uncommit"], env)).toMatchObject({ code: 0, stderr: "" });
   expect(await committed()).toEqual(before);
 });

@@ -184,6 +184,21 @@ it.each([
   expect(await states()).toEqual(["1 2000 1"]);
 });
 
+it.each([
+  ["sqrt_price", "NaN"],
+  ["sqrt_price", "Infinity"],
+  ["sqrt_price", String(2n ** 160n)],
+  ["liquidity", "NaN"],
+  ["liquidity", "Infinity"],
+  ["reserve0", "NaN"],
+])("refuses a staged pool whose %s is %s", async (column, value) => {
+  const pool =
+    column === "reserve0" ? aPool({ reserve0: value }) : aRangedPool({ [column]: value });
+  await expect(stagePools([{ hour: 1, pool }])).rejects.toThrow(
+    `pools[0].${column} is "${value}": it must be a decimal string`,
+  );
+});
+
 it("names the row where staged pools cannot be written", async () => {
   await expect(
     stagePools([

@@ -422,3 +422,23 @@ describe("a fault of the service's own", () => {
     expect(after.text).toBe(before.text);
   });
 });
+
+it("is not ready where the database has two things with one name in GraphQL", async () => {
+  await using twice = await makeDatabase();
+  await twice.owner.query(`
+    create function all_dex_trades() returns integer language sql stable as 'select 1';
+    grant execute on function all_dex_trades() to dex_reader`);
+  const app = await anApp(twice.reader, { catalogs: twice.reader });
+  while ((await app.request.get("/ready")).status === 200) await sleep(10);
+  const { body } = await app.request.post("/graphql").send({ query: "{ __typename }" }).expect(503);
+  expect(body).toMatchObject({
+    errors: [{ message: "The database is not ready to be served" }],
+  });
+  const ready = await app.request.get("/ready").expect(503);
+  expect(JSON.stringify(ready.body)).toContain("GraphQL cannot be made of the database: A naming");
+  await app.request.get("/v1/pairs/").expect(200);
+
+  await twice.owner.query("drop function all_dex_trades()");
+  while ((await app.request.get("/ready")).status !== 200) await sleep(100);
+  await app.request.post("/graphql").send({ query: "{ __typename }" }).expect(200);
+});

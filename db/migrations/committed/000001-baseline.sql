@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:308640e5b6a44713c65cfa7db9120dc9c94e6582
+--! Hash: sha1:a405d41ec994779ee83dc765b05b3bf37807ea49
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -72,6 +72,18 @@ as $$
   end
 $$;
 comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits, or with more if it needs more; is_amount then rejects it.';
+
+-- The upper bound excludes NaN and infinity here too.
+create function dex_private.is_units(candidate numeric) returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+  return candidate >= 0
+    and candidate < 1461501637330902918203684832716283019655932542976
+    and candidate = trunc(candidate);
+end
+$$;
+comment on function dex_private.is_units(numeric) is 'Whether the number is one of smallest units: an integer from 0 to below 2^160.';
 
 -- Registered tokens.
 
@@ -502,11 +514,11 @@ create table dex_pool_state (
   reserve1 numeric
     constraint dex_pool_state_reserve1_check check (dex_private.is_amount(reserve1)),
   sqrt_price numeric
-    constraint dex_pool_state_sqrt_price_check check (sqrt_price > 0 and sqrt_price = trunc(sqrt_price)),
+    constraint dex_pool_state_sqrt_price_check check (sqrt_price > 0 and dex_private.is_units(sqrt_price)),
   tick integer
     constraint dex_pool_state_tick_check check (tick between -887273 and 887272),
   liquidity numeric
-    constraint dex_pool_state_liquidity_check check (liquidity >= 0 and liquidity = trunc(liquidity)),
+    constraint dex_pool_state_liquidity_check check (dex_private.is_units(liquidity)),
   nets text,
   constraint dex_pool_state_kind_check check (
     num_nulls(reserve0, reserve1) = 0 and num_nonnulls(sqrt_price, tick, liquidity, nets) = 0

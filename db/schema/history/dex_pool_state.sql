@@ -8,11 +8,11 @@ create table dex_pool_state (
   reserve1 numeric
     constraint dex_pool_state_reserve1_check check (dex_private.is_amount(reserve1)),
   sqrt_price numeric
-    constraint dex_pool_state_sqrt_price_check check (sqrt_price > 0 and sqrt_price = trunc(sqrt_price)),
+    constraint dex_pool_state_sqrt_price_check check (sqrt_price > 0 and dex_private.is_units(sqrt_price)),
   tick integer
     constraint dex_pool_state_tick_check check (tick between -887273 and 887272),
   liquidity numeric
-    constraint dex_pool_state_liquidity_check check (liquidity >= 0 and liquidity = trunc(liquidity)),
+    constraint dex_pool_state_liquidity_check check (dex_private.is_units(liquidity)),
   nets text,
   constraint dex_pool_state_kind_check check (
     num_nulls(reserve0, reserve1) = 0 and num_nonnulls(sqrt_price, tick, liquidity, nets) = 0

@@ -46,3 +46,15 @@ as $$
   end
 $$;
 comment on function dex_private.as_amount(numeric) is 'The same number with 18 fractional digits, or with more if it needs more; is_amount then rejects it.';
+
+-- The upper bound excludes NaN and infinity here too.
+create function dex_private.is_units(candidate numeric) returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+  return candidate >= 0
+    and candidate < 1461501637330902918203684832716283019655932542976
+    and candidate = trunc(candidate);
+end
+$$;
+comment on function dex_private.is_units(numeric) is 'Whether the number is one of smallest units: an integer from 0 to below 2^160.';
