@@ -1,5 +1,5 @@
 // Bounds the connections of one address, so that none can open all that the service accepts.
-import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
+import { STATUS_CODES, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Quota } from "./quota.ts";
 import { clientAt } from "./request.ts";
@@ -60,8 +60,9 @@ export function refuseConnection(socket: Socket, status: number, headers = "", t
 
 /** The answer in flight on a connection, as Node's own handler of 'clientError' finds it. */
 export const answerOn = (socket: Socket) =>
-  (socket as { _httpMessage?: { headersSent: boolean; req: IncomingMessage } | null })
-    ._httpMessage ?? undefined;
+  (socket as { _httpMessage?: Answer | null })._httpMessage ?? undefined;
+
+type Answer = Pick<ServerResponse, "headersSent" | "req" | "shouldKeepAlive">;
 
 /** The value by which the parser leaves the rest of what was read to another protocol. */
 const LEAVE_THE_REST = 2;

@@ -1,6 +1,7 @@
 // Listens, and stops after the answers in flight.
-import type { Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { answerOn } from "./connections.ts";
 
 /** How long a stop waits for the answers in flight, in all. */
 const GRACE_MS = 10_000;
@@ -68,8 +69,8 @@ export interface Stop {
 export type FinishAnswers = (stop: Stop, hurry: AbortSignal) => Promise<void>;
 
 /**
- * For a server that does not listen yet. The result closes each connection when it is idle, all of them after a while
- * or on `hurry`; `close` waits for that.
+ * For a server that does not listen yet. The result announces with each answer that its connection is closed, closes those that are
+ * idle, and all of them after a while or on `hurry`; `close` waits for that.
  */
 export function finishAnswersOf(server: Server): FinishAnswers {
   // Node's own list lacks connections that were upgraded, for which its close waits too.
@@ -84,6 +85,14 @@ export function finishAnswersOf(server: Server): FinishAnswers {
 
   return async ({ leave, close }, hurry) => {
     const giveUp = setTimeout(abandon, GRACE_MS);
+    // Else a client would send the next request on a connection that is just being closed.
+    server.prependListener("request", (_req: IncomingMessage, res: ServerResponse) => {
+      res.shouldKeepAlive = false;
+    });
+    for (const socket of open) {
+      const answer = answerOn(socket);
+      if (answer !== undefined) answer.shouldKeepAlive = false;
+    }
     const hurried = new Promise<void>((resolve) => {
       const giveUpNow = (): void => {
         abandon();

@@ -1,7 +1,8 @@
 // What is said where the system refuses the address; and a stop that leaves no connection.
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { finishAnswersOf, listen } from "../../http/listen.ts";
 
 /** A server whose system refuses with this code. */
@@ -52,4 +53,26 @@ it("a stop that hurries closes a connection that was upgraded and is not read", 
   hurry.abort();
   await finished;
   socket.destroy();
+});
+
+it("a stop announces with each answer, in flight or after it, that the connection is closed", async () => {
+  const waiting: ServerResponse[] = [];
+  const server = createServer((_req, res) => void waiting.push(res));
+  const finishAnswers = finishAnswersOf(server);
+  const url = await listen(server, { host: "127.0.0.1", port: 0 });
+  const before = fetch(url);
+  while (waiting.length < 1) await setImmediate();
+  const left = Promise.withResolvers<undefined>();
+  const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+  const stop = { leave: () => left.promise.then(() => undefined), close };
+  const finished = finishAnswers(stop, new AbortController().signal);
+  const after = fetch(url);
+  while (waiting.length < 2) await setImmediate();
+  for (const answer of waiting) answer.end();
+  for (const { headers } of [await before, await after]) {
+    expect(headers.get("connection")).toBe("close");
+    expect(headers.has("keep-alive")).toBe(false);
+  }
+  left.resolve(undefined);
+  await finished;
 });
