@@ -28,9 +28,10 @@ export class SharedOperations {
   enter(args: GrafastExecutionArgs, operation: OperationDefinitionNode): SharedOperation {
     const known = this.#ofSchemas.get(args.schema) ?? new Map<string, SharedOperation>();
     this.#ofSchemas.set(args.schema, known);
-    const key = keyOf(args, operation);
+    const ofAll = { ...args, variableValues: sharedVariables(args, operation) };
+    const key = keyOf(ofAll);
     const shared =
-      known.get(key) ?? new SharedOperation(args, this.#options, () => known.delete(key));
+      known.get(key) ?? new SharedOperation(ofAll, this.#options, () => known.delete(key));
     known.set(key, shared);
     shared.enter();
     return shared;
@@ -48,9 +49,9 @@ export class SharedOperation {
   readonly #executions = new Set<SharedExecution>();
 
   constructor(args: GrafastExecutionArgs, options: Options, onEmpty: () => void) {
-    const { subscription: _ofClient, ...contextValue } = args.contextValue as Grafast.Context;
+    const { messageId: _ofClient, ...contextValue } = args.contextValue as Grafast.Context;
     // Without the client that is the first.
-    this.#args = { ...args, contextValue, requestContext: {} };
+    this.#args = { ...args, contextValue, requestContext: {}, extensions: {} };
     this.#options = options;
     this.#onEmpty = onEmpty;
   }
@@ -130,15 +131,31 @@ export class SharedOperation {
 }
 
 /** All that an event is made of, beside its place in the data. */
-function keyOf(args: GrafastExecutionArgs, operation: OperationDefinitionNode): string {
+function keyOf(args: GrafastExecutionArgs): string {
   const { document, operationName, variableValues, onError, contextValue } = args;
   const { pgSettings } = contextValue as { pgSettings?: unknown };
-  const ofBeginning = ["after", "fromBlock"].map((name) => variableOf(name, args, operation));
-  const variables = Object.entries(valuesOf(operation, variableValues ?? {})).filter(
-    ([name]) => !ofBeginning.includes(name),
-  );
   const text = document.loc?.source.body;
-  return JSON.stringify([text, operationName, variables, onError, pgSettings]);
+  return JSON.stringify([text, operationName, variableValues, onError, pgSettings]);
+}
+
+/** Stands for the places of all clients where the variable must have a value: an execution with a place reads none. */
+const ANY_PLACE = { after: "00000000.0.0.0.0", fromBlock: 0 };
+
+/** The variables without the place of a client, which may be wrong, or that of the first one only. */
+function sharedVariables(args: GrafastExecutionArgs, operation: OperationDefinitionNode) {
+  const given = args.variableValues ?? {};
+  const places = new Map(
+    Object.entries(ANY_PLACE).map(([name, any]) => [variableOf(name, args, operation), any]),
+  );
+  const values = Object.create(null) as Record<string, unknown>;
+  for (const { variable, type } of operation.variableDefinitions ?? []) {
+    const name = variable.name.value;
+    const place = places.get(name);
+    // Null rather than nothing, for which the document may have a default.
+    if (place !== undefined) values[name] = type.kind === Kind.NON_NULL_TYPE ? place : null;
+    else if (Object.hasOwn(given, name)) values[name] = given[name];
+  }
+  return values;
 }
 
 /** The cursor that a client gives by a variable or not at all, "" for none; undefined where it is to be looked for in the document, or there is a block instead. */
@@ -149,6 +166,12 @@ export function cursorOf(
   const [field] = operation.selectionSet.selections;
   if (field?.kind !== Kind.FIELD) return undefined;
   const values = valuesOf(operation, args.variableValues ?? {});
+  const isLacking = operation.variableDefinitions?.some(
+    ({ variable, type }) =>
+      type.kind === Kind.NON_NULL_TYPE && values[variable.name.value] === undefined,
+  );
+  // grafast refuses it.
+  if (isLacking === true) return undefined;
   const block = argumentOf(field, "fromBlock");
   if (block !== undefined && valueFromASTUntyped(block, values) != null) return undefined;
   if (argumentOf(field, "after") === undefined) return "";

@@ -150,7 +150,7 @@ export class Subscription {
     findPlace,
     ...topics
   }: FollowedTopics & { page: number }): AsyncGenerator<SubscriptionEvent, undefined> {
-    // An execution that clients share has the arguments of the first one.
+    // The arguments of an execution that clients share have no place.
     if (this.#options.from === undefined) {
       this.#line = after && { place: after, states: new Map() };
       this.#findPlace = findPlace;

@@ -22,6 +22,7 @@ describe("an operation", () => {
   it.each([
     ["the same text", {}],
     ["another cursor", { after: "1" }],
+    ["no cursor by null", { after: null }],
     ["a variable that the document does not have", { c: 1 }],
   ])("is shared by clients with %s", (_name, given) => {
     expect(enter(given)).toBe(enter({}));
