@@ -96,6 +96,10 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     return undefined;
   }
 
+  /** A subscription that others share is executed again without a request: what its clients may have is known. */
+  const isAccepted = ({ contextValue }: GrafastExecutionArgs): boolean =>
+    (contextValue as Grafast.Context).assessment !== undefined;
+
   return {
     name: "OperationLimitsPlugin",
     version: "1.0.0",
@@ -104,7 +108,8 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     grafast: {
       middleware: {
         execute: (next, { args }) => refused(args, "query") ?? next(),
-        subscribe: (next, { args }) => refused(args, "subscription") ?? next(),
+        subscribe: (next, { args }) =>
+          isAccepted(args) ? next() : (refused(args, "subscription") ?? next()),
       },
     },
   };

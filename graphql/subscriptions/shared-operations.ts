@@ -133,9 +133,11 @@ export class SharedOperation {
 /** All that an event is made of, beside its place in the data. */
 function keyOf(args: GrafastExecutionArgs): string {
   const { document, operationName, variableValues, onError, contextValue } = args;
-  const { pgSettings } = contextValue as { pgSettings?: unknown };
+  const { pgSettings, assessment } = contextValue as Grafast.Context & { pgSettings?: unknown };
   const text = document.loc?.source.body;
-  return JSON.stringify([text, operationName, variableValues, onError, pgSettings]);
+  // A key may allow longer lists.
+  const listBound = assessment?.listBound;
+  return JSON.stringify([text, operationName, variableValues, onError, pgSettings, listBound]);
 }
 
 /** Stands for the places of all clients where the variable must have a value: an execution with a place reads none. */

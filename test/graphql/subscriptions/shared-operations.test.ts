@@ -32,6 +32,7 @@ describe("an operation", () => {
     ["another text", { query: `${text} ` }, {}],
     ["another variable", { b: 1 }, {}],
     ["another authorization", { pgSettings: { role: "other" } }, {}],
+    ["longer lists", {}, { contextValue: { assessment: { listBound: 2 } } }],
     ["another way of handling errors", {}, { onError: "NULL" }],
     ["another schema", {}, { schema: buildSchema("type Query { a: Int }") }],
   ])("is not shared by clients with %s", (_name, given, others) => {

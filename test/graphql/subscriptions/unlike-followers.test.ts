@@ -1,14 +1,18 @@
-// Followers of one text that give different places, some of them wrong: what one of them gives never reaches the others.
+// Followers of one text that give different places, some of them wrong, or have keys: what one of them gives or may have never reaches the others.
 import { setImmediate } from "node:timers/promises";
 import type { Client } from "graphql-ws";
 import { WebSocket } from "ws";
+import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
 import { OperationsInFlight } from "../../../graphql/limits/operations-in-flight.ts";
 import { Subscription } from "../../../graphql/subscriptions/subscription.ts";
+import { ApiKeys } from "../../../http/keys/api-keys.ts";
+import { parseKeys } from "../../../http/keys/key-file.ts";
 import { ownErrors } from "../../app.ts";
-import { aTrade, blockAt, registerMarkets, write } from "../../factories.ts";
+import { anOffer, aTrade, blockAt, registerMarkets, write } from "../../factories.ts";
 import { useApp, useDatabase } from "../../served.ts";
 import { connectTo, follow, refusalOf, type Followed } from "../../subscription-client.ts";
 
+const KEY = "acme-has-this-very-key-1";
 /** The address of the one that gives what is wrong. */
 const OTHER = "127.0.0.2";
 
@@ -22,7 +26,10 @@ const CURSOR = "5c0f7a1e.0.0.20511.20000";
 const database = useDatabase();
 const clients: Client[] = [];
 
-const app = useApp(database);
+const app = useApp(database, {
+  limits: { ...GRAPHQL_LIMITS, planningMs: 60_000, page: 10, cost: 400 },
+  keys: new ApiKeys(parseKeys(`acme ${KEY} cost=100000`)),
+});
 
 /** TRADES for one test alone. */
 let text = "";
@@ -42,8 +49,8 @@ afterEach(async () => {
   expect(ownErrors(app.logged.splice(0))).toEqual([]);
 });
 
-/** From another address. */
-function connect(options: { localAddress?: string } = {}) {
+/** From another address, or with a key. */
+function connect(options: { localAddress?: string; headers?: Record<string, string> } = {}) {
   class Connecting extends WebSocket {
     constructor(url: string, protocol: string) {
       super(url, protocol, options);
@@ -53,6 +60,8 @@ function connect(options: { localAddress?: string } = {}) {
   clients.push(client);
   return client;
 }
+
+const withKey = () => connect({ headers: { authorization: `Bearer ${KEY}` } });
 
 const followers = (count: number, query: string, variables?: Record<string, unknown>) =>
   Array.from({ length: count }, () => follow(connect(), query, variables));
@@ -177,5 +186,46 @@ describe("followers share an execution, each from its place,", () => {
     await begun(all);
     await expectNext(all, 1);
     await expectNext(all, 2);
+  });
+});
+
+describe("the cost that a key allows", () => {
+  const ofTrades = (rows: string) =>
+    `subscription { dexTrades { cursor reset nodes { id ${rows} } } }`;
+
+  it("is that of its holder's later events, too", async () => {
+    const query = ofTrades("offer { trades { nodes { id offer { trades { nodes { id } } } } } }");
+    const [error] = await refusalOf(connect(), query);
+    expect(error!.extensions).toMatchObject({ code: "TOO_EXPENSIVE" });
+    const all = [follow(withKey(), query), follow(withKey(), query)];
+    await begun(all);
+    await expectNext(all, 1);
+    await expectNext(all, 2);
+  });
+
+  it.each([
+    ["came first", true],
+    ["came last", false],
+  ])("is not that of others, if its holder %s", async (_name, isFirst) => {
+    const query = ofTrades("offer { trades { nodes { id } } }");
+    const trades = Array.from({ length: 9 }, (_, n) =>
+      aTrade({ hour: 1, idx: n + 1, base: "0.1", quote: "10" }),
+    );
+    await write(database.writer, { offers: [anOffer({ id: 1 })] });
+    const connections = isFirst ? [withKey(), connect()] : [connect(), withKey()];
+    const all: AsyncIterator<unknown>[] = [];
+    for (const client of connections) {
+      const events = client.iterate({ query });
+      all.push(events);
+      await events.next();
+    }
+    await write(database.writer, { trades });
+    const [ofFirst, ofLast] = await Promise.all(all.map((each) => each.next()));
+    const [ofKey, ofNone] = isFirst ? [ofFirst, ofLast] : [ofLast, ofFirst];
+    expect(ofKey!.value).not.toHaveProperty("errors");
+    expect(ofNone!.value).toHaveProperty(
+      "errors",
+      expect.arrayContaining([expect.objectContaining({ extensions: { code: "LIST_TOO_LONG" } })]),
+    );
   });
 });
