@@ -10,6 +10,7 @@ import { isatty } from "node:tty";
 import { setFlagsFromString } from "node:v8";
 import { readConfig, type Config } from "./config.ts";
 import { readDocuments, type PersistedDocuments } from "../graphql/persisted/documents.ts";
+import { databaseFailure } from "../http/database-failure.ts";
 import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
 import { openKeys, type OpenKeys } from "../http/keys/api-keys.ts";
 import { openLog, type Log } from "../http/observe/log.ts";
@@ -147,7 +148,14 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       catalogs: ownPool,
     },
     settings: config,
-    reports: log,
+    reports: {
+      ...log,
+      error: (error, requestId) => {
+        // Its database is taken from what is abandoned: that was asked for, and is no fault.
+        if (hurry.aborted && databaseFailure(error) !== undefined) return;
+        log.error(error, requestId);
+      },
+    },
     gate,
     indexer,
     metrics: config.metrics && {
