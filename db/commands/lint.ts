@@ -1,6 +1,11 @@
 // npm run db:lint: refuses migrations that would lock out the readers, take something away from them,
 // or show them something undescribed. Exits 0 where none does, 1 where one does, 2 where it cannot look.
 import { readdir, readFile } from "node:fs/promises";
+import {
+  getCurrentMigrationLocation,
+  readCurrentMigration,
+} from "graphile-migrate/dist/current.js";
+import type { ParsedSettings } from "graphile-migrate/dist/settings.js";
 import { cleanOnSignals, readCommandLine } from "../command-line.ts";
 import { committedFiles, MIGRATIONS_FOLDER } from "../committed.ts";
 import { startTemporary } from "../embedded/temporary.ts";
@@ -118,13 +123,18 @@ async function choose(after: string | undefined, named: string[]): Promise<Task[
   return [...(await Promise.all(later)), current];
 }
 
-/** Those of current/, or current.sql where that is in its place: a migration without a transaction. */
+/**
+ * Those of current/ by their number, or current.sql where that is in its place: a migration without a
+ * transaction. Throws where graphile-migrate would not read them.
+ */
 async function currentFiles(): Promise<string[]> {
-  const found = await readdir(MIGRATIONS_FOLDER);
-  if (!found.includes("current")) return found.filter((name) => name === "current.sql");
-  return (await readdir(`${MIGRATIONS_FOLDER}/current`))
-    .filter((name) => name.endsWith(".sql"))
-    .sort()
+  const settings = { migrationsFolder: MIGRATIONS_FOLDER } as ParsedSettings;
+  const location = await getCurrentMigrationLocation(settings);
+  await readCurrentMigration(settings, location);
+  if (location.isFile) return location.exists ? ["current.sql"] : [];
+  return (await readdir(location.path))
+    .filter((name) => name.endsWith(".sql") && !name.startsWith("."))
+    .sort((one, other) => Number.parseInt(one) - Number.parseInt(other))
     .map((name) => `current/${name}`);
 }
 

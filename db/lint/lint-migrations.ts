@@ -1,4 +1,6 @@
 // Lints migrations: finds statements that would harm a service in use.
+import { isNoTransactionDefined } from "graphile-migrate/dist/header.js";
+import { parseMigrationText } from "graphile-migrate/dist/migration.js";
 import { scanSync, type Node, type RangeVar } from "libpg-query";
 import { findMisplaced, findNotAllowed, findUnnamed } from "./allowed.ts";
 import { findChanges } from "./catalog-changes.ts";
@@ -103,7 +105,8 @@ async function findAll(
   text: string,
   { shadow, readers, keep = false }: LintOptions,
 ): Promise<Violation[][]> {
-  const inTransaction = !/^--! no-transaction\b/m.test(text);
+  // As graphile-migrate reads it: the first line below the headers alone may say so.
+  const inTransaction = !isNoTransactionDefined(parseMigrationText("", text, false).body);
   const { catalog, functions: before } = await shadow.before();
   const functions = before.copy();
   for (const { node } of statements) functions.learn(node);

@@ -189,6 +189,20 @@ describe("locks and rewriting", () => {
   });
 
   it.each([
+    ["--!no-transaction\n", "select 1; select 2;", ["transaction", "one-statement"]],
+    ["\n--!\tno-transaction, for the index\n", "select 1;", ["transaction"]],
+    ["--! Message: one\n\n--! no-transaction\n", "select 1;", ["transaction"]],
+    [
+      "-- An index.\n--! no-transaction\n",
+      "create index concurrently if not exists i on dex_trade (tx);",
+      ["concurrently-in-transaction"],
+    ],
+  ])("reads the header as graphile-migrate does: %j", async (header, sql, rules) => {
+    const { findings } = await lintAsItIs(`${header}${sql}`);
+    expect(findings.map(({ rule }) => rule)).toEqual(rules);
+  });
+
+  it.each([
     "create index concurrently i on dex_trade (tx);",
     "drop index concurrently dex_trade_taker_id_idx;",
   ])("rejects, without a transaction, a statement that cannot run twice: %s", async (sql) => {
@@ -820,6 +834,19 @@ describe("the command", () => {
     const number = (await readdir(COMMITTED)).sort().at(-1)!.slice(0, 6);
     const later = JSON.parse((await run(["--after", number, "--json"])).stdout);
     expect(later.linted).toEqual([current]);
+  });
+
+  it("lints the files of current/ by their number, and refuses those that graphile-migrate refuses", async () => {
+    const current = join(copy.folder, "db/migrations/current");
+    const env = { SHADOW_DATABASE_URL: clusterUrl() };
+    await writeFile(join(current, "2-table.sql"), "create table dex_private.n (id integer);\n");
+    await writeFile(join(current, "10-rows.sql"), "insert into dex_private.n values (1);\n");
+    expect(await run([], env)).toMatchObject({ code: 0, stderr: "" });
+    await writeFile(join(current, "10-rows.sql"), "--! no-transaction\nselect 1;\n");
+    const refused = await run([], env);
+    for (const name of ["2-table.sql", "10-rows.sql"]) await rm(join(current, name));
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("use 'current.sql' instead");
   });
 
   it("lints given files, a committed one after the migrations before it", async () => {
