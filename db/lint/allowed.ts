@@ -177,7 +177,22 @@ function inAlterations({ cmds = [] }: AlterTableStmt): Violation[] {
   });
 }
 
-function inGrant({ objtype = "OBJECT_TABLE", grant_option }: GrantStmt): Violation[] {
+const ROLES = ["dex_owner", "dex_writer", "dex_reader"];
+
+function inGrant({
+  objtype = "OBJECT_TABLE",
+  grant_option,
+  is_grant,
+  grantees = [],
+}: GrantStmt): Violation[] {
+  const others = grantees.flatMap((grantee) => {
+    const { roletype, rolename = "" } = "RoleSpec" in grantee ? grantee.RoleSpec : {};
+    return roletype === "ROLESPEC_PUBLIC" || ROLES.includes(rolename) ? [] : [rolename];
+  });
+  if (is_grant === true && others.length > 0) {
+    const what = `it grants a right to ${others.join(" and ")}, but migrations have the roles ${ROLES.join(", ")}`;
+    return [{ rule: "role", what }];
+  }
   if (grant_option === true) {
     return [{ rule: "write-grant", what: "it lets the role grant the right to others" }];
   }

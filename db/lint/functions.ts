@@ -80,11 +80,21 @@ export function callsIn(tree: unknown): { calls: string[]; fields: string[] } {
 export class KnownFunctions {
   readonly reading = new Set<string>();
   readonly writing = new Set<string>();
+  readonly #ofServer: ReadonlySet<string>;
+
+  /** `ofServer` are the names of PostgreSQL's functions, which a call without a schema means. */
+  constructor(ofServer: ReadonlySet<string> = new Set()) {
+    this.#ofServer = ofServer;
+  }
 
   /** A function that is volatile, or that a later statement could make so, may write. */
-  add({ funcname, options = [] }: CreateFunctionStmt): void {
-    const isVolatile = !["immutable", "stable"].includes(stringOf(option(options, "volatility")));
-    (isVolatile ? this.writing : this.reading).add(lastOf(funcname));
+  add(made: CreateFunctionStmt): void {
+    this.#know(lastOf(made.funcname), isVolatile(made));
+  }
+
+  #know(name: string, writes: boolean): void {
+    if (writes) this.writing.add(name);
+    else if (!this.#ofServer.has(name)) this.reading.add(name);
   }
 
   /** What a statement makes known: a new function, or a new name. */
@@ -94,11 +104,12 @@ export class KnownFunctions {
     const { object, newname = "" } = node.RenameStmt;
     if (object === undefined || !("ObjectWithArgs" in object)) return;
     const name = lastOf(object.ObjectWithArgs.objname);
-    for (const names of [this.reading, this.writing]) if (names.has(name)) names.add(newname);
+    if (this.reading.has(name)) this.#know(newname, false);
+    if (this.writing.has(name)) this.#know(newname, true);
   }
 
   copy(): KnownFunctions {
-    const copy = new KnownFunctions();
+    const copy = new KnownFunctions(this.#ofServer);
     for (const name of this.reading) copy.reading.add(name);
     for (const name of this.writing) copy.writing.add(name);
     return copy;
@@ -119,8 +130,8 @@ export class KnownFunctions {
   refusedInBody(made: CreateFunctionStmt, text: string): { unseen: string[]; calls: string[] } {
     const body = readBody(made, text);
     const trees = [body.statements, made.parameters];
-    const isReading =
-      this.reading.has(lastOf(made.funcname)) && !this.writing.has(lastOf(made.funcname));
+    // Its own volatility says so: the name may be that of other functions too.
+    const isReading = !isVolatile(made);
     const unseen = entriesOf(body.statements).flatMap(([key]) => {
       const isAllowed = isReading ? /^(Select|Return)Stmt$/ : OF_BODIES;
       return IS_STATEMENT.test(key) && !isAllowed.test(key) ? statementName(key) : [];
@@ -149,6 +160,10 @@ export function statementName(kind: string): string {
 export function option(options: Node[], name: string): Node | undefined {
   const found = options.find((one) => "DefElem" in one && one.DefElem.defname === name);
   return found !== undefined && "DefElem" in found ? found.DefElem.arg : undefined;
+}
+
+function isVolatile({ options = [] }: CreateFunctionStmt): boolean {
+  return !["immutable", "stable"].includes(stringOf(option(options, "volatility")));
 }
 
 const unique = (names: string[]): string[] => [...new Set(names)];

@@ -9,6 +9,7 @@ import { findLocks, findTriggersRun } from "./locks.ts";
 import { findMade } from "./made.ts";
 import { readOverrules } from "./overrules.ts";
 import { keptBy, type Readers } from "./readers.ts";
+import { findRights } from "./rights.ts";
 import { isSquawkRule, safeWay, type Rule, type Violation } from "./rules.ts";
 import type { LintShadow } from "./lint-shadow.ts";
 import { askSquawk, exactest, type SquawkWarning } from "./squawk.ts";
@@ -107,7 +108,7 @@ async function findAll(
 ): Promise<Violation[][]> {
   // As graphile-migrate reads it: the first line below the headers alone may say so.
   const inTransaction = !isNoTransactionDefined(parseMigrationText("", text, false).body);
-  const { catalog, functions: before } = await shadow.before();
+  const { catalog, functions: before, excess: stood } = await shadow.before();
   const functions = before.copy();
   for (const { node } of statements) functions.learn(node);
   const warnings = await askSquawk(text, inTransaction);
@@ -148,7 +149,7 @@ async function findAll(
     sql: notAllowed[index]?.length === 0 && !isTimeout(node) ? inOneTransaction(own) : undefined,
     changesCatalog: !OF_ROWS.some((kind) => kind in node),
   }));
-  const effects = await shadow.apply(tried, keep);
+  const { effects, excess } = await shadow.apply(tried, keep);
   const changes = findChanges(
     catalog,
     effects.map((effect) => effect.catalog),
@@ -162,7 +163,11 @@ async function findAll(
     if (found[index]?.some(({ rule }) => rule === "whole-table-write") === true) continue;
     found[index]?.push(...findTriggersRun(node, catalog, effect.catalog));
   }
-  const placed = [...findTakenAway(changes, readers), ...findMade(changes)].filter(
+  const rights = findRights(
+    changes,
+    excess.filter((right) => !stood.includes(right)),
+  );
+  const placed = [...findTakenAway(changes, readers), ...findMade(changes), ...rights].filter(
     // Comments and grants may follow the statement that fails.
     ({ rule }) => !hasFailed || !["comment", "grant"].includes(rule),
   );

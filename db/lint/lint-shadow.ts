@@ -1,6 +1,7 @@
 // A temporary database with the committed migrations, on which a migration is tried statement by statement.
 import { readCatalog, type CatalogObject } from "../check/catalog.ts";
 import { applyOnly, makeShadow, type Shadow } from "../check/check-shadow.ts";
+import { findExcessiveRights } from "../check/grants.ts";
 import { connect, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
 import { KnownFunctions } from "./functions.ts";
@@ -42,6 +43,12 @@ export interface Tried {
   changesCatalog: boolean;
 }
 
+interface Before {
+  catalog: Catalog;
+  functions: KnownFunctions;
+  excess: string[];
+}
+
 interface Measured {
   waitMs: number;
   locks: string[];
@@ -53,7 +60,7 @@ export class LintShadow {
   #shadow: Promise<Shadow> | undefined;
   /** The committed migrations that it has; undefined if it cannot be used again. */
   #applied: string[] | undefined = [];
-  #before: { catalog: Catalog; functions: KnownFunctions } | undefined;
+  #before: Before | undefined;
 
   constructor(urls: ShadowUrls) {
     this.#urls = urls;
@@ -71,10 +78,15 @@ export class LintShadow {
     this.#before = undefined;
   }
 
-  /** The catalog and the functions before the next migration. */
-  async before(): Promise<{ catalog: Catalog; functions: KnownFunctions }> {
+  /** What there is before the next migration. */
+  async before(): Promise<Before> {
     return (this.#before ??= await this.#connected(async (client) => {
-      const functions = new KnownFunctions();
+      const ofServer = await client.query<{ name: string }>(
+        `select distinct proname as name
+        from pg_proc
+        where pronamespace = 'pg_catalog'::regnamespace`,
+      );
+      const functions = new KnownFunctions(new Set(ofServer.rows.map(({ name }) => name)));
       const { rows } = await client.query<{ definition: string }>(
         `select pg_get_functiondef(function.oid) as definition
         from pg_proc as function
@@ -87,7 +99,8 @@ export class LintShadow {
       for (const { node } of await readStatements(definitions)) {
         if ("CreateFunctionStmt" in node) functions.add(node.CreateFunctionStmt);
       }
-      return { catalog: await catalogOf(client), functions };
+      const excess = await excessOf(client);
+      return { catalog: await catalogOf(client), functions, excess };
     }));
   }
 
@@ -95,7 +108,10 @@ export class LintShadow {
    * Applies the statements as db:migrate would, up to the first that fails, in a transaction of which nothing
    * stays unless `keep`. Statements without SQL are left out.
    */
-  async apply(statements: Tried[], keep: boolean): Promise<Effects[]> {
+  async apply(
+    statements: Tried[],
+    keep: boolean,
+  ): Promise<{ effects: Effects[]; excess: string[] }> {
     const { catalog } = await this.before();
     return this.#connected(async (client) => {
       const effects: Effects[] = [];
@@ -110,9 +126,10 @@ export class LintShadow {
         last = { catalog: now, measured };
         if (error !== undefined) break;
       }
+      const excess = await excessOf(client);
       await client.query(keep ? "commit" : "rollback");
       if (keep) [this.#applied, this.#before] = [undefined, undefined];
-      return effects;
+      return { effects, excess };
     });
   }
 
@@ -168,6 +185,13 @@ const SCHEMAS = `array(
   where schema.nspname !~ '^pg_'
     and schema.nspname <> 'information_schema'
 )`;
+
+/** The rights of dex_writer that `npm run db:check` reports. */
+async function excessOf(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ schemas: string[] }>(`select ${SCHEMAS} as schemas`);
+  const found = await findExcessiveRights(client, rows[0]?.schemas ?? []);
+  return found.filter(({ object }) => object === "role dex_writer").map(({ problem }) => problem);
+}
 
 /** By kind and name. */
 async function catalogOf(client: Client): Promise<Catalog> {

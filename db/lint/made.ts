@@ -1,9 +1,9 @@
-// Finds what a migration makes or grants that does not belong there.
+// Finds what a migration makes that does not belong there.
 import type { CatalogObject } from "../check/catalog.ts";
-import { isEqual, isGrantedToReader, isSilent, listOf, textOf } from "../check/object-facts.ts";
+import { isEqual, isGrantedToReader, isSilent, textOf } from "../check/object-facts.ts";
 import { findBadType } from "./bad-types.ts";
 import type { Changes } from "./catalog-changes.ts";
-import { EXPOSED_SCHEMA, keptBy } from "./readers.ts";
+import { EXPOSED_SCHEMA, keptBy, nameOf } from "./readers.ts";
 import type { Placed } from "./taken-away.ts";
 
 const PUBLISHED = ["table", "view", "materialized view", "function"];
@@ -17,31 +17,16 @@ export function findMade(changes: Changes): Placed[] {
   return [
     ...made.flatMap(({ object, at }) => [
       ...findUndescribed(object, at),
-      ...findRights(undefined, object, () => at),
-      ...findUnsafe(object, at),
       ...findBadType(undefined, object, at),
       ...inNewObject(object, kept, named, at),
     ]),
     ...changed.flatMap(({ was, is, at }) => [
-      ...findRights(was, is, at),
       ...findBadType(was, is, at("type")),
-      ...(isEqual(was.facts["settings"], is.facts["settings"]) &&
-      isEqual(was.facts["security"], is.facts["security"])
-        ? []
-        : findUnsafe(is, Math.max(at("settings"), at("security")))),
       // The name of a renamed table changes in each view of it.
       ...findOtherResult(was, is, kept, at).filter(
         (one) => !removed.some((gone) => gone.at === one.at),
       ),
     ]),
-    // PostgreSQL keeps no default privileges that are its own defaults.
-    ...removed
-      .filter(({ object }) => object.kind === "default privileges")
-      .map(({ at }): Placed => ({
-        rule: "execute-grant",
-        what: "it lets every role call new functions",
-        at,
-      })),
   ];
 }
 
@@ -61,53 +46,6 @@ export function findUndescribed(object: CatalogObject, at: number): Placed[] {
       : []),
   ];
 }
-
-/** Rights beyond reading that dex_reader or everybody gains. */
-function findRights(
-  was: CatalogObject | undefined,
-  is: CatalogObject,
-  at: (fact: string) => number,
-): Placed[] {
-  const had = was === undefined ? [] : listOf(was.facts, "grants");
-  const { kind, name, facts } = is;
-  const isVolatile = (one: CatalogObject): boolean => one.facts["volatility"] === "volatile";
-  const becameVolatile = was !== undefined && isVolatile(is) && !isVolatile(was);
-  const isOfTrigger = ["trigger", "event_trigger"].includes(textOf(facts, "result"));
-  return listOf(facts, "grants").flatMap((grant): Placed[] => {
-    const [, right = "", role = ""] = /^(.*) to (dex_reader|public)$/.exec(grant) ?? [];
-    if (role === "") return [];
-    const isNew = !had.includes(grant);
-    if (right === "execute") {
-      if (role === "public" && isNew) {
-        return [
-          { rule: "execute-grant", what: `it lets every role call ${name}`, at: at("grants") },
-        ];
-      }
-      if (!isVolatile(is) || isOfTrigger || (!isNew && !becameVolatile)) return [];
-      const what = `it lets ${role} call ${name}, which is volatile and may write`;
-      return [{ rule: "write-grant", what, at: isNew ? at("grants") : at("volatility") }];
-    }
-    const isReading = right === "select" || (right === "usage" && kind !== "sequence");
-    return isReading || !isNew
-      ? []
-      : [
-          {
-            rule: "write-grant",
-            what: `it lets ${role} ${right} on ${kind === "default privileges" ? "new objects" : name}`,
-            at: at("grants"),
-          },
-        ];
-  });
-}
-
-function findUnsafe({ name, facts }: CatalogObject, at: number): Placed[] {
-  const setsPath = listOf(facts, "settings").some((setting) => setting.startsWith("search_path="));
-  const what = `${name} runs with its owner's rights, but the caller's search_path resolves its names`;
-  return facts["security"] === "definer" && !setsPath ? [{ rule: "search-path", what, at }] : [];
-}
-
-/** Of a function without its arguments. */
-const nameOf = (name: string): string => name.replace(/\(.*$/, "");
 
 /** What a new object changes about those that stood before. */
 function inNewObject(

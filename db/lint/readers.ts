@@ -115,14 +115,15 @@ function pascalCase(name: string): string {
   return `${camel.charAt(0).toUpperCase()}${camel.slice(1)}`;
 }
 
-/** What the kept figures depend on: functions and views by name, and the tables that `ingest` reads or writes. */
-export function keptBy(catalog: Catalog): Set<string> {
-  const byName = new Map<string, CatalogObject[]>();
-  for (const object of catalog.values()) {
-    if (!["function", "view", "table"].includes(object.kind)) continue;
-    const name = object.name.replace(/\(.*$/, "");
-    byName.set(name, [...(byName.get(name) ?? []), object]);
-  }
+/** Of a function without its arguments. */
+export const nameOf = (name: string): string => name.replace(/\(.*$/, "");
+
+/** The functions, views and tables that these texts name, and what those name in turn. */
+export function reachedFrom(catalog: Catalog, texts: string[]): Set<string> {
+  const byName = Map.groupBy(
+    [...catalog.values()].filter(({ kind }) => ["function", "view", "table"].includes(kind)),
+    ({ name }) => nameOf(name),
+  );
   const found = new Set<string>();
   const read = (text: string): void => {
     for (const [, schema = EXPOSED_SCHEMA, plain = ""] of text.matchAll(/\b(?:(\w+)\.)?(\w+)\b/g)) {
@@ -135,17 +136,21 @@ export function keptBy(catalog: Catalog): Set<string> {
         read(`${textOf(facts, "body")} ${textOf(facts, "definition")}`);
     }
   };
-  for (const { kind, name, facts } of catalog.values()) {
-    if (kind === "function" && name.startsWith("ingest.")) read(name.replace(/\(.*$/, ""));
-    if (kind === "trigger") read(textOf(facts, "definition"));
-  }
-  for (const { kind, facts } of catalog.values()) {
-    if (["constraint", "index"].includes(kind)) readFunctions(textOf(facts, "definition"));
-    if (kind === "column") readFunctions(textOf(facts, "default"));
-  }
+  for (const text of texts) read(text);
   return found;
+}
 
-  function readFunctions(text: string): void {
-    for (const [, name = ""] of text.matchAll(/\b(\w+\.\w+)\(/g)) read(name);
-  }
+/** What the kept figures depend on: functions and views by name, and the tables that `ingest` reads or writes. */
+export function keptBy(catalog: Catalog): Set<string> {
+  const called = (text: string): string[] => text.match(/\b\w+\.\w+(?=\()/g) ?? [];
+  return reachedFrom(
+    catalog,
+    [...catalog.values()].flatMap(({ kind, name, facts }) => {
+      if (kind === "function") return name.startsWith("ingest.") ? nameOf(name) : [];
+      if (kind === "column") return called(textOf(facts, "default"));
+      const definition = textOf(facts, "definition");
+      if (kind === "trigger") return definition;
+      return ["constraint", "index"].includes(kind) ? called(definition) : [];
+    }),
+  );
 }

@@ -57,14 +57,14 @@ const OF_OURS = {
     "grant it to dex_reader in the same migration, otherwise clients do not see it; objects that clients must not see belong in dex_private.",
   star: "name every column of the view: the columns of * depend on when the view was created.",
   "write-grant":
-    "remove it: dex_reader reads, and only dex_writer writes. dex_reader also has the rights of public.",
+    "remove it: dex_reader reads what is granted to it by name, also as a part of public, and nothing of ingest; dex_writer writes by the functions of ingest alone.",
   "execute-grant": "grant it to the roles that call it.",
   owner: "remove it: dex_owner owns all objects of migrations.",
   role: "remove it: npm run db:roles creates the roles, and the DBA grants them to logins.",
   "row-security":
     "remove it: all rows are public, and dex_reader would see none. Data that clients must not see belong in dex_private.",
   "search-path":
-    "add set search_path = '' to the function, and write the schema before each name in it.",
+    "add set search_path = '' to the function, or = pg_catalog, pg_temp, and write the schema before each name in it.",
   trigger:
     "keep the triggers as they are: they keep the data correct, and each costs every write. Overrule this rule for one that is needed, and say what it does.",
   transaction:
