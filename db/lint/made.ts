@@ -3,7 +3,7 @@ import type { CatalogObject } from "../check/catalog.ts";
 import { isEqual, isGrantedToReader, isSilent, textOf } from "../check/object-facts.ts";
 import { findBadType } from "./bad-types.ts";
 import type { Changes } from "./catalog-changes.ts";
-import { EXPOSED_SCHEMA, keptBy, nameOf } from "./readers.ts";
+import { EXPOSED_SCHEMA, keptBy, listed, nameOf } from "./readers.ts";
 import type { Placed } from "./taken-away.ts";
 
 const PUBLISHED = ["table", "view", "materialized view", "function"];
@@ -27,6 +27,7 @@ export function findMade(changes: Changes): Placed[] {
         (one) => !removed.some((gone) => gone.at === one.at),
       ),
     ]),
+    ...findLongerRows(changes),
   ];
 }
 
@@ -66,6 +67,36 @@ function inNewObject(
   return kind === "constraint" && deletes && before.has(partOf ?? "")
     ? [{ rule: "cascade", what: `${name} changes or deletes rows that no statement names`, at }]
     : [];
+}
+
+/** A function that makes rows of a table or type by a list of columns fails when that has one more. */
+function findLongerRows({ before, after, made, changed }: Changes): Placed[] {
+  const replaced = new Set(
+    changed
+      .filter(({ was, is }) => !isEqual(was.facts["body"], is.facts["body"]))
+      .map(({ was }) => was),
+  );
+  return made.flatMap(({ object: { kind, name, partOf }, at }): Placed[] => {
+    const stood = [...before.values()].find((one) => one.kind !== "column" && one.name === partOf);
+    if (kind !== "column" || stood === undefined) return [];
+    // Functions for clients take whole rows of the published tables.
+    if (stood.kind !== "type" && stood.name.startsWith(`${EXPOSED_SCHEMA}.`)) return [];
+    const [returned, cast] = [`\\b${stood.name}\\b`, `::\\s*${stood.name}\\b`];
+    const makers = [...before].filter(
+      ([key, one]) =>
+        one.kind === "function" &&
+        !replaced.has(one) &&
+        after.has(key) &&
+        [
+          new RegExp(returned).test(textOf(one.facts, "result")),
+          new RegExp(cast).test(textOf(one.facts, "body")),
+        ].includes(true),
+    );
+    if (makers.length === 0) return [];
+    const functions = listed(makers.map(([, one]) => nameOf(one.name)));
+    const what = `it adds ${name}, but ${functions} ${makers.length === 1 ? "makes" : "make"} rows without it and would fail, and all who call it`;
+    return [{ rule: "row-type", what, at }];
+  });
 }
 
 /** A function or view that the kept figures were computed with has another definition. */

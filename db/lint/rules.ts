@@ -42,6 +42,8 @@ const OF_OURS = {
   ingest:
     "write through the functions of ingest, outside the migration: they keep the figures in step with the rows.",
   kept: "create a function or view under another name for new readers; or overrule this rule and say why the rows that stand are still right, or that ingest.rebuild() follows.",
+  "row-type":
+    "put the column into a table of its own, with the same key; or replace each of these functions in the same migration, so that it gives the new column too, and overrule what is refused of that.",
   "whole-table-write":
     "write in batches of some thousand rows outside the migration, each in its own transaction: here all rows stay locked and other writers wait until the migration commits.",
   "concurrently-in-transaction": `put the statement ${ALONE}.`,
