@@ -6,11 +6,14 @@ import { fileURLToPath } from "node:url";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 
-/** Does nothing where they were installed after the last change of the lock file. */
+/**
+ * Does nothing where they were installed after the last change of the lock file: npm writes its own copy of
+ * that last, so an interrupted installation has none.
+ */
 export function installPackages(folder: string): void {
   const changed = (path: string): number =>
     statSync(join(REPOSITORY, folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (changed("node_modules") > changed("package-lock.json")) return;
+  if (changed("node_modules/.package-lock.json") > changed("package-lock.json")) return;
   const options = ["--prefer-offline", "--no-audit", "--no-fund", "--silent"];
   const { status } = spawnSync("npm", ["ci", "--prefix", folder, ...options], {
     cwd: REPOSITORY,
