@@ -2,7 +2,7 @@
 import { isNoTransactionDefined } from "graphile-migrate/dist/header.js";
 import { parseMigrationText } from "graphile-migrate/dist/migration.js";
 import { scanSync, type Node, type RangeVar } from "libpg-query";
-import { findMisplaced, findNotAllowed, findUnnamed } from "./allowed.ts";
+import { findMisplaced, findNotAllowed } from "./allowed.ts";
 import { findChanges } from "./catalog-changes.ts";
 import { rangeName } from "./functions.ts";
 import { findLocks, findTriggersRun } from "./locks.ts";
@@ -15,6 +15,7 @@ import type { LintShadow } from "./lint-shadow.ts";
 import { askSquawk, exactest, type SquawkWarning } from "./squawk.ts";
 import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
 import { findTakenAway, merged } from "./taken-away.ts";
+import { findUnnamed } from "./unnamed.ts";
 
 export interface LintFinding {
   file: string;
@@ -159,7 +160,7 @@ async function findAll(
   for (const [index, effect] of effects.entries()) {
     const node = statements[index]?.node;
     if (node === undefined) continue;
-    if (inTransaction) found[index]?.push(...findLocks(node, effect, kept));
+    if (inTransaction) found[index]?.push(...findLocks(node, effect, { stood: catalog, kept }));
     if (found[index]?.some(({ rule }) => rule === "whole-table-write") === true) continue;
     found[index]?.push(...findTriggersRun(node, catalog, effect.catalog));
   }

@@ -15,10 +15,17 @@ const OF_DATA = [
   "DeleteStmt",
   "MergeStmt",
   "CreateTableAsStmt",
+  "RefreshMatViewStmt",
 ];
 
-/** What one statement does to tables that stood before; `kept` are the tables of the functions of ingest. */
-export function findLocks(node: Node, effects: Effects, kept: ReadonlySet<string>): Violation[] {
+const READING = ["AccessShareLock"];
+
+/** What one statement does to what stood before; `kept` are the tables of the functions of ingest. */
+export function findLocks(
+  node: Node,
+  effects: Effects,
+  { stood, kept }: { stood: Catalog; kept: ReadonlySet<string> },
+): Violation[] {
   const { locked, waitMs, scanned, rewritten } = effects;
   const [kind = ""] = Object.keys(node);
   const namesOf = (modes: string[]): string[] => [
@@ -64,7 +71,15 @@ export function findLocks(node: Node, effects: Effects, kept: ReadonlySet<string
     found.push({ rule: "rewrites-table", what: `it rewrites all of ${name}` });
   }
   const isBlocked = namesOf([...BLOCKING, "ShareLock"]).length > 0 || effects.holds;
-  if (OF_DATA.includes(kind) || !isBlocked) return found;
+  if (OF_DATA.includes(kind)) {
+    const read = effects.holds ? [...new Set([...namesIn(node, stood), ...namesOf(READING)])] : [];
+    if (read.length > 0) {
+      const what = `it reads ${read.join(" and ")} while others wait for a lock that an earlier statement took`;
+      found.push({ rule: "held-lock", what });
+    }
+    return found;
+  }
+  if (!isBlocked) return found;
   for (const name of scanned.filter((one) => !rewritten.includes(one))) {
     found.push(
       setsNotNull(node)
@@ -76,6 +91,15 @@ export function findLocks(node: Node, effects: Effects, kept: ReadonlySet<string
     );
   }
   return found;
+}
+
+/** The tables and views that stood before and that the statement names. */
+function namesIn(node: Node, stood: Catalog): string[] {
+  return entriesOf(node).flatMap(([key, value]: [string, RangeVar]) => {
+    const name = rangeName(value);
+    const kinds = ["table", "view", "materialized view"];
+    return key === "RangeVar" && kinds.some((kind) => stood.has(`${kind} ${name}`)) ? name : [];
+  });
 }
 
 /** Trigger functions that run when a statement writes rows of the migration's own tables. */

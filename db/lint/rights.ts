@@ -90,7 +90,7 @@ function findGranted(
   const becameVolatile = was !== undefined && isVolatile(is) && !isVolatile(was);
   const isOfTrigger = ["trigger", "event_trigger"].includes(textOf(facts, "result"));
   const isDefault = kind === "default privileges";
-  // Every role may use a type; nobody may use the schema ingest for it.
+  // PostgreSQL lets every role use a new type.
   const isOfIngest = /^ingest\b/.test(name) && !["type", "domain"].includes(kind);
   return listOf(facts, "grants").flatMap((grant): Placed[] => {
     const [, right = "", role = ""] = /^(.*) to (dex_reader|public)$/.exec(grant) ?? [];
@@ -117,7 +117,7 @@ function findGranted(
   });
 }
 
-/** A path in which nobody but PostgreSQL makes functions and operators. */
+/** A path in which only PostgreSQL has functions and operators. */
 const SAFE_PATH = /^search_path=(""|pg_catalog(, pg_temp)?)$/;
 
 function findUnsafe({ name, facts }: CatalogObject, at: number): Placed[] {

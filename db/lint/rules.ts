@@ -34,6 +34,8 @@ const OF_OURS = {
     "add the column or constraint without the check, then the check with not valid, and validate it in a later migration, which blocks neither readers nor writers.",
   "lock-timeout":
     "put set local lock_timeout = '200ms' above it in the same migration: if the lock is not granted in time, nothing is changed and the migration is retried. More than 5 s is too long for the readers and writers that wait behind it. Outside a transaction the setting has no effect.",
+  "held-lock":
+    "put it in another migration, or above the statement that takes the lock: readers and writers wait from that on until the migration commits.",
   "lock-table": "remove it: each statement takes the lock that it needs, as long as it needs it.",
   "rewrites-table":
     "leave the table as it is: this rewrites all of it while its readers are blocked. If it is necessary, do it outside migrations, during maintenance.",
@@ -43,7 +45,7 @@ const OF_OURS = {
     "write through the functions of ingest, outside the migration: they keep the figures in step with the rows.",
   kept: "create a function or view under another name for new readers; or overrule this rule and say why the rows that stand are still right, or that ingest.rebuild() follows.",
   "row-type":
-    "put the column into a table of its own, with the same key; or replace each of these functions in the same migration, so that it gives the new column too, and overrule what is refused of that.",
+    "put the column into a new table with the same key; or replace each of these functions in the same migration, so that it gives the new column too, and overrule what is refused of that.",
   "whole-table-write":
     "write in batches of some thousand rows outside the migration, each in its own transaction: here all rows stay locked and other writers wait until the migration commits.",
   "concurrently-in-transaction": `put the statement ${ALONE}.`,

@@ -2,7 +2,7 @@
 import type { CatalogObject } from "../check/catalog.ts";
 import { descriptionOf, isEqual, isSilent, listOf, textOf } from "../check/object-facts.ts";
 import type { Changes } from "./catalog-changes.ts";
-import { EXPOSED_SCHEMA, readersOf, type Readers } from "./readers.ts";
+import { EXPOSED_SCHEMA, keptBy, readersOf, type Readers } from "./readers.ts";
 import type { Rule } from "./rules.ts";
 
 /** A broken rule, with the number of the statement that breaks it. */
@@ -32,6 +32,8 @@ export function findTakenAway(changes: Changes, readers: Readers): Placed[] {
 }
 
 function findRemoved({ removed, before, after }: Changes, readers: Readers): Placed[] {
+  // The tables of the schema itself: the functions of ingest read or write each.
+  const kept = keptBy(before);
   return removed.flatMap(({ object, newName, at }): Placed[] => {
     const { kind, name, partOf, facts } = object;
     const schemaOf = (one: string): string => one.slice(0, one.indexOf("."));
@@ -51,6 +53,11 @@ function findRemoved({ removed, before, after }: Changes, readers: Readers): Pla
       (kind === "index" && definition.startsWith("CREATE UNIQUE"));
     if (isKey && newName === undefined && partOf?.startsWith(`${EXPOSED_SCHEMA}.`) === true) {
       const what = `${act} ${name.replace(/ on .*$/, "")}, which GraphQL may use to find or link records of ${partOf}`;
+      return [{ rule: "published", what, at }];
+    }
+    const isFinding = kind === "index" || definition.startsWith("PRIMARY KEY");
+    if (isFinding && newName === undefined && kept.has(partOf ?? "")) {
+      const what = `${act} ${name.replace(/ on .*$/, "")}, by which rows of ${partOf} are found and ordered`;
       return [{ rule: "published", what, at }];
     }
     if (!READ.includes(kind)) {
@@ -121,11 +128,11 @@ function lost(was: CatalogObject, is: CatalogObject, fact: string): string[] {
   return listOf(was.facts, fact).filter((one) => !has.includes(one));
 }
 
-/** Tags that hide an object. */
-const HIDING_TAGS = /^@(behavior -|omit)/;
+/** Tags that hide an object, or parts of it, and add nothing. */
+const HIDING_TAGS = /^@(behavior( -\S+)+$|omit)/;
 
-/** Tags that name or hide an object. */
-const NAMING_TAGS = /^@(name|fieldName|foreignFieldName|behavior -|omit)/;
+/** Tags that name or hide an object, or parts of it. */
+const NAMING_TAGS = /^@(name|fieldName|foreignFieldName|simpleCollections|behavior\b.*\s-|omit)/;
 
 function inComment(was: CatalogObject, is: CatalogObject, at: number): Placed[] {
   const [stood, stands] = [textOf(was.facts, "comment"), textOf(is.facts, "comment")];

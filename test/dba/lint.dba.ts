@@ -27,6 +27,7 @@ const EARLIER = `
   for each row execute function dex_private.refuse_change();
   create table dex_private.unused (id integer generated always as identity primary key, note text);
   create function dex_private.unused(note text) returns text language sql immutable as 'select note';
+  create index unused_note_idx on dex_private.unused (note);
   create materialized view dex_private.daily as select 1 as id;
   create unique index daily_id_idx on dex_private.daily (id);`;
 
@@ -104,10 +105,10 @@ function itRejects(refused: readonly (readonly [sql: string, rule: string])[]): 
 describe("locks and rewriting", () => {
   const REFUSED = [
     ["create index dex_trade_tx_note_idx on dex_trade (tx)", "require-concurrent-index-creation"],
-    ["drop index dex_trade_taker_id_idx", "require-concurrent-index-deletion"],
+    ["drop index dex_private.unused_note_idx", "require-concurrent-index-deletion"],
     ["reindex table dex_trade", "require-concurrent-reindex"],
     ["create index concurrently on dex_trade (tx)", "concurrently-in-transaction"],
-    ["drop index concurrently dex_trade_taker_id_idx", "concurrently-in-transaction"],
+    ["drop index concurrently dex_private.unused_note_idx", "concurrently-in-transaction"],
     ["reindex index concurrently dex_trade_taker_id_idx", "concurrently-in-transaction"],
     ["alter table dex_trade alter column lot_amt type numeric(78, 18)", "changing-column-type"],
     ["alter table dex_trade alter column market set not null", "set-not-null"],
@@ -203,8 +204,30 @@ describe("locks and rewriting", () => {
   });
 
   it.each([
+    ["a table", "create table dex_private.n as select id from dex_trade"],
+    ["a table with into", "select id into dex_private.n from dex_trade"],
+    ["a view of rows", "create materialized view dex_private.n as select id from dex_offer"],
+    ["new rows", "insert into dex_private.unused (note) select name from dex_token"],
+    ["a table by a function", "create table dex_private.n as select * from dex_latest_head()"],
+    ["a table from a view", "create table dex_private.n as select pair from dex_price"],
+  ])("rejects %s of what stands while a lock is held, and accepts it above", async (_, sql) => {
+    const lock = "alter table dex_block add column note text;";
+    const comment = "comment on column dex_block.note is 'A note.';";
+    expect(await rulesOf(`${lock} ${comment} ${sql};`)).toEqual(["held-lock"]);
+    expect(await rulesOf(`${sql}; ${lock} ${comment}`)).toEqual([]);
+  });
+
+  it("accepts rows of the migration's own tables while a lock is held", async () => {
+    const sql = `alter table dex_block add column note text;
+      comment on column dex_block.note is 'A note.';
+      create table dex_private.n as select 1 as id;
+      insert into dex_private.n select id + 1 from dex_private.n;`;
+    expect(await rulesOf(sql)).toEqual([]);
+  });
+
+  it.each([
     "create index concurrently i on dex_trade (tx);",
-    "drop index concurrently dex_trade_taker_id_idx;",
+    "drop index concurrently dex_private.unused_note_idx;",
   ])("rejects, without a transaction, a statement that cannot run twice: %s", async (sql) => {
     expect(await rulesOf(`--! no-transaction\n${sql}`)).toEqual(["prefer-robust-stmts"]);
   });
@@ -419,6 +442,18 @@ describe("objects that clients read", () => {
       "alter table dex_trade drop constraint dex_trade_tx_idx_key",
       "it drops dex_trade_tx_idx_key, which GraphQL may use to find or link records of public.dex_trade",
     ],
+    [
+      "alter table dex_block drop constraint dex_block_pkey",
+      "it drops dex_block_pkey, which GraphQL may use to find or link records of public.dex_block",
+    ],
+    [
+      "alter table dex_private.cancellation drop constraint cancellation_pkey",
+      "it drops cancellation_pkey, by which rows of dex_private.cancellation are found and ordered",
+    ],
+    [
+      "--! no-transaction\ndrop index concurrently if exists dex_trade_taker_id_idx",
+      "it drops public.dex_trade_taker_id_idx, by which rows of public.dex_trade are found and ordered",
+    ],
   ] as const;
   const RENAMED = [
     ["comment on table dex_trade is 'A trade.'", "it removes the tag @foreignKey (offer_id)"],
@@ -431,6 +466,17 @@ describe("objects that clients read", () => {
       "it removes the tag @fieldName baseToken",
     ],
     ["comment on function dex_latest_head() is 'The head.'", "it removes the tag @name dexHead"],
+    ...["@behavior +select -orderBy -filterBy", "@behavior +single -connection -list"].map(
+      (tag) =>
+        [
+          `comment on column dex_token.name is E'${tag}\\nIts name.'`,
+          `the tag ${tag} renames or hides`,
+        ] as const,
+    ),
+    [
+      "comment on table dex_token is E'@simpleCollections only\\nA token.'",
+      "the tag @simpleCollections only renames or hides",
+    ],
   ] as const;
   let found: LintFinding[][];
   beforeAll(async () => {
@@ -459,6 +505,10 @@ describe("objects that clients read", () => {
 
   it.each([
     ["a private function that nothing uses", "drop function dex_private.unused(text);"],
+    [
+      "an index of no table of the schema",
+      "-- db:lint allow require-concurrent-index-deletion: it is small.\ndrop index dex_private.unused_note_idx;",
+    ],
     ["a check", "alter table dex_trade drop constraint dex_trade_idx_check;"],
     ["another text in a comment", "comment on column dex_trade.price is 'Quote per base.';"],
     [
