@@ -3,6 +3,7 @@ import { pairHash } from "../db/load/checksum.ts";
 import type { OfferRow, TradeRow } from "../db/load/checked-rows.ts";
 import type { Header } from "./node-answers.ts";
 import { isOfPool, type Fact, type PoolFact } from "./exchange-facts.ts";
+import { Halt } from "./halt.ts";
 
 /** Of an offer that has no id of the database yet. */
 interface Ref {
@@ -109,8 +110,13 @@ export function decimal(amount: bigint, decimals: number): string {
   return fraction === "" ? whole : `${whole}.${fraction}`;
 }
 
-/** The reverse of `decimal`. */
-export function smallestUnits(amount: string, decimals: number): bigint {
+/** The reverse of `decimal`, of a row; `decimals` are null where its token is not registered: no row of an indexer is so. */
+export function smallestUnits(amount: string, token: string, decimals: number | null): bigint {
+  if (decimals === null) {
+    throw new Halt(
+      `The database has rows of the token ${token}, which is not registered: \`ingest.register_token\` takes it with its decimals.`,
+    );
+  }
   const [whole = "", fraction = ""] = amount.split(".");
   return BigInt(whole + fraction.padEnd(decimals, "0"));
 }

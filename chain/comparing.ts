@@ -24,7 +24,7 @@ export async function differencesOf(
   registry: Registry,
 ): Promise<Difference[]> {
   const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-  const updated = await withUpdates(client, range.facts, decimalsOf, range.from - 1);
+  const updated = await withUpdates(client, range.facts, range.from - 1);
   const made = await withMakers(client, updated);
   const facts = await withRanges(client, made, decimalsOf, range.from - 1);
   const chain = namedRows({ ...range, facts: [...facts] }, registry);

@@ -65,7 +65,7 @@ export class PoolAudit implements AuditSubject<string> {
     if (recording === undefined) return [];
     const { known, registry } = this.#reading;
     const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-    const kept = await keptStates(recording.client, venues, decimalsOf, block.number);
+    const kept = await keptStates(recording.client, venues, block.number);
     const found: Doubt[] = [];
     for (let at = 0; at < venues.length; at += AT_ONCE) {
       /** Those whose ticks are compared, with the tick of their price. */

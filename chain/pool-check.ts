@@ -41,7 +41,7 @@ export class PoolCheck {
     const reserves = facts.filter((fact) => fact.kind === "reserves");
     const venues = new Set(reserves.filter(({ canFollow }) => canFollow).map(({ venue }) => venue));
     const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-    const kept = await keptStates(client, [...venues], decimalsOf, upTo);
+    const kept = await keptStates(client, [...venues], upTo);
     for (const { venue, block, lotAmt, bidAmt, canFollow } of reserves) {
       const before = kept.get(venue) ?? nothingOf(known.get(venue.toLowerCase()), decimalsOf);
       const [first = 0n, second = 0n] = before?.has ?? [];

@@ -16,11 +16,10 @@ export interface KeptState {
 
 const LARGEST_BLOCK = 2 ** 31 - 1;
 
-/** Of these pools that have a state, up to this block, by address. `decimalsOf` gives the decimals of a token. */
+/** Of these pools that have a state, up to this block, by address. */
 export async function keptStates(
   client: Client,
   venues: readonly string[],
-  decimalsOf: (token: string) => number | undefined,
   upTo = LARGEST_BLOCK,
 ): Promise<Map<string, KeptState>> {
   if (venues.length === 0) return new Map();
@@ -28,7 +27,7 @@ export async function keptStates(
     { venue: string; block: number; gem0: string; gem1: string } & Record<
       "reserve0" | "reserve1",
       string | null
-    > & { ranges: string[] }
+    > & { decimals: [number | null, number | null]; ranges: string[] }
   >(
     `select
       given.venue,
@@ -37,20 +36,22 @@ export async function keptStates(
       trim_scale(state.reserve0)::text as reserve0,
       pool.gem1,
       trim_scale(state.reserve1)::text as reserve1,
+      array[token0.decimals, token1.decimals] as decimals,
       array[state.sqrt_price::text, state.tick::text, state.liquidity::text] as ranges
     from unnest($1::text[]) as given (venue)
     join dex_pool as pool on pool.venue = given.venue
+    left join dex_token as token0 on token0.address = pool.gem0
+    left join dex_token as token1 on token1.address = pool.gem1
     cross join lateral dex_private.pool_state_at(given.venue, $2) as state`,
     [venues, upTo],
   );
   const kept = new Map<string, KeptState>();
-  for (const { venue, block, gem0, reserve0, gem1, reserve1, ranges } of rows) {
-    const [first, second] = [decimalsOf(gem0), decimalsOf(gem1)];
-    if (first === undefined || second === undefined) continue;
+  for (const { venue, block, gem0, reserve0, gem1, reserve1, decimals, ranges } of rows) {
+    const [first, second] = decimals;
     const has =
       reserve0 === null || reserve1 === null
         ? ranges.map(BigInt)
-        : [smallestUnits(reserve0, first), smallestUnits(reserve1, second)];
+        : [smallestUnits(reserve0, gem0, first), smallestUnits(reserve1, gem1, second)];
     kept.set(venue, { block, has });
   }
   return kept;
@@ -71,7 +72,7 @@ export async function withRanges(
   const changed = facts.filter((fact) => fact.kind === "ranges").filter(isKept);
   if (changed.length === 0) return facts;
   const venues = [...new Set(changed.map(({ venue }) => venue))];
-  const kept = await keptStates(client, venues, decimalsOf, upTo);
+  const kept = await keptStates(client, venues, upTo);
   const nets = await keptNets(client, changed, upTo);
   return facts.map((fact) => {
     if (fact.kind !== "ranges" || !isKept(fact)) return fact;

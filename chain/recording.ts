@@ -63,15 +63,13 @@ export class Recording {
       role: "dex_writer",
       applicationName: "dex-market-data index",
     });
-    const recording = new Recording(client, kept);
-    try {
-      await kept.registry.load(client);
-      await kept.known.load(client);
-    } catch (error) {
-      await recording.close();
-      throw error;
-    }
-    return recording;
+    return new Recording(client, kept);
+  }
+
+  /** Learns what the database has of tokens, markets and contracts: before its turn, another indexer adds to it. */
+  async load(): Promise<void> {
+    await this.#registry.load(this.client);
+    await this.#known.load(this.client);
   }
 
   async close(): Promise<void> {
@@ -157,7 +155,7 @@ export class Recording {
 
   /** The offers of a contract that have something left. */
   openOffers(book: Book): Promise<OpenOffer[]> {
-    return openOffers(this.client, book, (token) => this.#registry.decimalsOf(token));
+    return openOffers(this.client, book);
   }
 
   /** Takes back all blocks above this one, which the database need not have. */
@@ -279,8 +277,7 @@ export class Recording {
     } catch (error) {
       // Where the connection is lost, the rollback fails too, and the first error says why.
       await client.query("rollback").catch(() => undefined);
-      await this.#registry.load(client).catch(() => undefined);
-      await this.#known.load(client).catch(() => undefined);
+      await this.load().catch(() => undefined);
       await this.learnChecked().catch(() => false);
       if (!isRefusal(error)) throw error;
       const { message, detail = "" } = error as Error & { detail?: string };

@@ -27,6 +27,7 @@ export interface Start {
 /** Resolves when there is something to write. Throws a `Halt` where the database is filled from something else. */
 export async function startSession(shared: Shared, recording: Recording): Promise<Start> {
   await waitForTurn(shared, recording);
+  await recording.load();
   const last = await lastBlock(recording.client);
   if (last?.hash === null) {
     throw new Halt(

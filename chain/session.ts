@@ -192,9 +192,7 @@ class Session {
 
   /** These facts, which follow the block `upTo`, with those that updates give. */
   #updated(facts: readonly BlockFact[], upTo?: number): Promise<Fact[]> {
-    const { registry } = this.#shared;
-    const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
-    return withUpdates(this.#recording.client, facts, decimalsOf, upTo);
+    return withUpdates(this.#recording.client, facts, upTo);
   }
 
   async #write(blocks: readonly Block[], takeBackTo?: number): Promise<void> {

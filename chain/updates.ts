@@ -13,12 +13,11 @@ const LARGEST_BLOCK = 2 ** 31 - 1;
 export async function withUpdates(
   client: Client,
   facts: readonly BlockFact[],
-  decimalsOf: (token: string) => number | undefined,
   upTo = LARGEST_BLOCK,
 ): Promise<Fact[]> {
   const updates = facts.filter((fact) => fact.kind === "update");
   if (updates.length === 0) return facts.filter((fact) => fact.kind !== "update");
-  const left = await offersLeft(client, updates, decimalsOf, upTo);
+  const left = await offersLeft(client, updates, upTo);
   const take = (fact: Fact): void => {
     if (fact.kind === "offer" && fact.ref !== undefined) {
       const { block, ref, maker, lotGem, lotAmt, bidGem, bidAmt } = fact;
@@ -63,7 +62,6 @@ const nameOf = (venue: string, id: number | null): string => `${venue} ${id}`;
 async function offersLeft(
   client: Client,
   updates: readonly UpdateFact[],
-  decimalsOf: (token: string) => number | undefined,
   upTo: number,
 ): Promise<Map<string, LeftOffer>> {
   const { rows } = await client.query<
@@ -71,6 +69,8 @@ async function offersLeft(
       block: number;
       whole: [string, string];
       taken: [string, string];
+      lot_decimals: number | null;
+      bid_decimals: number | null;
       is_over: boolean;
     }
   >(
@@ -83,6 +83,8 @@ async function offersLeft(
       offer.bid_gem,
       array[trim_scale(offer.lot_amt)::text, trim_scale(offer.bid_amt)::text] as whole,
       array[trim_scale(taken.lot_amt)::text, trim_scale(taken.bid_amt)::text] as taken,
+      lot.decimals as lot_decimals,
+      bid.decimals as bid_decimals,
       offer.killed between 1 and $3 as is_over
     from (
       select distinct *
@@ -98,6 +100,8 @@ async function offersLeft(
       order by known.offer_id desc
       limit 1
     ) as offer
+    left join dex_token as lot on lot.address = offer.lot_gem
+    left join dex_token as bid on bid.address = offer.bid_gem
     cross join lateral (
       select
         coalesce(sum(trade.lot_amt), 0) as lot_amt,
@@ -109,9 +113,9 @@ async function offersLeft(
     [updates.map(({ venue }) => venue), updates.map(({ offerId }) => String(offerId)), upTo],
   );
   const left = new Map<string, LeftOffer>();
-  for (const { name, ref, block, maker, lot_gem, bid_gem, whole, taken, is_over } of rows) {
-    const lotOf = (amount: string): bigint => smallestUnits(amount, decimalsOf(lot_gem) ?? 0);
-    const bidOf = (amount: string): bigint => smallestUnits(amount, decimalsOf(bid_gem) ?? 0);
+  for (const { name, ref, block, maker, lot_gem, bid_gem, whole, taken, is_over, ...row } of rows) {
+    const lotOf = (amount: string): bigint => smallestUnits(amount, lot_gem, row.lot_decimals);
+    const bidOf = (amount: string): bigint => smallestUnits(amount, bid_gem, row.bid_decimals);
     const made = { lotAmt: lotOf(whole[0]), bidAmt: bidOf(whole[1]) };
     left.set(name, {
       ...{ ref, block, maker, lotGem: lot_gem, bidGem: bid_gem, whole: made },

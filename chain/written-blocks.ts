@@ -55,29 +55,34 @@ export interface Book {
   keepsIds: boolean;
 }
 
-/** The offers that have something left, by the contract's own ids. `decimalsOf` gives the decimals of a token. */
+/** The offers that have something left, by the contract's own ids. */
 export async function openOffers(
   client: Client,
   { exchange, keepsIds }: Book,
-  decimalsOf: (token: string) => number | undefined,
 ): Promise<OpenOffer[]> {
   const { rows } = await client.query<{
     id: number;
     block: number;
     lot_gem: string;
     lot_amt: string;
+    lot_decimals: number | null;
     bid_gem: string;
     bid_amt: string;
+    bid_decimals: number | null;
   }>(
     `select
       coalesce(split_part(offer.ref, ':', 1)::float8, offer.id) as id,
       offer.block,
       offer.lot_gem,
       trim_scale(kept.lot_amt)::text as lot_amt,
+      lot.decimals as lot_decimals,
       offer.bid_gem,
-      trim_scale(offer.bid_amt - coalesce(taken.bid_amt, 0))::text as bid_amt
+      trim_scale(offer.bid_amt - coalesce(taken.bid_amt, 0))::text as bid_amt,
+      bid.decimals as bid_decimals
     from dex_offer as offer
     join dex_private.offer_left as kept on kept.offer_id = offer.id
+    left join dex_token as lot on lot.address = offer.lot_gem
+    left join dex_token as bid on bid.address = offer.bid_gem
     left join lateral (
       select sum(trade.bid_amt) as bid_amt
       from dex_trade as trade
@@ -88,11 +93,11 @@ export async function openOffers(
       and ($1::text is null and offer.ref is null or offer.ref is not null and offer.venue = $1)`,
     [keepsIds ? null : exchange],
   );
-  return rows.map(({ id, block, lot_gem, lot_amt, bid_gem, bid_amt }) => ({
+  return rows.map(({ id, block, ...row }) => ({
     id,
     block,
-    lotAmt: smallestUnits(lot_amt, decimalsOf(lot_gem) ?? 0),
-    bidAmt: smallestUnits(bid_amt, decimalsOf(bid_gem) ?? 0),
+    lotAmt: smallestUnits(row.lot_amt, row.lot_gem, row.lot_decimals),
+    bidAmt: smallestUnits(row.bid_amt, row.bid_gem, row.bid_decimals),
   }));
 }
 

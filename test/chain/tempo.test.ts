@@ -1,12 +1,5 @@
 // The logs of Tempo's exchange as offers and updates, what an update gives by what is left of its order, and what shows that a log is missing.
-import {
-  encodeAbiParameters,
-  getAddress,
-  numberToHex,
-  padHex,
-  toEventSelector,
-  type Hex,
-} from "viem";
+import { encodeAbiParameters, getAddress, toEventSelector, type Hex } from "viem";
 import { Abis, Addresses } from "viem/tempo";
 import { IncompleteLogs, type ChainLog, type LeftOffer } from "../../chain/exchange-facts.ts";
 import { tempo } from "../../chain/exchanges/tempo.ts";
@@ -14,52 +7,22 @@ import { readIndexSettings, type IndexSettings } from "../../chain/index-setting
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
 import * as invented from "./invented-chain.ts";
+import {
+  BASE,
+  cancelled,
+  created,
+  failed,
+  filled,
+  flipped,
+  KEY,
+  MAKER,
+  placed,
+  QUOTE,
+  TAKER,
+  word,
+} from "./tempo-events.ts";
 
-const [BASE, QUOTE] = [getAddress(invented.WETH), getAddress(invented.DAI)];
-const MAKER = getAddress(invented.MAKER);
-const TAKER: Hex = "0x1111111111111111111111111111111111111111";
-const KEY = padHex("0xaa", { size: 32 });
 const PAIRS = [{ block: 1, answers: { base: BASE, quote: QUOTE } }];
-
-const word = (value: Hex | number): Hex =>
-  typeof value === "number" ? numberToHex(value, { size: 32 }) : padHex(value, { size: 32 });
-const event = (
-  name: string,
-  topics: (Hex | number)[],
-  types: string[] = [],
-  values: unknown[] = [],
-) => ({
-  topics: [toEventSelector(name), ...topics.map(word)],
-  data: encodeAbiParameters(
-    types.map((type) => ({ type })),
-    values,
-  ),
-});
-const created = event("PairCreated(bytes32,address,address)", [KEY, BASE, QUOTE]);
-const placed = (id: number, amount: bigint, isBid: boolean, tick: number) =>
-  event(
-    "OrderPlaced(uint128,address,address,uint128,bool,int16,bool,int16)",
-    [id, MAKER, BASE],
-    ["uint128", "bool", "int16", "bool", "int16"],
-    [amount, isBid, tick, false, 0],
-  );
-const filled = (id: number, amount: bigint, isPart: boolean) =>
-  event(
-    "OrderFilled(uint128,address,address,uint128,bool)",
-    [id, MAKER, TAKER],
-    ["uint128", "bool"],
-    [amount, isPart],
-  );
-const flipped = (id: number, amount: bigint, isBid: boolean, tick: number) =>
-  event(
-    "OrderFlipped(uint128,address,address,uint128,bool,int16,int16)",
-    [id, MAKER, BASE],
-    ["uint128", "bool", "int16", "int16"],
-    [amount, isBid, tick, 0],
-  );
-const failed = (id: number) =>
-  event("FlipFailed(uint128,address,bytes4)", [id, MAKER], ["bytes4"], ["0x12345678"]);
-const cancelled = (id: number) => event("OrderCancelled(uint128)", [id]);
 
 const logsOf = (...events: { topics: Hex[]; data: Hex }[]): ChainLog[] =>
   events.map((one, idx) => ({
