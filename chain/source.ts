@@ -82,9 +82,13 @@ export class ChainSource extends Headers {
 
   /**
    * A block with its facts. Its header shows whether it can have any. If so, all its logs are asked by its hash:
-   * their indexes and the header's bloom show whether one is missing.
+   * their indexes and the header's bloom show whether one is missing. With `topics`, only logs of these are read.
    */
-  async blockOf(header: Header, known = this.knownFrom(header.number)): Promise<Block<BlockFact>> {
+  async blockOf(
+    header: Header,
+    known = this.knownFrom(header.number),
+    topics = this.#contracts.topics,
+  ): Promise<Block<BlockFact>> {
     const { requests } = this.#options;
     const { number, hash } = header;
     let asked: Header | undefined;
@@ -103,7 +107,7 @@ export class ChainSource extends Headers {
       checkBlocks(logs, new Map([[number, hash]]));
       const lack = lackOf(logs, bloom, systemTransaction(requests.chainId, header));
       const { time } = asked;
-      const timed = logs.map((log) => ({ ...log, time: log.time ?? time }));
+      const timed = logs.filter(isOf(topics)).map((log) => ({ ...log, time: log.time ?? time }));
       const block = { header: asked, ...(await this.#decode(timed, [asked], known)) };
       checkTimes(block.facts, [asked]);
       if (lack !== undefined) throw new NotWhole(lack, block);
@@ -133,7 +137,7 @@ export class ChainSource extends Headers {
     return this.#sure.ask(`The logs of blocks ${from} to ${to}`, async () => {
       if (from === to) {
         const { end } = await this.#ends(to, before);
-        const { header, ...read } = await this.blockOf(end, known);
+        const { header, ...read } = await this.blockOf(end, known, topics);
         if (read.facts.length + read.found.length === 0) await this.#checkEmpty(end, topics, known);
         return { from, end: header, ...read };
       }

@@ -1,6 +1,7 @@
 // Two contracts with offers in one database: their ids are the same, and their rows are not mixed up.
 import fc from "fast-check";
 import { getAddress, type Hex } from "viem";
+import { tempo } from "../../chain/exchanges/tempo.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import type { IndexSettings } from "../../chain/index-settings.ts";
 import { readIndexSettings } from "../../chain/index-settings.ts";
@@ -15,6 +16,7 @@ import {
   type Act,
   type InventedNode,
 } from "./invented-chain.ts";
+import { created, placed } from "./tempo-events.ts";
 
 const OTHER: Hex = "0x4444444444444444444444444444444444444444";
 const BOOKS = [EXCHANGE, OTHER];
@@ -186,4 +188,29 @@ it("each trade is of an offer of the same contract", async () => {
     { venue: getAddress(EXCHANGE), ref: null, id: 1, killed: 0, taken: "3" },
     { venue: getAddress(OTHER), ref: "1", id: 2 ** 30, killed: 7, taken: "4" },
   ]);
+});
+
+it("a start reads the market logs of the first one alone, also in a last block with an order of the other", async () => {
+  await using database = await makeDatabase();
+  const of = (...events: (typeof created)[]): Act[] => [
+    { do: "emit all", events: events.map((one) => ({ address: OTHER, ...one })) },
+  ];
+  // The first range of a start has 1,000 blocks.
+  const acts: Act[][] = Array.from({ length: 1001 }, () => []);
+  acts[1] = of(created);
+  acts[1000] = of(placed(1, 10n ** 18n, false, 0));
+  const node = await startInventedNode(chainOf(acts), 1000);
+  const { state: _, ...decoder } = tempo;
+  const index = async (head: number): Promise<void> => {
+    const indexing = startIndexing({
+      ...{ databaseUrl: database.url, url: node.url, exchange: EXCHANGE, finality: undefined },
+      others: [{ exchange: OTHER, decoder, firstBlock: 0 }],
+    });
+    await indexing.wrote(head);
+    await indexing.stop();
+  };
+  await index(1000);
+  node.blocks = chainOf([...acts, []], "", node.blocks);
+  await index(1001);
+  await node.stop();
 });
