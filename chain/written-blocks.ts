@@ -116,7 +116,10 @@ export async function blocksOf(
   return new Map(rows.map(({ id, block }) => [id, block]));
 }
 
-/** The first row of each two tokens, unless it is labelled as of their market, in the blocks from this one on. */
+/**
+ * The first row of each two tokens each way round, the oldest one first, unless it is labelled as of their market, in the
+ * blocks from this one on.
+ */
 export async function pairsSince(client: Client, block: number): Promise<OfferFact[]> {
   const { rows } = await client.query<{ lotGem: string; bidGem: string; block: number }>(
     `select lot_gem as "lotGem", bid_gem as "bidGem", min(block) as block
@@ -135,7 +138,8 @@ export async function pairsSince(client: Client, block: number): Promise<OfferFa
       from dex_pool
       where block >= $1
     ) as given
-    group by lot_gem, bid_gem`,
+    group by lot_gem, bid_gem
+    order by block`,
     [block],
   );
   return rows.map((row) => ({

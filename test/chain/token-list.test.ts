@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getAddress } from "viem";
 import { Registry } from "../../chain/index-registry.ts";
+import { tempo } from "../../chain/exchanges/tempo.ts";
 import type { Requests } from "../../chain/requests.ts";
 import { ListedMarkets } from "../../chain/token-list-markets.ts";
-import { readTokenList } from "../../chain/token-list.ts";
+import { readTokenList, type TokenList } from "../../chain/token-list.ts";
 import { anAddress, MKR, registerPair, registerTokens } from "../factories.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
 import { chainOf, DAI, EXCHANGE, startInventedNode, WETH, type Act } from "./invented-chain.ts";
+import { created, placed } from "./tempo-events.ts";
 
 let folder: string;
 
@@ -133,6 +135,41 @@ it("makes a market of two listed tokens alone, and corrects what another list ha
   await node.stop();
   await database.drop();
 });
+
+it.each([true, false])(
+  "an added token makes its market by the older of two rows, also where the later one is taken back: the older is a bid: %s",
+  async (isBid) => {
+    await using database = await makeDatabase();
+    const acts = Array.from({ length: 11 }, (): Act[] => []);
+    acts[1] = [{ do: "emit all", events: [created] }];
+    acts[6] = [{ do: "emit all", events: [placed(1, 10n ** 18n, isBid, 0)] }];
+    acts[8] = [{ do: "emit all", events: [placed(2, 10n ** 18n, !isBid, 0)] }];
+    const node = await startInventedNode(chainOf(acts), 5);
+    const { state: _, ...decoder } = tempo;
+    const start = (tokenList?: TokenList) =>
+      startIndexing({
+        ...{ databaseUrl: database.url, url: node.url, exchange: EXCHANGE, decoder },
+        ...{ finality: undefined, tokenList },
+      });
+    const before = start();
+    await before.wrote(10);
+    await before.stop();
+    node.blocks = chainOf([...acts, []], "", node.blocks);
+    const indexing = start(await listOf([weth, dai]));
+    await indexing.wrote(11);
+    node.finalized = 7;
+    node.blocks = chainOf(
+      Array.from({ length: 13 }, () => []),
+      "other",
+      node.blocks.slice(0, 8),
+    );
+    await indexing.wrote(12);
+    await indexing.stop();
+    await node.stop();
+    const { rows } = await database.owner.query("select base, quote from dex_pair");
+    expect(rows).toEqual([{ base: "XDAI", quote: "WETH" }]);
+  },
+);
 
 it("corrects the symbols that two tokens have exchanged in a wrong list, and says what it cannot correct", async () => {
   await using database = await makeDatabase();
