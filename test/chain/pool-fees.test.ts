@@ -104,4 +104,16 @@ describe("an indexer", () => {
       `The database was filled from contract ${recorded}, not ${given}`,
     );
   });
+
+  it("takes other fees and first blocks of the same contracts once all blocks are taken back", async () => {
+    await database.writer.query("select ingest.take_back(-1)");
+    await expect(start(`uniswap-v2:${EXCHANGE}/0.25%`).ended).rejects.toThrow(
+      "The database was filled from contract",
+    );
+    const indexing = start(`uniswap-v2:${EXCHANGE},uniswap-v2:${PAIR}@2/0.2%`);
+    await indexing.wrote(acts.length - 1);
+    await indexing.stop();
+    const { rows } = await database.owner.query("select fee from dex_pool order by venue");
+    expect(rows).toEqual([{ fee: 3000 }, { fee: 2000 }]);
+  });
 });

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:a405d41ec994779ee83dc765b05b3bf37807ea49
+--! Hash: sha1:abb0fb6e5f43a2a33c70af0832cb80533b63b629
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5100,6 +5100,7 @@ declare
   before constant dex_private.write_state := ingest.take_turn();
   known dex_private.index_source;
   given dex_private.index_source;
+  changeable constant text := '@[0-9]+|/[0-9.]+%';
 begin
   select *
   into known
@@ -5124,11 +5125,12 @@ begin
     return false;
   end if;
 
-  -- Tokens and markets of another contract would stay: they cannot be taken back.
+  -- Tokens and markets of another contract would stay: they cannot be taken back. First blocks (@) and fees (/) change none.
   perform ingest.refuse(case
     when known.one_row and (
       before.head is not null
-      or (known.chain_id, known.exchange, known.kind) <> (given.chain_id, given.exchange, given.kind)
+      or (known.chain_id, regexp_replace(known.exchange, changeable, '', 'g'), known.kind)
+        <> (given.chain_id, regexp_replace(given.exchange, changeable, '', 'g'), given.kind)
         and exists (select from public.dex_token)
     ) then
       format(

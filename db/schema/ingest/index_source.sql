@@ -38,6 +38,7 @@ declare
   before constant dex_private.write_state := ingest.take_turn();
   known dex_private.index_source;
   given dex_private.index_source;
+  changeable constant text := '@[0-9]+|/[0-9.]+%';
 begin
   select *
   into known
@@ -62,11 +63,12 @@ begin
     return false;
   end if;
 
-  -- Tokens and markets of another contract would stay: they cannot be taken back.
+  -- Tokens and markets of another contract would stay: they cannot be taken back. First blocks (@) and fees (/) change none.
   perform ingest.refuse(case
     when known.one_row and (
       before.head is not null
-      or (known.chain_id, known.exchange, known.kind) <> (given.chain_id, given.exchange, given.kind)
+      or (known.chain_id, regexp_replace(known.exchange, changeable, '', 'g'), known.kind)
+        <> (given.chain_id, regexp_replace(given.exchange, changeable, '', 'g'), given.kind)
         and exists (select from public.dex_token)
     ) then
       format(
