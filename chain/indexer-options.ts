@@ -19,7 +19,7 @@ export interface IndexerOptions {
   fromBlock: number;
   /** Blocks that the chain may take back; without it, those that it does not call finalized. */
   finality?: number | undefined;
-  /** Whose trade it is: the event's taker, or the sender of its transaction. */
+  /** Whose trade each one is: the event's taker, or the sender of its transaction. */
   taker?: "event" | "sender" | undefined;
   /** Markets to register at the start, beside those that the exchange lists. */
   markets?: readonly GivenMarket[] | undefined;

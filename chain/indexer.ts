@@ -13,7 +13,7 @@ const MAX_RETRY_MS = 10_000;
 
 /** Runs until the signal; then it resolves. Throws a `Halt` where it cannot be sure of what is right. */
 export async function runIndexer(options: IndexerOptions): Promise<void> {
-  const { signal, onEvent, backoffMs = FIRST_RETRY_MS, repeatMs } = options;
+  const { signal, onEvent, taker, backoffMs = FIRST_RETRY_MS, repeatMs } = options;
   const reading = readingOf(options, () => checks.auditAgain());
   const checks: OfferChecks = new OfferChecks(reading);
   const failures = new Repeating(repeatMs);
@@ -22,6 +22,9 @@ export async function runIndexer(options: IndexerOptions): Promise<void> {
     retryMs = backoffMs;
     if (failures.end()) onEvent?.({ event: "recovered" });
   };
+  const rule = taker === "sender" ? "the sender of its transaction" : "the taker of its event";
+  const reason = `The taker of each trade is ${rule} (--taker, TAKER)`;
+  onEvent?.({ event: "notice", reason });
   while (!signal.aborted) {
     try {
       await runSession({ ...reading, checks, onProgress });

@@ -33,7 +33,8 @@ follows the chain. Started again, it goes on from the last block that it has wri
                                      with the fee of its pools; several with commas; kinds: ${kindNames()}
   --from-block N     FROM_BLOCK      the block to begin with: the one in which the contract was made
   --finality N       FINALITY        blocks that the chain may take back; else what it calls finalized, or 64
-  --taker WHO        TAKER           \`event\`, or \`sender\`: the sender of the transaction, by default that of pools
+  --taker WHO        TAKER           \`event\`, or \`sender\`: the sender of the transaction, by default where one
+                                     of the contracts is a pool, for all trades
   --pairs FILE       PAIRS           markets beside those that the exchange lists, a CSV file as pairs.csv
   --token-list FILE  TOKEN_LIST      the tokens whose pairs are the markets: a JSON file by the Token Lists standard, or a
                                      CSV file as tokens.csv

@@ -818,7 +818,10 @@ describe("a setting that was wrong and is corrected", () => {
     await filled({});
     await database.owner.query("delete from dex_private.index_source");
     const running = start();
-    expect(await running.heard(({ event }) => event === "notice")).toMatchObject({
+    expect(
+      await running.heard((one) => "reason" in one && one.reason.includes("recorded now")),
+    ).toMatchObject({
+      event: "notice",
       reason: expect.stringContaining("It is recorded now as given: chain 1, 0x397553"),
     });
     await running.stop();
