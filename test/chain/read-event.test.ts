@@ -1,0 +1,75 @@
+// The form of an event: each value within its type, and none beside those that it has.
+import {
+  concatHex,
+  encodeAbiParameters,
+  numberToHex,
+  padHex,
+  parseAbi,
+  toEventSelector,
+  type Hex,
+} from "viem";
+import { readEvent } from "../../chain/exchanges/read-event.ts";
+
+const EVENT =
+  "event Took(uint128 indexed id, address indexed maker, address gem, uint128 amount, int24 tick, bool isBid, bytes4 reason, uint256 most)";
+const abi = parseAbi([EVENT]);
+const ADDRESS = "0x0014F450B8Ae7708593F4A46F8fa6E5D50620F96";
+const TYPES = ["address", "uint128", "int24", "bool", "bytes4", "uint256"];
+
+const word = (value: Hex | bigint): Hex =>
+  typeof value === "bigint" ? numberToHex(value, { size: 32 }) : padHex(value, { size: 32 });
+const dataOf = (tick: number): Hex =>
+  encodeAbiParameters(
+    TYPES.map((type) => ({ type })),
+    [ADDRESS, 2n ** 128n - 1n, tick, true, "0xffffffff", 2n ** 256n - 1n],
+  );
+/** With another word in this place. */
+const withWord = (at: number, value: Hex): Hex => {
+  const data = dataOf(-5);
+  return concatHex([data.slice(0, 2 + 64 * at) as Hex, value, `0x${data.slice(66 + 64 * at)}`]);
+};
+const read = (data: Hex, id = word(2n ** 128n - 1n), maker = word(ADDRESS), ...more: Hex[]) =>
+  readEvent(
+    {
+      ...{ address: ADDRESS, topics: [toEventSelector(EVENT), id, maker, ...more], data },
+      ...{ block: 7, hash: "0x", time: undefined, tx: "0x7", idx: 3 },
+    },
+    abi,
+    "an exchange",
+  );
+
+it.each([-(2 ** 23), -5, 0, 2 ** 23 - 1])(
+  "is that of values at the ends of their types: %s",
+  (tick) => {
+    expect(read(dataOf(tick)).args).toEqual({
+      ...{ id: 2n ** 128n - 1n, maker: ADDRESS, gem: ADDRESS, amount: 2n ** 128n - 1n, tick },
+      ...{ isBid: true, reason: "0xffffffff", most: 2n ** 256n - 1n },
+    });
+  },
+);
+
+const DIRTY = concatHex([padHex("0x01", { size: 12 }), ADDRESS]);
+it.each<[what: string, data: Hex, ...topics: Hex[]]>([
+  ["an address with more before it", withWord(0, DIRTY)],
+  ["an unsigned number beyond its type", withWord(1, word(2n ** 128n))],
+  ["a number above its type", withWord(2, word(2n ** 23n))],
+  [
+    "a number below its type",
+    withWord(2, numberToHex(-(2n ** 23n) - 1n, { size: 32, signed: true })),
+  ],
+  ["neither true nor false", withWord(3, word(2n))],
+  ["bytes with more behind them", withWord(4, padHex("0xffffffff01", { size: 32, dir: "right" }))],
+  ["a word too many", concatHex([dataOf(0), word(7n)])],
+  ["a word too few", dataOf(0).slice(0, -64) as Hex],
+  ["an indexed number beyond its type", dataOf(0), word(2n ** 128n)],
+  ["an indexed address with more before it", dataOf(0), word(1n), DIRTY],
+  ["a topic too many", dataOf(0), word(1n), word(ADDRESS), word(1n)],
+  ["an address in a number's place", withWord(2, word(ADDRESS))],
+])("is not that of %s: it halts", (_, data, ...topics) => {
+  expect(() => read(data, ...topics)).toThrow(
+    expect.objectContaining({
+      name: "Halt",
+      message: expect.stringMatching(/^The log 3 of block 7 is no event of an exchange: /),
+    }),
+  );
+});
