@@ -17,6 +17,7 @@ import { makeAsOfRowsPlugin } from "./as-of/past-rows.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
+import { ListsWithoutCasePlugin } from "./rows/lists-without-case.ts";
 import { keepEqualElements } from "./grafast-internals.ts";
 import { GRAPHQL_PATH } from "../http/request.ts";
 import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
@@ -87,6 +88,7 @@ export function makePreset({
       StrictScalarsPlugin,
       ValidationRulesPlugin,
       makeEitherWayPlugin(log),
+      ListsWithoutCasePlugin,
       ImpliedConditionsPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
