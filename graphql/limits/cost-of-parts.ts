@@ -23,6 +23,10 @@ export const CHARACTERS_PER_COST = 2000;
 /** Characters of a value: of a hash or an address with its punctuation, and of a description. */
 export const VALUE = { stored: 64, introspected: 300 };
 export const WHOLE_TABLES = 25;
+/** Comparisons of each row of a table that is read whole, which count as another table. */
+export const COMPARISONS_PER_TABLE = 20;
+/** A comparison that ignores case takes as long as several others. */
+export const IGNORES_CASE_COST = 4;
 
 /** A market's figures as of a past block, which are computed for each record. */
 export const PAST_RECORD_COST = 25;

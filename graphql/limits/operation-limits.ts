@@ -1,8 +1,8 @@
 // Refuses an operation that exceeds a limit, before it is planned.
 //
 // A list whose condition or filter no index serves may read its whole table. One of them costs nothing
-// more, because every column can be filtered by; each other one costs a 25th of the limit. So does a total of chosen rows
-// as of a past block, of which no count is kept.
+// more, because every column can be filtered by; each other one costs a 25th of the limit. So do 20 comparisons of each
+// row, and a total of chosen rows as of a past block, of which no count is kept.
 import {
   getOperationAST,
   GraphQLError,
@@ -17,8 +17,8 @@ import { variablesProblem } from "./input-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
 import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";
-import { WHOLE_TABLES } from "./cost-of-parts.ts";
-import { isServed } from "./served-conditions.ts";
+import { COMPARISONS_PER_TABLE, WHOLE_TABLES } from "./cost-of-parts.ts";
+import { comparisonsOf, isServed } from "./served-conditions.ts";
 import { valuesOf, type VariableValues } from "./variable-values.ts";
 
 export interface Assessment {
@@ -122,11 +122,15 @@ function listBound(
 ): number | GraphQLError {
   const isUnserved = ({ field, indexed }: PricedList): boolean =>
     indexed !== undefined && !isServed(field, indexed, variables);
-  const unserved = lists.filter(isUnserved).length;
+  const ofUnserved = lists.filter(isUnserved);
+  const unserved = ofUnserved.length;
   const counted = lists.filter((list) => list.isCountedWhole && !isUnserved(list)).length;
-  const wholeTables = (Math.max(0, unserved + counted - 1) * limits.cost) / WHOLE_TABLES;
+  const comparisons = ofUnserved.map(({ field }) => comparisonsOf(field, variables));
+  const compared = comparisons.reduce((all, n) => all + Math.floor(n / COMPARISONS_PER_TABLE), 0);
+  const tables = Math.max(0, unserved + counted - 1) + compared;
+  const wholeTables = (tables * limits.cost) / WHOLE_TABLES;
   const least = wholeTables + cost(1, variables);
-  if (least > limits.cost) return tooExpensive(least, { unserved, counted }, limits);
+  if (least > limits.cost) return tooExpensive(least, { unserved, counted, compared }, limits);
   // The cost grows with the bound, so bisection finds the largest bound that fits; mostly that is the first.
   let [found, tooMany, next] = [1, limits.rows + 1, limits.rows];
   while (tooMany - found > 1) {

@@ -2,7 +2,13 @@
 import type { FieldNode, GraphQLError } from "graphql";
 import { refusal } from "./limit-error.ts";
 import type { GraphqlLimits } from "./limits.ts";
-import { CHARACTERS_PER_COST, STEPS, WHOLE_TABLES } from "./cost-of-parts.ts";
+import {
+  CHARACTERS_PER_COST,
+  COMPARISONS_PER_TABLE,
+  IGNORES_CASE_COST,
+  STEPS,
+  WHOLE_TABLES,
+} from "./cost-of-parts.ts";
 
 export const tooComplex = (complexity: number, limits: GraphqlLimits): GraphQLError =>
   refusal(
@@ -26,7 +32,7 @@ export function pageTooLarge(
 
 export function tooExpensive(
   cost: number,
-  { unserved, counted }: { unserved: number; counted: number },
+  { unserved, counted, compared }: Record<"unserved" | "counted" | "compared", number>,
   limits: GraphqlLimits,
 ): GraphQLError {
   const why = [
@@ -39,8 +45,12 @@ export function tooExpensive(
     unserved + counted > 1
       ? ` ${why}, and each after the first counts as ${limits.cost / WHOLE_TABLES}.`
       : "";
+  const comparisons =
+    compared > 0
+      ? ` Where no index serves a condition or filter, each ${COMPARISONS_PER_TABLE} comparisons in it count as ${limits.cost / WHOLE_TABLES}, and one that ignores case as ${IGNORES_CASE_COST} comparisons: give values of one column as a list of "in" or "inInsensitive".`
+      : "";
   return refusal(
     "TOO_EXPENSIVE",
-    `The operation costs ${Math.ceil(cost)}, 1 for each row that it may read, nested ones counted for each row around them, and 1 more for each ${CHARACTERS_PER_COST} characters of a row: at most ${limits.cost} is accepted. Ask for smaller pages by "first", the smallest for what is nested.${tables}`,
+    `The operation costs ${Math.ceil(cost)}, 1 for each row that it may read, nested ones counted for each row around them, and 1 more for each ${CHARACTERS_PER_COST} characters of a row: at most ${limits.cost} is accepted. Ask for smaller pages by "first", the smallest for what is nested.${tables}${comparisons}`,
   );
 }

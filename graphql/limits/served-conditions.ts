@@ -2,6 +2,7 @@
 // row: see assessment.ts.
 import { valueFromASTUntyped, type FieldNode } from "graphql";
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import { IGNORES_CASE_COST } from "./cost-of-parts.ts";
 import type { VariableValues } from "./variable-values.ts";
 
 /** The fields of a list's condition that each index has, in the index's order. */
@@ -51,6 +52,32 @@ export function isServed(
     }),
   );
 }
+
+const GROUPS = new Set(["and", "or", "not"]);
+
+/** With how many comparisons these arguments of a list test each row that is read. */
+export function comparisonsOf(
+  { arguments: given = [] }: FieldNode,
+  variables: VariableValues,
+): number {
+  const count = (filter: unknown): number => {
+    if (Array.isArray(filter)) return filter.reduce<number>((sum, one) => sum + count(one), 0);
+    if (!isObject(filter)) return 0;
+    return Object.entries(filter).reduce((sum, [name, value]) => {
+      if (GROUPS.has(name)) return sum + count(value);
+      const operators = isObject(value) ? Object.keys(value) : [name];
+      return operators.reduce((all, one) => all + costOfComparison(one), sum);
+    }, 0);
+  };
+  return given.reduce((sum, { name, value }) => {
+    const isOfRows = name.value === "condition" || name.value === "filter";
+    return isOfRows ? sum + count(valueFromASTUntyped(value, variables)) : sum;
+  }, 0);
+}
+
+/** The value of each row is lowered anew for each of them. */
+const costOfComparison = (operator: string): number =>
+  operator.endsWith("Insensitive") ? IGNORES_CASE_COST : 1;
 
 export const ServedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ServedConditionsPlugin",
