@@ -75,6 +75,8 @@ function sessionSettings(options: ConnectionOptions): Record<string, string> {
   return {
     ...(role === "dex_reader" ? READER_SETTINGS : COMMON_SETTINGS),
     ...(role === undefined ? {} : { role }),
+    // Else PostgreSQL goes on with the statement of a connection that is closed.
+    ...(role === "dex_reader" ? { client_connection_check_interval: "500" } : {}),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
     ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
   };

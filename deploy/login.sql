@@ -7,3 +7,4 @@ alter role app in database market set default_transaction_read_only = 'on';
 alter role app in database market set plan_cache_mode = 'force_generic_plan';
 alter role app in database market set statement_timeout = '10s';
 alter role app in database market set lock_timeout = '3s';
+alter role app in database market set client_connection_check_interval = '500ms';

@@ -32,6 +32,7 @@ import { PagePolicyPlugin } from "./graphiql-policy.ts";
 import { ServedConditionsPlugin } from "./limits/served-conditions.ts";
 import { ViewRecordsPlugin } from "./limits/view-records.ts";
 import { SnapshotPlugin } from "./rows/operation-snapshot.ts";
+import { makeOperationTimePlugin } from "./rows/operation-time.ts";
 import { ValidationRulesPlugin } from "./schema/validation-rules.ts";
 import { StrictScalarsPlugin } from "./schema/strict-scalars.ts";
 
@@ -98,6 +99,7 @@ export function makePreset({
       makeSubscriptionFieldsPlugin(limits),
       makeDescriptionsPlugin(limits),
       makeFreedOperationsPlugin(pool),
+      makeOperationTimePlugin(limits),
       AsOfOperationPlugin,
       SnapshotPlugin,
       CompiledListsPlugin,

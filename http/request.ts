@@ -62,6 +62,8 @@ export class RequestState {
   errors: readonly string[] | undefined;
   /** A cache hit, the answer to an equal request in flight, or made; undefined where none is cached. */
   cache: "hit" | "shared" | "miss" | undefined;
+  /** Whether equal requests have waited for its answer. */
+  isShared = false;
   /** The id of the request in flight whose answer this one shares: the log has errors under that id. */
   answeredAs: string | undefined;
   /** Milliseconds until the database had answered, the wait for a connection included. */

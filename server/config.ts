@@ -73,6 +73,8 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     fields: Math.max(GRAPHQL_LIMITS.fields, Math.ceil(data.MAX_COMPLEXITY / 2)),
     complexity: data.MAX_COMPLEXITY,
     values: Math.max(GRAPHQL_LIMITS.values, data.MAX_PAGE),
+    // As for a statement of REST.
+    databaseMs: data.STATEMENT_TIMEOUT_MS,
   };
   const cache: CacheOptions = { bytes: data.CACHE_BYTES, checkMs: data.CACHE_CHECK_MS };
   const listings: ListingSettings = {

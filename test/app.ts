@@ -94,7 +94,7 @@ export async function makeTestApp(
       catalogs: catalogs ?? waitingFor(wanted.promise, pool),
     },
     settings: {
-      limits: { ...GRAPHQL_LIMITS, planningMs: 60_000 },
+      limits: { ...GRAPHQL_LIMITS, planningMs: 60_000, databaseMs: 60_000 },
       readyWithinMs: 60_000,
       ...settings,
     },

@@ -29,6 +29,8 @@ export interface GraphqlLimits {
   planningMs: number;
   /** Milliseconds after which nothing more of an operation is begun. */
   executionMs: number;
+  /** Milliseconds in which PostgreSQL works on an operation, in all; 0 for any number. */
+  databaseMs: number;
 }
 
 export const GRAPHQL_LIMITS: GraphqlLimits = {
@@ -46,4 +48,5 @@ export const GRAPHQL_LIMITS: GraphqlLimits = {
   cost: 50_000,
   planningMs: 1000,
   executionMs: 15_000,
+  databaseMs: 10_000,
 };

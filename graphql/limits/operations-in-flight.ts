@@ -106,8 +106,8 @@ export class OperationsInFlight {
   }
 
   /**
-   * Runs an operation when it is its turn. It holds its place until it ends, even if its client is gone:
-   * the database still works on it.
+   * Runs an operation when it is its turn. It holds its place until it ends, even if its client is gone: the database may
+   * still work on it.
    */
   async run<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
     const refused = this.refusal(client);

@@ -22,6 +22,7 @@ import { stateIn } from "../../http/request.ts";
 // Declares `asOf` in the context.
 import type {} from "../as-of/past-cursors.ts";
 import { fragmentsOf, type Fragments } from "../fragments.ts";
+import type { OperationTime } from "./operation-time.ts";
 import { makeSnapshot, type Beginning } from "./read-transaction.ts";
 
 const TOTAL = "totalCount";
@@ -46,6 +47,7 @@ export class Attempt implements PageAttempt {
 
 interface OperationContext extends Pick<Grafast.Context, "asOf"> {
   withPgClient?: WithPgClient;
+  time?: OperationTime;
   isOnePage?: boolean;
   attempt?: Attempt | undefined;
 }
@@ -144,10 +146,11 @@ export async function inSnapshot<T>(
   run: () => T,
   beginning?: Beginning,
 ): Promise<Awaited<T>> {
-  const { withPgClient } = context;
+  const { withPgClient, time } = context;
   if (withPgClient === undefined) return await run();
   const snapshot = makeSnapshot(withPgClient, beginning);
-  context.withPgClient = snapshot.withPgClient;
+  // Else what PostgreSQL refused behind a statement that took too long would be sent again.
+  context.withPgClient = time?.within(snapshot.withPgClient) ?? snapshot.withPgClient;
   try {
     return await run();
   } finally {

@@ -185,6 +185,7 @@ export class AnswerCache {
     // It may have been made since this request was not found.
     const joined = inFlight?.promise ?? this.#kept.get(key) ?? this.#past.get(key);
     if (joined === undefined) return this.#make(key, make, state);
+    if (inFlight !== undefined) inFlight.of.isShared = true;
     const answer = await joined;
     if (answer !== undefined) noteAnswer(state, "shared", answer);
     return answer;

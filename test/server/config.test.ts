@@ -185,6 +185,7 @@ it("takes each limit of a GraphQL request", () => {
     inputDepth: 12,
     planningMs: 1000,
     executionMs: 15_000,
+    databaseMs: 10_000,
   });
 });
 
@@ -194,6 +195,7 @@ it("takes the bounds of a statement, and how often a client may ask", () => {
   ).toMatchObject({
     statementTimeoutMs: 0,
     graphqlStatementTimeoutMs: 0,
+    limits: { databaseMs: 0 },
     lockTimeoutMs: 7,
     rateLimit: 0,
   });
