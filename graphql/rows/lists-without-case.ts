@@ -1,8 +1,8 @@
 // Has PostgreSQL look each row up in a list that ignores case, as a set that it makes once for a statement.
 //
-// The filter plugin compares with a subquery that lowers the list. Where that is a condition of its own, PostgreSQL makes a
+// The filter plugin compares with a subquery that lowers the list. Where it is not within another expression, PostgreSQL makes a
 // join of it; with `first` that is a nested one, which lowers the whole list anew for each row. A subquery within an
-// expression stays one.
+// expression stays a subquery.
 import type { PgCondition } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
