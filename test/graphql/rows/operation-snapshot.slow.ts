@@ -543,7 +543,7 @@ it.each(["pg_cancel_backend", "pg_terminate_backend"])(
       },
     );
     expect(errors?.map(({ path }) => path)).toEqual([["dexHead"], ["allDexTrades"]]);
-    expect(data?.allDexTrades).toBeUndefined();
+    expect(data?.allDexTrades).toBeNull();
     await until(async () => (await connectionsInUse()) === 0);
     const again = await dataOf(app, BLOCKABLE);
     expect(again.allDexTrades.totalCount).toBe(10);
