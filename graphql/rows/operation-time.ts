@@ -19,6 +19,9 @@ const CLIENT_GONE = new SafeError("The client has gone before it was answered.",
   code: "UNAVAILABLE",
 });
 
+/** A new connection takes longer than most statements: they are left to end where the client has gone. */
+const GONE_MS = 1000;
+
 /** A client of PostGraphile's adaptor. */
 type Lent = PgClient & { rawClient?: PooledClient };
 
@@ -26,6 +29,7 @@ export class OperationTime {
   readonly #lent = new Set<Lent>();
   readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
+  #isAnswered = false;
   /** Why nothing more is begun. */
   #over: unknown;
 
@@ -48,8 +52,17 @@ export class OperationTime {
     for (const { rawClient } of this.#lent) if (rawClient !== undefined) breakOff(rawClient);
   }
 
+  /** Its client has gone: nothing more is begun, and what goes on for long is given up. */
+  leave(): void {
+    this.#over ??= CLIENT_GONE;
+    clearTimeout(this.#timer);
+    if (!this.#isAnswered)
+      this.#timer = setTimeout(() => this.giveUp(CLIENT_GONE), GONE_MS).unref();
+  }
+
   /** The operation is answered. */
   stop(): void {
+    this.#isAnswered = true;
     clearTimeout(this.#timer);
   }
 
@@ -98,7 +111,7 @@ export const makeOperationTimePlugin = ({ databaseMs }: GraphqlLimits): Graphile
         const leave = (): void => {
           const isAwaited =
             res?.writableFinished === true || stateIn(args.requestContext)?.isShared;
-          if (isAwaited !== true) time.giveUp(CLIENT_GONE);
+          if (isAwaited !== true) time.leave();
         };
         if (res?.closed === true) leave();
         res?.once("close", leave);
