@@ -61,6 +61,8 @@ const COMMON_SETTINGS = {
 export const READER_SETTINGS = {
   ...COMMON_SETTINGS,
   default_transaction_read_only: "on",
+  // Else PostgreSQL goes on with the statement of a connection that is closed.
+  client_connection_check_interval: "500ms",
   // Planning takes longer than reading a figure; and a cached custom plan for a small market would be used
   // for a large one.
   plan_cache_mode: "force_generic_plan",
@@ -75,8 +77,6 @@ function sessionSettings(options: ConnectionOptions): Record<string, string> {
   return {
     ...(role === "dex_reader" ? READER_SETTINGS : COMMON_SETTINGS),
     ...(role === undefined ? {} : { role }),
-    // Else PostgreSQL goes on with the statement of a connection that is closed.
-    ...(role === "dex_reader" ? { client_connection_check_interval: "500" } : {}),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
     ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
   };

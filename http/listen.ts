@@ -86,9 +86,11 @@ export function finishAnswersOf(server: Server): FinishAnswers {
   return async ({ leave, close }, hurry) => {
     const giveUp = setTimeout(abandon, GRACE_MS);
     // Else a client would send the next request on a connection that is just being closed.
-    server.prependListener("request", (_req: IncomingMessage, res: ServerResponse) => {
-      res.shouldKeepAlive = false;
-    });
+    for (const event of ["request", "checkContinue", "checkExpectation"]) {
+      server.prependListener(event, (_req: IncomingMessage, res: ServerResponse) => {
+        res.shouldKeepAlive = false;
+      });
+    }
     for (const socket of open) {
       const answer = answerOn(socket);
       if (answer !== undefined) answer.shouldKeepAlive = false;

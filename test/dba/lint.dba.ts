@@ -913,7 +913,7 @@ describe("what a migration may contain", () => {
     ],
     [
       "kept",
-      "create or replace function dex_private.keep_figures(first_trade bigint) returns dex_private.period_figure[] language sql as 'select null::dex_private.period_figure[]'",
+      "create or replace function dex_private.keep_figures(first_trade bigint, figures dex_private.period_figure[] default null) returns void language sql as 'select'",
     ],
     ["kept", "alter function ingest.take_back(integer) security invoker"],
     ["write-grant", "grant execute on function ingest.take_back(integer) to dex_reader"],

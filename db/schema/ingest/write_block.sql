@@ -115,7 +115,11 @@ begin
   );
   perform ingest.written_to(last_trade, before.epoch);
   if write_block.trades <> '[]' then
-    figures := dex_private.keep_figures(before.last_trade + 1);
+    figures := array(
+      select figure
+      from dex_private.figures_from(before.last_trade + 1) as figure
+    );
+    perform dex_private.keep_figures(before.last_trade + 1, figures);
   end if;
   perform dex_private.keep_market_figures(
     write_block.number, before.last_trade + 1, head.time, write_block.at, touched

@@ -93,17 +93,20 @@ $$;
 comment on function dex_private.figures_from(bigint, integer, bigint) is 'Computes the minutes and hours of all markets, or of one, from the trades from this id on, and below the other.';
 grant execute on function dex_private.figures_from(bigint, integer, bigint) to dex_reader, dex_writer;
 
-create function dex_private.keep_figures(first_trade bigint) returns dex_private.period_figure[]
+-- A block's figures are given, because its running sums need them too. Those of a whole history would be more than an array can have.
+create function dex_private.keep_figures(first_trade bigint, figures dex_private.period_figure[] default null) returns void
 language plpgsql
 as $$
-declare
-  figures constant dex_private.period_figure[] := array(
-    select figure
-    from dex_private.figures_from(first_trade) as figure
-  );
 begin
   merge into dex_private.period_figure as kept
-  using unnest(figures) as added
+  using (
+    select *
+    from unnest(keep_figures.figures)
+    union all
+    select *
+    from dex_private.figures_from(first_trade)
+    where keep_figures.figures is null
+  ) as added
   on kept.market_id = added.market_id
     and kept.minutes = added.minutes
     and kept.start = added.start
@@ -135,10 +138,9 @@ begin
       added.unpriced_trades,
       added.unpriced_quote_amt
     );
-  return figures;
 end
 $$;
-comment on function dex_private.keep_figures(bigint) is 'Adds the newest trades, which start at this id, to the minutes and hours. Returns what it adds.';
+comment on function dex_private.keep_figures(bigint, dex_private.period_figure[]) is 'Adds the newest trades, which start at this id, to the minutes and hours. `figures` are those of these trades, where they are known.';
 
 -- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
