@@ -93,12 +93,16 @@ export async function makeGraphql(
   let instance: Serving | undefined;
   let following: Promise<void> | undefined;
   let process: Process | undefined;
-  let unbuilt: Error | undefined;
+  // Why the schema cannot be built, though the database answers.
+  let conflict: string | undefined;
 
   const begin = async (): Promise<{ built: Promise<unknown> }> => {
     await gate.opened;
     const known = watch && (await catalogState(catalogs).catch(() => undefined));
-    const note = (error: Error | undefined): void => void (unbuilt = error);
+    const note = (error: Error | undefined): void => {
+      const isConflict = error !== undefined && databaseFailure(error) === undefined;
+      conflict = isConflict ? oneLine(error) : undefined;
+    };
     const schema = atOnce ?? untilBuilt(build, note, log, signal);
     const serving = (instance = new Serving({ preset: presetOf(exposedSchemas, pool), schema }));
     // live/ serves WebSocket, because grafserv's own handler has no bounds.
@@ -133,9 +137,7 @@ export async function makeGraphql(
     });
   }
   const begun = begin();
-  const isUnbuildable = (): boolean =>
-    unbuilt !== undefined && databaseFailure(unbuilt) === undefined;
-  const waitForSchema = waitFor(begun, isUnbuildable);
+  const waitForSchema = waitFor(begun, () => conflict !== undefined);
   if (gate.obstacle === undefined) await begun;
   return {
     waitForSchema,
@@ -144,9 +146,7 @@ export async function makeGraphql(
       return process;
     },
     reasons: () =>
-      unbuilt !== undefined && isUnbuildable()
-        ? [`GraphQL cannot be made of the database: ${oneLine(unbuilt)}`]
-        : [],
+      conflict === undefined ? [] : [`GraphQL cannot be made of the database: ${conflict}`],
     endStreams() {
       for (const response of streams) response.end();
     },
