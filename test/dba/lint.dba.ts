@@ -802,8 +802,8 @@ describe("what a migration may contain", () => {
     const functions = new KnownFunctions();
     for (const { node } of statements) functions.learn(node);
     const found = statements.flatMap(({ node, text }) => findNotAllowed(node, text, functions));
-    // Of the check of the locale, of the aggregate of digests, of two functions that return a list of rows, of the indexes that
-    // a first load drops and makes again, and of dex_candles, whose query depends on which times are given.
+    // Of the check of the locale, of the aggregate of digests, of two functions that return a list of rows, and of the
+    // indexes that a first load drops and makes again.
     expect(found).toEqual([
       { rule: "unseen", what: "the linter cannot analyse a `do` block" },
       { rule: "statement", what: "`define` is not among what a migration may contain" },
@@ -819,7 +819,6 @@ describe("what a migration may contain", () => {
       },
       { rule: "unseen", what: "the linter does not accept execute in this function" },
       { rule: "function", what: "it calls chained_digest, which a migration may not run" },
-      { rule: "unseen", what: "the linter does not accept execute in this function" },
     ]);
   });
 

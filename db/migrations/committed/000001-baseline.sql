@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:31ef97cc8712abb906b937834f08a8ba1562868b
+--! Hash: sha1:3d7b7b034a463f5317db5917ea7a9df4e47ae255
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6919,8 +6919,9 @@ declare
   most constant integer := coalesce("limit", 100);
   span constant interval := make_interval(mins => minutes);
   epoch constant timestamptz := 'epoch';
-  part constant integer := case when minutes < 60 then 1 else 60 end;
-  parts constant integer := minutes / part;
+  part_minutes constant integer := case when minutes < 60 then 1 else 60 end;
+  parts constant integer := minutes / part_minutes;
+  is_newest constant boolean := "from" is null;
   is_flat constant boolean := coalesce(empty, 'omit') = 'flat';
   is_past constant boolean := dex_private.is_past();
   market integer;
@@ -7004,88 +7005,104 @@ begin
   -- As of a past block, the last period may be cut, and the interval may have later ones.
   whole_beyond := beyond;
   if is_past and beyond > moment.time then
-    cut := dex_private.cut_period(market, part, moment);
-    whole_beyond := date_bin(make_interval(mins => part), moment.time, epoch);
+    cut := dex_private.cut_period(market, part_minutes, moment);
+    whole_beyond := date_bin(make_interval(mins => part_minutes), moment.time, epoch);
     if cut is null then
-      whole_beyond := whole_beyond + make_interval(mins => part);
+      whole_beyond := whole_beyond + make_interval(mins => part_minutes);
     end if;
   end if;
 
-  return query execute format(
-    $statement$
-      with part as materialized (
-        select
-          date_bin($1, figure.start, 'epoch') as time,
-          figure.*
-        from (
-          (
-            select *
-            from dex_private.period_figure as whole
-            where whole.market_id = $2
-              and whole.minutes = $9
-              and whole.start >= $3
-              and whole.start < $10
-              and whole.low is not null
-            order by whole.start %1$s
-            limit $5
-          )
-          %2$s
-        ) as figure
-        order by figure.start %1$s
-        limit $5
-      ),
-      candle as materialized (
-        select
-          part.time,
-          (array_agg(part.open order by part.start))[1] as open,
-          max(part.high) as high,
-          min(part.low) as low,
-          (array_agg(part.close order by part.start desc))[1] as close,
-          sum(part.base_amt) as vol,
-          sum(part.quote_amt - part.unpriced_quote_amt) as quote_vol,
-          sum(part.trades - part.unpriced_trades)::integer as trades
-        from part
-        group by part.time
-        order by part.time %1$s
-        limit $6
+  -- Of the two ways to read the whole periods, one runs. Both stand in one statement, so that it is planned once for a connection.
+  return query
+  with part as materialized (
+    select
+      date_bin(span, figure.start, epoch) as time,
+      figure.*
+    from (
+      (
+        select *
+        from dex_private.period_figure as whole
+        where is_newest
+          and whole.market_id = market
+          and whole.minutes = part_minutes
+          and whole.start >= lowest
+          and whole.start < whole_beyond
+          and whole.low is not null
+        order by whole.start desc
+        limit most * parts
       )
-      select
-        listed.time,
-        coalesce(candle.open, before.close),
-        coalesce(candle.high, before.close),
-        coalesce(candle.low, before.close),
-        coalesce(candle.close, before.close),
-        coalesce(candle.vol, 0.000000000000000000),
-        coalesce(candle.quote_vol, 0.000000000000000000),
-        coalesce(candle.trades, 0),
-        listed.time + $1 <= $7
-      from (
-        select candle.time
-        from candle
-        where not $8
-        union all
-        select flat.time
-        from generate_series(case when $8 then $3 end, $4 - $1, $1) as flat (time)
-      ) as listed
-      left join candle on candle.time = listed.time
-      left join lateral (
-        select figure.close
-        from dex_private.period_figure as figure
-        where candle.time is null
-          and figure.market_id = $2
-          and figure.minutes = $9
-          and figure.start < listed.time
-          and figure.low is not null
-        order by figure.start desc
-        limit 1
-      ) as before on true
-      order by listed.time
-    $statement$,
-    case when "from" is null then 'desc' else 'asc' end,
-    -- Without `offset 0` the planner compares ways to merge the two in their order.
-    case when cut is not null then 'union all select * from unnest($11) as cut where cut.start >= $3 and cut.low is not null offset 0' else '' end
+      union all
+      (
+        select *
+        from dex_private.period_figure as whole
+        where not is_newest
+          and whole.market_id = market
+          and whole.minutes = part_minutes
+          and whole.start >= lowest
+          and whole.start < whole_beyond
+          and whole.low is not null
+        order by whole.start
+        limit most * parts
+      )
+      union all
+      select *
+      from unnest(cut) as last
+      where last.start >= lowest
+        and last.low is not null
+    ) as figure
+  ),
+  candle as materialized (
+    select
+      part.time,
+      (array_agg(part.open order by part.start))[1] as open,
+      max(part.high) as high,
+      min(part.low) as low,
+      (array_agg(part.close order by part.start))[count(*)] as close,
+      sum(part.base_amt) as vol,
+      sum(part.quote_amt - part.unpriced_quote_amt) as quote_vol,
+      sum(part.trades - part.unpriced_trades)::integer as trades
+    from part
+    group by part.time
   )
-  using span, market, lowest, beyond, most * parts, most, moment.time, is_flat, part, whole_beyond, cut;
+  select
+    listed.*,
+    listed.time + span <= moment.time
+  from (
+    (
+      select *
+      from candle
+      where not is_flat
+      order by
+        case when is_newest then candle.time end desc,
+        candle.time
+      limit most
+    )
+    union all
+    select
+      flat.time,
+      coalesce(candle.open, before.close),
+      coalesce(candle.high, before.close),
+      coalesce(candle.low, before.close),
+      coalesce(candle.close, before.close),
+      coalesce(candle.vol, 0.000000000000000000),
+      coalesce(candle.quote_vol, 0.000000000000000000),
+      coalesce(candle.trades, 0)
+    from generate_series(case when is_flat then lowest end, beyond - span, span) as flat (time)
+    left join candle on candle.time = flat.time
+    left join lateral (
+      select figure.close
+      from dex_private.period_figure as figure
+      where candle.time is null
+        and figure.market_id = market
+        and figure.minutes = part_minutes
+        and figure.start < flat.time
+        and figure.low is not null
+      order by figure.start desc
+      limit 1
+    ) as before on true
+    where is_flat
+  ) as listed
+  order by listed.time;
 end
 $$;
 comment on function dex_candles(text, text, text, timestamptz, timestamptz, integer, text) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument interval How long each is: 1m, 5m, 15m, 30m, 1h, 4h or 1d; 1h if not given.\n@argument from They start at this time or after it.\n@argument to They start before this time.\n@argument limit How many at most, from 1 to 1000; 100 if not given. The first ones where `from` is given, else the last.\n@argument empty What an interval without trades gives: omit, no candle, if not given; flat, one at the price before it with nothing traded, from the first trade on.\nThe candles of a market up to the head, oldest first, of trades that have a price. Empty where the pair is not registered.';
