@@ -85,10 +85,11 @@ export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileCon
             name,
           );
           const hasEpoch = table?.getAttribute({ name: "epoch" }) !== undefined;
-          if (idColumn === undefined || !hasEpoch || isUnread) {
+          const isOfUsers = pgClass.relrowsecurity === true;
+          if (idColumn === undefined || !hasEpoch || isUnread || isOfUsers) {
             log(
               new Error(
-                `@appendOnly of ${pgClass.relname} is ignored: it needs a primary key of one integer column, and schema.table with a column "epoch", perhaps followed by "counted by schema.function(column)" and "or by schema.function(one, other)", not "${String(tag)}".`,
+                `@appendOnly of ${pgClass.relname} is ignored: it needs a table without row level security, a primary key of one integer column, and schema.table with a column "epoch", perhaps followed by "counted by schema.function(column)" and "or by schema.function(one, other)", not "${String(tag)}".`,
               ),
             );
             return;

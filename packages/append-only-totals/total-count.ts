@@ -24,6 +24,7 @@ import { combined } from "./combined.ts";
 import { aggregateOf, fromContext, isInContext, type AnyConnection } from "./internals.ts";
 import type { AppendOnly } from "./append-only.ts";
 import { CountCache, countKey, withCheckpoint, type CachedCount } from "./count-cache.ts";
+import { columnNames, isOfColumns } from "./own-columns.ts";
 import type { PageAttempt } from "./page-attempt.ts";
 import { TableVersionStep, type TableVersion } from "./table-version.ts";
 import { unorderedPair } from "./unordered-pair.ts";
@@ -33,7 +34,8 @@ interface CountedConnection {
   $connection: AnyConnection;
   resource: PgResource;
   appendOnly: AppendOnly;
-  $key: Step<string>;
+  /** Null if the count is not kept. */
+  $key: Step<string | null>;
   /** The set, if the database keeps its number of rows. */
   $kept: Step<KeptSet | null>;
 }
@@ -48,7 +50,8 @@ interface KeptSet {
 }
 
 interface Task {
-  key: string;
+  /** Null if the count is not kept: then it holds in its own snapshot alone. */
+  key: string | null;
   cached: CachedCount | undefined;
   /** Null without a page, or if the page is empty. */
   page: TableVersion | null;
@@ -158,8 +161,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
   const countedConnections = new WeakMap<Step, CountedConnection>();
 
   const taskOf = (key: string | null, page: TableVersion | null): Task => {
-    if (key === null) throw new Error("totalCount has no cache key");
-    return { key, cached: cache.get(key), page };
+    return { key, cached: key === null ? undefined : cache.get(key), page };
   };
 
   const total = (
@@ -174,7 +176,8 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     const isOfPage =
       known !== undefined ||
       (counted !== null &&
-        (page === null || (counted.upTo === page.newestId && counted.epoch === page.epoch)));
+        (page === null ||
+          (key !== null && counted.upTo === page.newestId && counted.epoch === page.epoch)));
     attempt?.report(isOfPage);
     if (known !== undefined) return known;
     if (!isOfPage || counted === null) {
@@ -184,7 +187,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     const { above, upTo, epoch } = counted;
     const valid = cached?.checkpoints.filter((checkpoint) => checkpoint.upTo <= above) ?? [];
     const count = (valid[0]?.count ?? 0) + counted.count;
-    if (isKept && upTo > MIN_ID) {
+    if (isKept && key !== null && upTo > MIN_ID) {
       cache.set(key, { epoch, checkpoints: withCheckpoint({ upTo, count }, valid) });
     }
     return count;
@@ -196,9 +199,11 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
     $attempt: Step<PageAttempt | undefined>,
   ): Step<number> => {
     const $task = combined([connection.$key, $page], taskOf);
-    // An empty page has no table version: only a transaction can give its total.
+    // Only a transaction can give the total of an empty page, which has no table version, or one that is not kept.
     const $toCount = combined([$task, $attempt], (task, attempt) =>
-      task === null || cachedTotal(task) !== undefined || (task.page === null && attempt !== null)
+      task === null ||
+      cachedTotal(task) !== undefined ||
+      (attempt !== null && (task.page === null || task.key === null))
         ? null
         : task,
     );
@@ -228,6 +233,7 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
             if (resource === undefined || appendOnly === undefined || resource.parameters) {
               return field;
             }
+            const columns = columnNames(build, resource);
             const rootPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
               const $connection = plan($parent, fieldArgs, info) as AnyConnection;
               const $args = rowArguments(fieldArgs, info);
@@ -240,7 +246,9 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
               };
               const keptOf = (args: Record<string, unknown>): KeptSet | null =>
                 names === undefined ? null : keptSet(args, names);
-              const $key = lambda($args, (args) => countKey(resource.name, args), true);
+              const keyOf = (args: Record<string, unknown>): string | null =>
+                isOfColumns(args, columns) ? countKey(resource.name, args) : null;
+              const $key = lambda($args, keyOf, true);
               const $kept = lambda($args, keptOf, true);
               const connection = { $connection, resource, appendOnly, $key, $kept };
               countedConnections.set($connection, connection);
