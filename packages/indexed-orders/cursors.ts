@@ -36,7 +36,7 @@ function unservedSpecs(spec: PgOrderSpec, resource: PgResource, alias: SQL): PgO
     ...spec,
     callback(fragment, codec, nullable) {
       const [made, madeCodec] = spec.callback?.(fragment, codec, nullable) ?? [fragment, codec];
-      return [withDirection(made, direction), madeCodec, nullable];
+      return [withDirection(made, direction), inCursor(madeCodec), nullable];
     },
   };
   if (resource.codec.attributes?.[spec.attribute]?.notNull === true) return [column];
@@ -55,6 +55,24 @@ function unservedSpecs(spec: PgOrderSpec, resource: PgResource, alias: SQL): PgO
 /** What an index has in place of null. */
 export const nullKey = (codec: PgCodec): SQL => (codec === TYPES.int ? sql`-1` : sql`''`);
 
+/** Reads a value that JSON has too: an integer, a float or a boolean. A domain has the function of its type. */
+const JSON_READERS = new Set<unknown>([TYPES.int.fromPg, TYPES.float.fromPg, TYPES.boolean.fromPg]);
+
+/**
+ * How a cursor has a value of the codec. PostgreSQL reads its own text of any value back, as of an interval or an
+ * infinite time. PostGraphile reads each as its type instead, null included: null becomes 0 or an error.
+ */
+function inCursor(codec: PgCodec): PgCodec {
+  const { castFromPg, ...rest } = codec;
+  const isText = castFromPg === TYPES.text.castFromPg;
+  const fromPg = (text: string | null): unknown => {
+    if (text === null || !JSON_READERS.has(codec.fromPg)) return text;
+    const value: unknown = codec.fromPg(text);
+    return typeof value === "number" && !Number.isFinite(value) ? text : value;
+  };
+  return { ...rest, fromPg, ...(isText && { castFromPg }) };
+}
+
 /** Orders by a column of an index, which has a nullable column as coalesce(column, nullKey). */
 function indexedSpec(
   column: string,
@@ -72,7 +90,7 @@ function indexedSpec(
         : fragment;
       // One index serves several orders: the digest must differ between them.
       const labelled = sql`${expression} ${sql.comment(requested, true)}`;
-      return [withDirection(labelled, direction), columnCodec, false];
+      return [withDirection(labelled, direction), inCursor(columnCodec), false];
     },
   };
 }

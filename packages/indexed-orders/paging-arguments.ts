@@ -1,5 +1,6 @@
 // Checks a connection's arguments before its statement is sent. PostGraphile masks the errors of some
 // invalid arguments, and returns too few rows for others.
+import { getNamedType, isInputObjectType, type GraphQLNamedType } from "graphql";
 import { PgSelectStep, type PgResource } from "postgraphile/@dataplan/pg";
 import {
   lambda,
@@ -52,9 +53,26 @@ function functionProblem(args: CheckedArguments): string | undefined {
   return `Argument "${name}" is not served here: page forwards, with "first" and "after" or "offset".`;
 }
 
-/** The filter plugin takes an empty list of conditions for every row. The quotes within a text are escaped. */
-function filterProblem({ filter = null }: CheckedArguments): string | undefined {
-  const [, name] = /"(and|or)":\[\]/.exec(JSON.stringify(filter)) ?? [];
+/** The name of an empty list of filters in a value of the type. The value of a scalar has no filters. */
+function emptyListIn(value: unknown, type: GraphQLNamedType | undefined): string | undefined {
+  if (Array.isArray(value)) {
+    return value.map((one) => emptyListIn(one, type)).find((name) => name !== undefined);
+  }
+  if (!isInputObjectType(type) || value == null) return undefined;
+  const fields = type.getFields();
+  return Object.entries(value as Record<string, unknown>)
+    .map(([name, inner]) => {
+      const field = fields[name];
+      const innerType = field && getNamedType(field.type);
+      const isEmpty = Array.isArray(inner) && inner.length === 0 && innerType === type;
+      return isEmpty ? name : emptyListIn(inner, innerType);
+    })
+    .find((name) => name !== undefined);
+}
+
+/** The filter plugin takes an empty list of conditions for every row. */
+function filterProblem(filter: unknown, type: GraphQLNamedType | undefined): string | undefined {
+  const name = emptyListIn(filter, type);
   if (name === undefined) return undefined;
   return `An empty list in "${name}" of "filter" says nothing: leave it out, or give it a condition.`;
 }
@@ -90,7 +108,7 @@ export const makePagingArgumentsPlugin = (
         const resource = scope.pgFieldResource as PgResource | undefined;
         const names = resource?.codec.attributes ? orderNames(build, resource) : undefined;
 
-        const check = (args: CheckedArguments): null => {
+        const check = (args: CheckedArguments, filterType: GraphQLNamedType | undefined): null => {
           const orderBy = [args.orderBy ?? []].flat();
           const problem =
             countProblem(args) ??
@@ -101,13 +119,19 @@ export const makePagingArgumentsPlugin = (
                   ? undefined
                   : cursorProblem(build, resource, names, orderBy, args, refusedCursor)))
               : undefined) ??
-            filterProblem(args);
+            filterProblem(args.filter, filterType);
           if (problem !== undefined) throw new SafeError(problem, { code: "BAD_USER_INPUT" });
           return null;
         };
 
         const checkedPlan: FieldPlanResolver = ($parent, fieldArgs, info) => {
-          const $checked = lambda(object(rawArguments(fieldArgs, info)), check, true);
+          const filter = info.field.args.find(({ name }) => name === "filter");
+          const filterType = filter && getNamedType(filter.type);
+          const $checked = lambda(
+            object(rawArguments(fieldArgs, info)),
+            (args: CheckedArguments) => check(args, filterType),
+            true,
+          );
           const $connection = plan($parent, fieldArgs, info) as AnyConnection;
           $connection.addValidation(() => $checked);
           // The rows depend on the check, so that invalid arguments send no statement.

@@ -1,12 +1,25 @@
 // Refuses a cursor with values of other types than those of its order. PostgreSQL's error for it would
 // abort the operation's transaction, and its other fields with it.
-import { isScalarType } from "graphql";
+import { GraphQLFloat, isScalarType } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import type { OrderNames } from "./served-orders.ts";
 
 type Accepts = (value: unknown) => boolean;
 
 const isRowNumber: Accepts = (value) => Number.isSafeInteger(value) && Number(value) > 0;
+
+/** A cursor has these floats as text, because JSON lacks them. */
+const NOT_FINITE: readonly unknown[] = ["NaN", "Infinity", "-Infinity"];
+
+/** Undefined if the cursor is no list in base64. */
+function decoded(cursor: string): readonly unknown[] | undefined {
+  try {
+    const given: unknown = JSON.parse(Buffer.from(cursor, "base64").toString());
+    return Array.isArray(given) ? given : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Why a cursor is refused that has this in it: the end of a message that begins with the argument. */
 export type RefusedCursor = (cursor: readonly unknown[]) => string | undefined;
@@ -26,7 +39,9 @@ export function cursorProblem(
   for (const argument of ["after", "before"] as const) {
     const cursor = cursors[argument];
     if (cursor == null) continue;
-    const given = JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
+    const given = decoded(cursor);
+    // PostGraphile refuses it.
+    if (given === undefined) continue;
     const reason = refused?.(given);
     if (reason !== undefined) return `Argument "${argument}" ${reason}`;
     // An order of the site's own.
@@ -58,6 +73,7 @@ function acceptedIn(
     const accepts: Accepts = (value) => {
       if (value === null) return hasNulls;
       if (typeof value === "string" && value.includes("\0")) return false;
+      if (type === GraphQLFloat && NOT_FINITE.includes(value)) return true;
       try {
         return !isScalarType(type) || type.parseValue(value) !== undefined;
       } catch {

@@ -5,6 +5,7 @@ import { makeSchema } from "postgraphile";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { grafast } from "postgraphile/grafast";
 import { makeV4Preset } from "postgraphile/presets/v4";
+import { PostGraphileConnectionFilterPreset } from "postgraphile-plugin-connection-filter";
 import { makeIndexedOrdersPlugins } from "../index.ts";
 
 /** A server whose superuser makes databases. */
@@ -26,6 +27,28 @@ const SCHEMA = `
   create table diary.draft as select * from diary.note;
   alter table diary.draft add primary key (id);
   comment on table diary.draft is '@order nothing';
+  create domain diary.place as integer;
+  create table diary.weather (
+    id integer primary key, degrees integer, place diary.place, wet boolean, station inet, lasted interval,
+    since timestamptz, day date, wind float8, gust real, notes jsonb,
+    until timestamptz not null, heat float8 not null
+  );
+  create index on diary.weather (until, id);
+  create index on diary.weather (heat, id);
+  comment on table diary.weather is '@order id';
+  insert into diary.weather
+  select
+    id, nullif(id % 3, 0), nullif(id % 4, 0), (array[true, false, null])[1 + id % 3],
+    nullif('10.0.0.0'::inet + id % 4, '10.0.0.0'), nullif(id % 3, 0) * interval '1 mon 2 days 3.5 seconds',
+    (array['infinity', '-infinity', null, '2020-01-01 00:00:00.123456'])[1 + id % 4]::timestamptz,
+    (array['infinity', '-infinity', null, '2020-01-01'])[1 + id % 4]::date,
+    (array['NaN', 'Infinity', '-Infinity', null, 0.1, 1e300])[1 + id % 6],
+    (array['NaN', '-Infinity', null, 1.1])[1 + id % 4], case when id % 3 > 0 then jsonb_build_object('or', '[]'::jsonb, 'k', id % 3) end,
+    (array['infinity', '-infinity', '2020-01-01 00:00:00.123456'])[1 + id % 3]::timestamptz,
+    (array['NaN', 'Infinity', '-Infinity', 0.1])[1 + id % 4]
+  from generate_series(1, 12) as id;
+  create table diary.day as select * from diary.weather;
+  alter table diary.day add primary key (id);
 `;
 
 interface Page {
@@ -50,9 +73,14 @@ beforeAll(async () => {
   pool = new Pool({ connectionString: url.href });
   await pool.query(SCHEMA);
   const { schema, resolvedPreset } = await makeSchema({
-    extends: [makeV4Preset({ simpleCollections: "omit" })],
+    extends: [
+      makeV4Preset({ simpleCollections: "omit", dynamicJson: true }),
+      PostGraphileConnectionFilterPreset,
+    ],
     plugins: makeIndexedOrdersPlugins((error) => logged.push((error as Error).message)),
     pgServices: [makePgService({ pool, schemas: ["diary"] })],
+    // A column of JSON too.
+    schema: { defaultBehavior: "+filterBy" },
   });
   ask = async (list) => {
     const source = `{ page: ${list} { ${FIELDS} } }`;
@@ -85,7 +113,8 @@ async function walk(table: string, orderBy: string): Promise<number[]> {
   for (;;) {
     const page = await pageOf(`${table}(first: 5, after: ${after}, orderBy: ${orderBy})`);
     ids.push(...idsOf(page));
-    if (!page.pageInfo.hasNextPage) return ids;
+    // Repeated rows are an endless walk.
+    if (!page.pageInfo.hasNextPage || ids.length > 12) return ids;
     after = JSON.stringify(page.pageInfo.endCursor);
   }
 }
@@ -99,6 +128,24 @@ it.each([
   ["allNotes", "[AUTHOR_ASC, DAY_ASC]"],
   ["allDrafts", "[ROOM_ASC]"],
   ["allDrafts", "[ROOM_DESC, AUTHOR_ASC]"],
+  ...[
+    "DEGREES",
+    "PLACE",
+    "WET",
+    "STATION",
+    "LASTED",
+    "SINCE",
+    "DAY",
+    "WIND",
+    "GUST",
+    "NOTES",
+  ].flatMap((column) => [
+    ["allDays", `[${column}_ASC]`],
+    ["allDays", `[${column}_DESC]`],
+  ]),
+  ["allDays", "[HEAT_ASC]"],
+  ["allWeathers", "[UNTIL_ASC]"],
+  ["allWeathers", "[HEAT_DESC]"],
 ])("pages through all rows of %s once by %s, ties and nulls among them", async (table, orderBy) => {
   const ids = await walk(table, orderBy);
   expect(ids).toEqual(idsOf(await pageOf(`${table}(orderBy: ${orderBy})`)));
@@ -139,6 +186,29 @@ it("refuses a cursor whose values are of other types", async () => {
   expect((await ask(`allNotes(after: "${forged}", orderBy: ROOM_ASC)`)).message).toBe(
     'Argument "after" is not a cursor that this service gave for this order.',
   );
+});
+
+it.each(["x", "", "bnVsbA==", "e30="])('refuses "%s" in place of a cursor', async (after) => {
+  expect(await ask(`allNotes(after: "${after}")`)).toEqual({
+    message: "Invalid cursor, please enter a cursor from a previous request, or null.",
+  });
+});
+
+it.each([
+  ["or", "{ or: [] }"],
+  ["and", "{ not: { and: [] } }"],
+  ["or", "{ and: [{ day: { equalTo: 1 } }, { or: [] }] }"],
+  ["or", "{ or: { or: [] } }"],
+])("refuses an empty list in %s of the filter %s", async (list, filter) => {
+  expect(await ask(`allNotes(filter: ${filter})`)).toEqual({
+    message: `An empty list in "${list}" of "filter" says nothing: leave it out, or give it a condition.`,
+  });
+});
+
+it("accepts an empty list in a value that a filter compares with", async () => {
+  // Rows 3, 6, 9 and 12 have no notes.
+  const page = await pageOf("allDays(filter: { notes: { contains: { or: [] } } })");
+  expect(idsOf(page)).toEqual([1, 2, 4, 5, 7, 8, 10, 11]);
 });
 
 it("has a right pageInfo forwards, backwards and by offset", async () => {
