@@ -18,7 +18,7 @@ import { serveDatabase } from "../../served.ts";
 const SHRIMP = anAddress("an unregistered token");
 
 /**
- * 60 trades in 20 blocks, three to a block with ties in block, second and transaction, by three
+ * 60 trades, every seventh of no offer, in 20 blocks, three to a block with ties in block, second and transaction, by three
  * takers: 36 in WETHDAI, 12 in MKRWETH, and 12 of no market.
  */
 const history = Array.from({ length: 60 }, (_, i) => {
@@ -32,7 +32,7 @@ const history = Array.from({ length: 60 }, (_, i) => {
     time: hours(Math.floor(block / 2)),
     tx: `0x${String(Math.floor(i / 2)).padStart(64, "0")}`,
     idx: i % 3,
-    offer_id: (i % 7) + 1,
+    offer_id: i % 7 === 6 ? null : (i % 7) + 1,
     taker: anAddress(`taker ${i % 3}`),
     maker: anAddress(`maker ${i % 2}`),
     side: i % 2 === 0 ? "sell" : "buy",
@@ -555,10 +555,11 @@ describe("condition and filter", () => {
       (_: unknown, i: number) => i >= 58 && i % 5 < 4,
     ],
     [`{ time: { lessThan: "${hours(1)}" } }`, (_: unknown, i: number) => i < 6],
-    ["{ not: { offerId: { in: [1, 2, 3] } } }", (_: unknown, i: number) => i % 7 > 2],
+    // A null is neither in a list nor out of it.
+    ["{ not: { offerId: { in: [1, 2, 3] } } }", (_: unknown, i: number) => i % 7 > 2 && i % 7 < 6],
     [
       "{ offerId: { notIn: [1] }, idx: { equalTo: 0 } }",
-      (_: unknown, i: number) => i % 7 > 0 && i % 3 === 0,
+      (_: unknown, i: number) => i % 7 > 0 && i % 7 < 6 && i % 3 === 0,
     ],
     ['{ market: { notEqualTo: "WETHDAI" } }', (_: unknown, i: number) => i % 5 === 3],
     [
