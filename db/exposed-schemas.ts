@@ -3,15 +3,15 @@
 /** What the setting accepts, for error messages. */
 export const EXPOSED_SCHEMAS_ACCEPTED = "names of your own schemas, separated by commas";
 
-/** Schemas of PostgreSQL and of this service. */
-const NOT_OWN = /^(public|dex_private|ingest|graphile_migrate|information_schema|pg_.*|)$/;
+/** Schemas of PostgreSQL and of this service, and names that a wrong sign separates. */
+const NOT_OWN = /^(public|dex_private|ingest|graphile_migrate|information_schema|pg_.*|.*;.*|)$/;
 
 /** The names without duplicates. */
 export function namesOfSchemas(text: string): string[] {
   return [...new Set(text.split(",").map((name) => name.trim()))];
 }
 
-/** Whether none of the names is reserved. */
+/** Whether each may be the name of a site's own schema. */
 export function areOwnSchemas(names: string[]): boolean {
   return !names.some((name) => NOT_OWN.test(name));
 }

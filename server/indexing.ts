@@ -1,10 +1,9 @@
 // Indexes a chain into the embedded database, beside the service.
 import type { IndexerStatus } from "../chain/index-status.ts";
-import { readGivenMarkets } from "../chain/given-markets.ts";
 import { runIndexer } from "../chain/indexer.ts";
 import { indexProgress } from "../chain/index-progress.ts";
 import type { IndexSettings } from "../chain/index-settings.ts";
-import { readTokenList } from "../chain/token-list.ts";
+import type { MarketFiles } from "../chain/market-files.ts";
 import { readConnection } from "../db/embedded/connection-file.ts";
 import type { ProgressLine } from "../db/progress-line.ts";
 
@@ -12,6 +11,7 @@ export interface IndexingOptions {
   /** The superuser's, of the embedded database. */
   url: string;
   settings: IndexSettings;
+  files: MarketFiles;
   dataDir: string;
   status: IndexerStatus;
   log: Record<"info" | "warn", (line: string) => void>;
@@ -28,21 +28,18 @@ export interface Indexing {
  * why. Throws where the database holds the simulated exchange.
  */
 export async function startIndexing(options: IndexingOptions): Promise<Indexing> {
-  const { url, settings, dataDir, status, log, progress } = options;
+  const { url, settings, files, dataDir, status, log, progress } = options;
   if ((await readConnection(dataDir))?.seed !== undefined) {
     throw new Error(
       `DATA_DIR ${dataDir} holds the simulated exchange: to index a chain, give another DATA_DIR.`,
     );
   }
-  const markets = await readGivenMarkets(settings.pairsFile);
-  const tokenList = await readTokenList(settings.tokenListFile, settings.quotes);
   const stopping = new AbortController();
   const report = indexProgress({ line: progress, isTerminal: false, ...log });
   const running = runIndexer({
     ...settings,
+    ...files,
     databaseUrl: url,
-    markets,
-    tokenList,
     signal: stopping.signal,
     onEvent: (event) => {
       status.report(event);

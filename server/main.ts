@@ -1,6 +1,7 @@
 // Runs the service: the only file that touches the process.
 import { createServer } from "node:http";
 import { IndexerStatus } from "../chain/index-status.ts";
+import { readMarketFiles } from "../chain/market-files.ts";
 import { readCommandLine } from "../db/command-line.ts";
 import { progressLine } from "../db/progress-line.ts";
 import { similarityWarnings } from "../db/similar-settings.ts";
@@ -79,6 +80,7 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   for (const line of similarityWarnings(process.env, names)) log.warn(line);
 
   const documents = await openDocuments(config);
+  const marketFiles = config.index && (await readMarketFiles(config.index));
   const keyFile = openKeyFile(config, log);
   if (config.filesDir !== undefined) await makeFilesDir(config.filesDir);
   const lost = Promise.withResolvers<never>();
@@ -101,10 +103,11 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const progress = progressLine(process.stderr);
   const indexer = config.index && new IndexerStatus();
-  if (embeddedUrl !== undefined && config.index && indexer) {
+  if (embeddedUrl !== undefined && config.index && marketFiles && indexer) {
     const indexing = await startIndexing({
       url: embeddedUrl,
       settings: config.index,
+      files: marketFiles,
       dataDir: config.dataDir,
       status: indexer,
       log,

@@ -7,7 +7,6 @@ import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
 import { similarityWarnings } from "../../db/similar-settings.ts";
 import { listen } from "../../http/listen.ts";
 import { kindNames } from "../exchanges/kinds.ts";
-import { readGivenMarkets } from "../given-markets.ts";
 import { EXIT, Halt } from "../halt.ts";
 import type { IndexerOptions } from "../indexer-options.ts";
 import { runIndexer } from "../indexer.ts";
@@ -19,8 +18,8 @@ import {
   type IndexSettings,
 } from "../index-settings.ts";
 import { IndexerStatus } from "../index-status.ts";
+import { readMarketFiles } from "../market-files.ts";
 import { statusServer } from "../status-server.ts";
-import { readTokenList } from "../token-list.ts";
 import { verifyRange } from "../verify-index.ts";
 
 const USAGE = `Usage: npm run index -- --rpc URL[,URL…] --exchange 0x… --from-block N [options]
@@ -50,6 +49,7 @@ Exit codes: 0 stopped by a signal, or verified; 1 failed, or verified with diffe
 has reorganised below what is final; 4 the node's answers contradict one another or the database.`;
 
 const names = Object.keys(indexVariables);
+const nameOf = (name: string): string => `--${optionOf(name)} (or ${name})`;
 /** With those of the database, and of the address of its metrics. */
 const ownNames = [
   ...names,
@@ -105,7 +105,7 @@ function readRequest(): Request | { problems: string[] } {
     const value = options[option ?? ""] ?? process.env[variable ?? ""]?.trim();
     if (typeof value === "string" && value !== "") given[variable ?? ""] = value;
   }
-  const settings = readIndexSettings(given, (name) => `--${optionOf(name)} (or ${name})`);
+  const settings = readIndexSettings(given, nameOf);
   const problems = "problems" in settings ? settings.problems : [];
   const port = given["INDEX_METRICS_PORT"];
   if (port !== undefined && !isPort(port)) {
@@ -139,8 +139,7 @@ async function run({ settings, metricsPort, range }: Request, line: ProgressLine
   const indexer: IndexerOptions = {
     ...settings,
     databaseUrl: await ownerUrl(process.env),
-    markets: await readGivenMarkets(settings.pairsFile),
-    tokenList: await readTokenList(settings.tokenListFile, settings.quotes),
+    ...(await readMarketFiles(settings, nameOf)),
     signal: stopping.signal,
     onEvent: (event) => {
       status.report(event);

@@ -1,5 +1,5 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
-import { mkdir, writeFile } from "node:fs/promises";
+import { access, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -415,7 +415,7 @@ async function untilSomebodyWaits(client: Client): Promise<void> {
   }
 }
 
-describe("with files of documents and keys, and a folder of files", () => {
+describe("with files of settings, and a folder of files", () => {
   const NOWHERE = { DATABASE_URL: "postgres://app:secret@127.0.0.1:1/market" };
   const HEAD = "{ dexHead { block } }";
   let folder: string;
@@ -442,6 +442,26 @@ describe("with files of documents and keys, and a folder of files", () => {
         1,
         expect.stringMatching(new RegExp(`^FILES_DIR ${dir} cannot be made: ${code}`)),
       ]);
+    }
+  });
+
+  it("refuses a wrong file of markets by its setting, before it makes a database", async () => {
+    const dataDir = join(folder, "data");
+    const list = join(folder, "list.json");
+    await writeFile(list, "{}");
+    const indexing = {
+      ...{ DATA_DIR: dataDir, RPC_URL: "http://127.0.0.1:1", FROM_BLOCK: "0" },
+      EXCHANGE: "0x5fbdb2315678afecb367f032d93f642f64180aa3",
+    };
+    for (const [setting, file, problem, accepted] of [
+      ["PAIRS", "/nonexistent", "cannot be read: ENOENT: ", "a CSV file as pairs.csv"],
+      ["TOKEN_LIST", list, "is no token list: ", "a JSON file by the Token Lists standard, or "],
+    ] as const) {
+      const { code, stderr } = await start({ ...indexing, [setting]: file }).ended;
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^${setting}: ${file} ${problem}`));
+      expect(stderr).toContain(`Accepted is the path of ${accepted}`);
+      await expect(access(dataDir)).rejects.toThrow("ENOENT");
     }
   });
 
