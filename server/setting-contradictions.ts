@@ -1,7 +1,9 @@
 // Settings that are right by themselves, but not together.
 
 /** Those of the checked values that depend on each other; undefined where one is wrong by itself. */
-type Values = Record<"RATE_LIMIT" | "MAX_COST" | "MAX_PAGE", number>;
+type Values = Record<"PORT" | "RATE_LIMIT" | "MAX_COST" | "MAX_PAGE", number> & {
+  METRICS_PORT?: number | undefined;
+};
 
 /** Lines for values that are right by themselves, but not together. */
 export function contradictions(given: Record<string, string>, data: Values | undefined): string[] {
@@ -31,6 +33,11 @@ export function contradictions(given: Record<string, string>, data: Values | und
   if (given["METRICS"] === "off" && given["METRICS_PORT"] !== undefined) {
     lines.push(
       "METRICS_PORT is given with METRICS=off: give the port to serve the metrics there, or neither.",
+    );
+  }
+  if (data !== undefined && data.METRICS_PORT === data.PORT && data.PORT !== 0) {
+    lines.push(
+      `METRICS_PORT: ${data.PORT} is PORT too. Give another METRICS_PORT, or 0 for any that is free.`,
     );
   }
   const ratio = given["OTEL_TRACES_SAMPLER_ARG"];

@@ -320,6 +320,22 @@ it("refuses a port for metrics that are off", () => {
   ]);
 });
 
+it.each([{ METRICS_PORT: "3000" }, { PORT: "9464", METRICS_PORT: "9464" }])(
+  "refuses the service's own port for the metrics: %j",
+  (env) => {
+    expect(complaints(env)).toEqual([
+      `METRICS_PORT: ${env.METRICS_PORT} is PORT too. Give another METRICS_PORT, or 0 for any that is free.`,
+    ]);
+    expect(complaints({ PORT: "0", METRICS_PORT: "0" })).toEqual([]);
+  },
+);
+
+it("refuses names of schemas that a semicolon separates", () => {
+  expect(complaints({ EXPOSED_SCHEMAS: "a;b" })).toEqual([
+    'EXPOSED_SCHEMAS: "a;b" is not names of your own schemas, separated by commas.',
+  ]);
+});
+
 it("refuses to run only documents of a folder that is not given", () => {
   expect(complaints({ PERSISTED_ONLY: "1" })).toEqual([
     "PERSISTED_ONLY=1 is given without PERSISTED_DIR: give the folder of the documents to run, or neither.",
