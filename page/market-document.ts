@@ -6,7 +6,16 @@ import type { TradeDetails } from "../market/queries/trade-details.ts";
 import type { TradeRecord } from "../market/queries/trades.ts";
 import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
 import { dataOf, html, type Html } from "./html.ts";
-import { cells, momentOf, nameOf, numberOf, percentOf, priceOf, tableOf } from "./shown-figures.ts";
+import {
+  cells,
+  momentOf,
+  nameOf,
+  numberOf,
+  percentOf,
+  priceOf,
+  spreadOf,
+  tableOf,
+} from "./shown-figures.ts";
 import { accountOf, transactionOf } from "./shown-addresses.ts";
 import type { PastMarket, ShownMarket } from "./shown-market.ts";
 
@@ -59,7 +68,7 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
     ["Trades", trades.toLocaleString("en")],
     ["Bid", priceOf(summary.bid)],
     ["Ask", priceOf(summary.ask)],
-    ["Spread", priceOf(summary.spread)],
+    ["Spread", spreadOf(summary)],
   ];
 }
 

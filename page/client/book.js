@@ -1,6 +1,6 @@
 // The book: its sides with what is offered up to each level, as tables.
 import { compare, decimalOf, placeOf, placesIn, powerOf, unitsOf } from "./decimal.js";
-import { amount, price } from "./figures.js";
+import { absent, amount, spreadOf } from "./figures.js";
 import { html } from "./html.js";
 
 const SHOWN_LEVELS = 15;
@@ -103,11 +103,11 @@ const sideTable = ({ caption, side, steps, base, quote, places }) => {
  *   bids: readonly Step[],
  *   asks: readonly Step[],
  *   pair: { base: string, quote: string },
- *   spread: string,
+ *   summary: import("./market-copy.js").Summary | undefined,
  *   draw: () => void,
  * }} shown
  */
-export function bookTables({ bids, asks, pair, spread, draw }) {
+export function bookTables({ bids, asks, pair, summary, draw }) {
   const best = bids[0] ?? asks[0];
   if (best === undefined) return html`<p>No offer is open.</p>`;
   const group = bookGroup();
@@ -136,7 +136,7 @@ export function bookTables({ bids, asks, pair, spread, draw }) {
     draw();
   };
   return html`<p class="spread">
-      <span>Spread ${price(spread)} <bdi>${pair.quote}</bdi></span>
+      <span>Spread ${summary ? spreadOf(summary) : absent("none")} <bdi>${pair.quote}</bdi></span>
       <label
         >Levels
         <select onChange=${choose}>

@@ -2,7 +2,7 @@
 import { Component, h } from "preact";
 import { compact, placesOf, shortened, shortPercent } from "./decimal.js";
 import { html } from "./html.js";
-import { hasChange } from "./market-order.js";
+import { hasChange, hasSpread } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
 
 const SETTLED_MS = 1500;
@@ -74,6 +74,10 @@ export function dollars(valued) {
  */
 export const price = (value, places = placesOf(value)) =>
   value === "0" ? absent("none") : amount(value, places);
+
+/** @param {Summary} summary */
+export const spreadOf = (summary) =>
+  summary.spread === "0" && hasSpread(summary) ? amount("0") : price(summary.spread);
 
 /**
  * With its sign, so that the color says nothing more.

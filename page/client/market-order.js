@@ -18,6 +18,9 @@ import { compare } from "./decimal.js";
 /** Whether the price can have changed: there is one of 24 hours ago, and a trade since. @param {Summary} summary */
 export const hasChange = ({ open, trades }) => open !== "0" && trades > 0;
 
+/** Whether both sides have an offer: where one has none, REST gives a spread of "0". @param {Summary} summary */
+export const hasSpread = ({ bid, ask }) => bid !== "0" && ask !== "0";
+
 /** @param {"last" | "high" | "low"} id @param {string} title */
 const priceColumn = (id, title) => ({
   id,

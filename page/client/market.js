@@ -238,7 +238,7 @@ const bookPanels = partOf(
       </section>
       <section aria-labelledby="book-title" id="book">
         <h2 id="book-title">Book${atBlock()}</h2>
-        ${bookTables({ bids, asks, pair, spread: copy.summary?.spread ?? "0", draw })}
+        ${bookTables({ bids, asks, pair, summary: copy.summary, draw })}
       </section>`;
   },
 );

@@ -10,6 +10,7 @@ import {
   moment,
   percentChange,
   price,
+  spreadOf,
   tradeRow,
   unmarked,
 } from "./figures.js";
@@ -30,7 +31,7 @@ const figure = (title, value) =>
  */
 export function summaryList(summary, { base, quote }) {
   const { last, change: moved, high, low, vol, quoteVol, trades, vwap } = summary;
-  const { bid, ask, spread, lastTime } = summary;
+  const { bid, ask, lastTime } = summary;
   return html`<dl>
     ${figure("Last", price(last))}
     ${figure("Last trade", lastTime ? moment(lastTime, true) : "none")}
@@ -40,7 +41,7 @@ export function summaryList(summary, { base, quote }) {
     ${figure("Volume", html`${amount(vol)} <bdi>${base}</bdi>`)}
     ${figure("Turnover", html`${amount(quoteVol)} <bdi>${quote}</bdi>`)}
     ${figure("Trades", html`<span key=${trades}>${trades.toLocaleString("en")}</span>`)}
-    ${figure("Bid", price(bid))} ${figure("Ask", price(ask))} ${figure("Spread", price(spread))}
+    ${figure("Bid", price(bid))} ${figure("Ask", price(ask))} ${figure("Spread", spreadOf(summary))}
   </dl>`;
 }
 

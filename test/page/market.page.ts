@@ -90,6 +90,31 @@ describeInChromium("the page of a market", () => {
     },
   );
 
+  it("distinguishes a spread of 0 from one that does not exist", async () => {
+    // The best ask is 130 too. Nothing is offered in the other market.
+    await write(database.writer, {
+      offers: [anOffer({ id: 1000, hour: 25, side: "buy", base: "1", quote: "130" })],
+    });
+    for (const [pair, spread] of [
+      ["WETH/DAI", "0"],
+      ["MKR/WETH", "–"],
+    ] as const) {
+      const { page } = await browser.open(`${app.url}/markets/${pair}`);
+      await page.waitForSelector("#summary");
+      const inSummary = page.locator("#summary dl > div", { hasText: "Spread" }).locator("dd");
+      expect((await inSummary.textContent())?.trim()).toBe(spread);
+      const inBook = page.locator("#book p.spread data");
+      if (spread === "0") expect(await inBook.textContent()).toBe(spread);
+      await page.close();
+      const document = await fetch(`${app.url}/markets/${pair}`, {
+        headers: { accept: "text/html" },
+      });
+      const [, cell] =
+        /Spread<\/dt>\s*<dd>(?:<data[^>]*>)?([^<]*)/.exec(await document.text()) ?? [];
+      expect(cell).toBe(spread);
+    }
+  });
+
   it("follows trades, offers and a reorganisation, and marks what has changed", async () => {
     const { page, complaints } = await browser.open(`${app.url}/markets/WETH/DAI`);
     await page.waitForSelector("#summary");
