@@ -43,6 +43,19 @@ export const badAccountDocument = (given: string, message: string): string =>
     </main>`,
   });
 
+export const noFilesDocument = (): string =>
+  documentOf({
+    title: "Files of each day",
+    description: "No day has been exported yet.",
+    main: html`<main>
+      <h1>Files of each day</h1>
+      <p>
+        No day has been exported yet. With <code>FILES_DIR</code> the service exports each day when
+        it is final. <a href="/">All markets</a>
+      </p>
+    </main>`,
+  });
+
 const RETRY_SECONDS = 5;
 
 export const unavailableDocument = (message: string): string =>

@@ -33,6 +33,7 @@ import { fixedHeadersWith } from "../http/fixed-headers.ts";
 import {
   absentBlockDocument,
   badAccountDocument,
+  noFilesDocument,
   unavailableDocument,
   unknownMarketDocument,
 } from "./error-documents.ts";
@@ -198,8 +199,8 @@ export function pageRouter({
 
   readOnlyRoute(router, "/files", async (req, res) => {
     const listing = await folder?.listing();
-    if (listing === undefined) throw new NoSuchFile("no day has been exported");
-    sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
+    if (listing) sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
+    else answerError(res, new NoSuchFile("no day has been exported"), { unknown: noFilesDocument });
   });
 
   async function readMarkets(): Promise<Page> {
@@ -281,7 +282,7 @@ export function pageRouter({
     const shown = clientFacing(error);
     if (isFault(error)) log(error);
     const [status, text] =
-      error instanceof UnknownPair && unknown
+      (error instanceof UnknownPair || error instanceof NoSuchFile) && unknown
         ? [404, unknown()]
         : shown.status === 400 && refused
           ? [400, refused(shown.message)]

@@ -174,7 +174,9 @@ it("says where there are no files", async () => {
     const { body } = await without.request.get(path).expect(404);
     expect(body.message).toBe("No such file: no day has been exported");
   }
-  await without.request.get("/files").expect(404);
+  const { headers, text } = await without.request.get("/files").expect(404);
+  expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+  expect(text).toContain("With <code>FILES_DIR</code> the service exports each day");
 });
 
 it("shows people the days with links and sizes, and the statements of DuckDB", async () => {
