@@ -17,11 +17,13 @@ interface Swap {
   priceNative: string;
 }
 
-async function get<Answer>(path: string): Promise<Answer> {
-  const response = await fetch(`${service}/dexscreener/${path}`);
+async function getFrom<Answer>(root: string, path: string): Promise<Answer> {
+  const response = await fetch(`${service}/${root}/${path}`);
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as Answer;
 }
+
+const get = <Answer>(path: string): Promise<Answer> => getFrom("dexscreener", path);
 
 async function nameOf(pairId: string): Promise<string> {
   const { pair } = await get<{ pair: { asset0Id: string; asset1Id: string } }>(`pair?id=${pairId}`);
@@ -34,7 +36,13 @@ async function nameOf(pairId: string): Promise<string> {
 
 const names = new Map<string, Promise<string>>();
 const { block: latest } = await get<{ block: { blockNumber: number } }>("latest-block");
-for (let from = Number(first); from <= latest.blockNumber; from += CHUNK) {
+// The site is given the first block. No block before the first recorded one has a swap.
+const { data: head } = await getFrom<{ data: { basis: { firstBlock: number } | null } }>(
+  "v2",
+  "head",
+);
+const begin = Math.max(Number(first), head.basis?.firstBlock ?? 0);
+for (let from = begin; from <= latest.blockNumber; from += CHUNK) {
   const to = Math.min(from + CHUNK - 1, latest.blockNumber);
   const { events } = await get<{ events: Swap[] }>(`events?fromBlock=${from}&toBlock=${to}`);
   for (const swap of events) {

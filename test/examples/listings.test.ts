@@ -1,7 +1,9 @@
 // The readers of the listing formats, as their users run them, and DefiLlama's adapter.
+import { createServer } from "node:http";
 import { toEventSelector } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import adapter, { LOG_TAKE, volumeOf } from "../../examples/defillama/dex.ts";
+import { listen } from "../../http/listen.ts";
 import { units } from "../brute-force.ts";
 import { blockAt, hours } from "../factories.ts";
 import {
@@ -50,6 +52,30 @@ it("DEX Screener's reader prints each swap once", async () => {
   expect(lines.slice(3, 5)).toEqual([
     `${blockAt(20)}.0.7 WETH/DAI bought 1 for 130 at 130`,
     `${blockAt(20)}.1.9 WETH/DAI sold 7 for 900 at 128.57142857142857142857142857142857142857142857142857`,
+  ]);
+});
+
+it("DEX Screener's reader begins with the first recorded block", async () => {
+  const answers: Record<string, object> = {
+    "/dexscreener/latest-block": { block: { blockNumber: 20_014_400 } },
+    "/v2/head": { data: { basis: { firstBlock: 20_013_000 } } },
+  };
+  const ranges: string[] = [];
+  const server = createServer(({ url = "" }, res) => {
+    const [, range] = /^\/dexscreener\/events\?(.*)/.exec(url) ?? [];
+    if (range !== undefined) ranges.push(range);
+    res.end(JSON.stringify(answers[url] ?? { events: [] }));
+  });
+  const service = await listen(server, { host: "127.0.0.1", port: 0 });
+  for (const first of ["0", "20014000"]) {
+    const file = "examples/listings/dexscreener.ts";
+    expect((await runFile(file, {}, [service, first]).ended).code).toBe(0);
+  }
+  server.close();
+  expect(ranges).toEqual([
+    "fromBlock=20013000&toBlock=20013999",
+    "fromBlock=20014000&toBlock=20014400",
+    "fromBlock=20014000&toBlock=20014400",
   ]);
 });
 
