@@ -158,8 +158,7 @@ async function findObstacle(
   { url, prepare, exposedSchemas }: Served,
 ): Promise<Obstacle | undefined> {
   try {
-    await checkReader(pool, url);
-    if (!prepare) await checkSettings(pool, url);
+    await checkReader(pool, url, prepare);
     const pending = await pendingMigrations(pool);
     if (pending.length === 0) {
       await checkExposed(pool, url, exposedSchemas);
@@ -181,7 +180,7 @@ async function findObstacle(
   }
 }
 
-async function checkReader(pool: Pool, url: string): Promise<void> {
+async function checkReader(pool: Pool, url: string, prepare: boolean): Promise<void> {
   const { rows } = await pool
     .query<{ role: string }>("select current_user as role")
     .catch((cause: unknown) => {
@@ -193,6 +192,7 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
         { cause },
       );
     });
+  if (!prepare) return checkSettings(pool, url);
   const role = rows[0]?.role ?? "an unknown role";
   if (role === "dex_reader") return;
   throw new CannotServe(
@@ -201,19 +201,19 @@ async function checkReader(pool: Pool, url: string): Promise<void> {
   );
 }
 
-/** Behind a pooler the login has the settings of the session. */
+/** Behind a pooler the login has the role and the settings of the session. */
 async function checkSettings(pool: Pool, url: string): Promise<void> {
+  const needed: Record<string, string> = { role: "dex_reader", ...READER_SETTINGS };
   const { rows } = await pool.query<{ name: string; setting: string }>(
-    "select name, coalesce(current_setting(name, true), '') as setting from unnest($1::text[]) as name",
-    [Object.keys(READER_SETTINGS)],
+    "select name, case name when 'role' then current_user else coalesce(current_setting(name, true), '') end as setting from unnest($1::text[]) as name",
+    [Object.keys(needed)],
   );
-  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
-  const missing = Object.entries(READER_SETTINGS)
-    .filter(([name, value]) => found.get(name) !== value)
-    .map(([name, value]) => `${name} = ${value}`);
+  const missing = rows
+    .filter(({ name, setting }) => setting !== needed[name])
+    .map(({ name }) => `${name} = ${needed[name] ?? ""}`);
   if (missing.length === 0) return;
   throw new CannotServe(
-    `With PREPARE=off the login of ${shownUrl(url)} must have the settings of the service's sessions, and ` +
+    `With PREPARE=off the login of ${shownUrl(url)} must have the role and the settings of the service's sessions, and ` +
       `lacks ${missing.join(", ")}: docs/deployment.md has the statements.`,
   );
 }

@@ -131,7 +131,8 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
 
     const unset = await start(pooled, { PREPARE: "off" }).ended;
     expect(unset.code).toBe(1);
-    expect(unset.stderr).toContain(`reads as ${LOGIN}, not as dex_reader`);
+    expect(unset.stderr).toContain("lacks role = dex_reader, TimeZone = UTC, search_path = public");
+    expect(unset.stderr).not.toContain("give PREPARE=off");
 
     await using admin = await openClient(database.url);
     await admin.query(`alter role ${LOGIN} in database ${name()} set role = 'dex_reader'`);
