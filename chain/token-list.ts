@@ -4,6 +4,11 @@ import { formats } from "../db/load/csv-columns.ts";
 import { LoadError } from "../db/load/load-error.ts";
 import { readRows } from "../db/load/read-rows.ts";
 import { NotAccepted } from "../db/load/values.ts";
+import { shownText } from "./ask-tokens.ts";
+
+/** The database refuses others when a token is registered, which is later. */
+const SHOWN =
+  "a text without control characters, line ends and direction marks, and no blank around it";
 
 export interface ListedToken {
   /** Undefined for the chain that is indexed. */
@@ -42,6 +47,12 @@ async function readTokens(path: string): Promise<ListedToken[]> {
   const tokens: ListedToken[] = [];
   for await (const { line, symbol, name, ...token } of readRows(path, path, formats.tokens)) {
     if (symbol === undefined) throw new LoadError(`${path} line ${line}: a symbol is needed`);
+    for (const [column, text] of Object.entries({ symbol, name })) {
+      if (text === undefined || shownText(text, Infinity) !== null) continue;
+      throw new LoadError(
+        `${path} line ${line}, column ${column}: ${JSON.stringify(text)} is not accepted; expected ${SHOWN}`,
+      );
+    }
     tokens.push({ ...token, symbol, name });
   }
   return tokens;
@@ -61,6 +72,9 @@ async function readStandard(path: string): Promise<ListedToken[]> {
       const value = given[column];
       if (typeof value !== "string" || value === "") {
         throw refusal(path, n, column, value, "a text");
+      }
+      if (shownText(value, Infinity) === null) {
+        throw refusal(path, n, column, value, SHOWN);
       }
       try {
         return String(read(value));

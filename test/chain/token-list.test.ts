@@ -44,6 +44,13 @@ describe("a file", () => {
     expect([...new ListedMarkets(list, 7).tokens.keys()]).toEqual([getAddress(WETH)]);
   });
 
+  it("as tokens.csv is refused by line for a name that would pass for another", async () => {
+    const row = `${WETH},WETH,18,"Ether\u200e"`;
+    await expect(listOf(`address,symbol,decimals,name\n${row}\n`, [], "list.csv")).rejects.toThrow(
+      'line 2, column name: "Ether\u200e" is not accepted; expected a text without control',
+    );
+  });
+
   it.each<[unknown, string]>([
     ["{", "cannot be read as JSON"],
     ["[]", '"tokens" must be an array'],
@@ -52,6 +59,11 @@ describe("a file", () => {
     [[weth, { ...dai, address: "0x12" }], 'tokens[1].address is "0x12": it must be an address'],
     [[{ ...weth, symbol: "" }], "tokens[0].symbol is"],
     [[{ ...weth, symbol: 7 }], "tokens[0].symbol is 7: it must be a text"],
+    [
+      [{ ...weth, name: "Wrapped Ether " }],
+      'tokens[0].name is "Wrapped Ether ": it must be a text',
+    ],
+    [[{ ...weth, symbol: "WE\nTH" }], 'tokens[0].symbol is "WE\\nTH": it must be a text without'],
     [
       [{ ...weth, decimals: 256 }],
       "tokens[0].decimals is 256: it must be an integer from 0 to 255",

@@ -254,6 +254,11 @@ describe("a token", () => {
       [addressOf("X"), "X", 1, "x".repeat(1_000_000)],
       `name of ${addressOf("X")} has 1000000 characters: it may have at most 1000`,
     ],
+    ...["\u0001", " ", "Dai\n", "\u202eiaD"].map((name): [string, unknown[], string] => [
+      `the name ${JSON.stringify(name)}`,
+      [addressOf("X"), "X", 1, name],
+      `name of ${addressOf("X")} is ${JSON.stringify(name)}: it may have no control character, line end or direction mark, and no blank before or after it`,
+    ]),
     [
       "no symbol, if the token has a pair",
       [WETH, null, 18, null],

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:bd83c93e726de0b8ff32bee99a9e7972def3d22a
+--! Hash: sha1:9b174f83c23cd457ecac3b21fc8f4a6302c4eacd
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5423,6 +5423,8 @@ begin
       format('decimals of %s is %s: it must be an integer from 0 to 255', register_token.address, coalesce(register_token.decimals::text, 'null'))
     when length(register_token.name) > 1000 then
       format('name of %s has %s characters: it may have at most 1000', register_token.address, length(register_token.name))
+    when register_token.name ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|^[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]|[\u0020\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]$' then
+      format('name of %s is %s: it may have no control character, line end or direction mark, and no blank before or after it', register_token.address, to_json(left(register_token.name, 90)))
     when register_token.symbol is null and exists (
       select
       from public.dex_pair as pair

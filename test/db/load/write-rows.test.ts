@@ -240,11 +240,18 @@ it("reports a row that PostgreSQL rejects, and can load again", async () => {
   expect(await all("select count(*)::integer from dex_trade")).toEqual([[1]]);
 });
 
-it("keeps tabs, line ends and backslashes in text", async () => {
-  const name = "a\tb\nc\r\\d \\N";
+it("keeps backslashes in text", async () => {
+  const name = "a\\tb\\nc\\r\\\\d \\. \\N";
   await load({ tokens: [{ address: WETH, symbol: "\\N", decimals: 18, name }] });
 
   expect(await all("select symbol, name from dex_token")).toEqual([["\\N", name]]);
+});
+
+it("refuses a name that would pass for another, by its row", async () => {
+  const token = { address: WETH, symbol: "WETH", decimals: 18, name: "Ether\n" };
+  await expect(load({ tokens: [token] })).rejects.toThrow(
+    `row 1: token ${WETH}: name of ${WETH} is "Ether\\n": it may have no control character`,
+  );
 });
 
 describe("tokens", () => {
