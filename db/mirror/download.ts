@@ -77,19 +77,23 @@ async function fetchRest(
     let at = Math.min((await handle.stat()).size, bytes);
     if (at === bytes && bytes > 0) return;
     const headers: Record<string, string> = at > 0 ? { Range: `bytes=${at}-` } : {};
+    // Some hosts say Content-Encoding: gzip of what is a gzip file.
+    const isRaw = name.endsWith(".gz");
+    let encoding = "";
     await origin.read(
       name,
-      { headers, signal },
+      { headers, signal, isRaw },
       {
         onHead: async ({ status, headers: given }) => {
           const isRest = status === 206 && given.get("content-range")?.startsWith(`bytes ${at}-`);
           if (isRest !== true) at = 0;
+          encoding = given.get("content-encoding") ?? "";
           await handle.truncate(at);
         },
         onChunk: async (chunk) => {
           if (at + chunk.length > bytes) {
             throw new MirrorError(
-              `${name} has more than the ${bytes} bytes that the manifest says`,
+              `${name} has more than the ${bytes} bytes that the manifest says${asSent(encoding)}`,
             );
           }
           for (let from = 0; from < chunk.length;) {
@@ -101,14 +105,18 @@ async function fetchRest(
       },
     );
     if (at < bytes) {
-      throw new OriginUnavailable(
-        `${name} ends after ${at} of the ${bytes} bytes that the manifest says`,
-      );
+      const problem = `${name} ends after ${at} of the ${bytes} bytes that the manifest says${asSent(encoding)}`;
+      throw encoding === "" ? new OriginUnavailable(problem) : new MirrorError(problem);
     }
   } finally {
     await handle.close();
   }
 }
+
+const asSent = (encoding: string): string =>
+  encoding === ""
+    ? ""
+    : `: the host sends it with Content-Encoding: ${encoding}, and must send files as they are`;
 
 /** No link leads to another file. */
 const openPrivate = (path: string, flags: number): Promise<FileHandle> =>

@@ -1,6 +1,6 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
 import { createHash } from "node:crypto";
-import { Agent, fetch, type Response } from "undici";
+import { Agent, fetch, Headers, request } from "undici";
 import { errorText } from "../error-text.ts";
 import { jsonPartsOf, MAX_JSON_PARTS } from "../json-parts.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
@@ -21,6 +21,15 @@ interface Request {
   signal?: AbortSignal | undefined;
   /** Whether the answer must have a Content-Digest, by which a bit that has changed on the way is noticed. */
   isDigested?: boolean;
+  /** Whether the bytes are those that are sent, whatever Content-Encoding they have. Otherwise they are decoded. */
+  isRaw?: boolean;
+}
+
+/** What `fetch` gives, as far as it is read. */
+interface Answer {
+  status: number;
+  headers: Headers;
+  body: AsyncIterable<Uint8Array> | null;
 }
 
 export class Origin {
@@ -74,12 +83,12 @@ export class Origin {
   /** Throws OriginUnavailable where the origin answers later, and MirrorError for an answer that would not change. */
   async read(
     path: string,
-    { headers = {}, signal }: Request,
+    { headers = {}, signal, isRaw = false }: Request,
     {
       onHead = () => undefined,
       onChunk,
     }: {
-      onHead?: (response: Response) => void | Promise<void>;
+      onHead?: (answer: Answer) => void | Promise<void>;
       onChunk: (chunk: Uint8Array) => void | Promise<void>;
     },
   ): Promise<void> {
@@ -90,9 +99,8 @@ export class Origin {
     const timer = setTimeout(() => silence.abort(), this.#idleMs);
     const signals = [end.signal, silent, ...(signal === undefined ? [] : [signal])];
     try {
-      const response = await fetch(url, {
+      const response = await (isRaw ? sendRaw : send)(url, {
         headers: { "Accept-Encoding": "identity", ...headers },
-        redirect: "manual",
         signal: AbortSignal.any(signals),
         dispatcher,
       });
@@ -151,7 +159,24 @@ export function folderUrl(text: string): URL {
   return url;
 }
 
-async function refuse(url: string, response: Response): Promise<never> {
+interface Sent {
+  headers: Record<string, string>;
+  signal: AbortSignal;
+  dispatcher: Agent;
+}
+
+async function send(url: string, sent: Sent): Promise<Answer> {
+  const { status, headers, body } = await fetch(url, { ...sent, redirect: "manual" });
+  return { status, headers, body: body as AsyncIterable<Uint8Array> | null };
+}
+
+/** `fetch` cannot leave bytes encoded; this follows no redirect either. */
+async function sendRaw(url: string, sent: Sent): Promise<Answer> {
+  const { statusCode, headers, body } = await request(url, sent);
+  return { status: statusCode, headers: new Headers(headers as Record<string, string>), body };
+}
+
+async function refuse(url: string, response: Answer): Promise<never> {
   const { status, headers } = response;
   if (status >= 300 && status < 400) {
     const target = (headers.get("location") ?? "another place").slice(0, 200);
@@ -168,11 +193,11 @@ async function refuse(url: string, response: Response): Promise<never> {
 
 const SHOWN_BYTES = 1000;
 
-async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
-  if (body !== null) yield* body as AsyncIterable<Uint8Array>;
+async function* bytesOf({ body }: Answer): AsyncGenerator<Uint8Array> {
+  if (body !== null) yield* body;
 }
 
-async function messageOf(response: Response): Promise<string> {
+async function messageOf(response: Answer): Promise<string> {
   for await (const chunk of bytesOf(response)) {
     const [, message] =
       /"message":"([^"]*)"/.exec(Buffer.from(chunk).toString().slice(0, SHOWN_BYTES)) ?? [];

@@ -1,7 +1,11 @@
 // A mirror gets the facts of another service, whole and checked, from its files and by following it.
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { register } from "../../../db/mirror/origin-registry.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
 import {
@@ -122,6 +126,51 @@ it("deletes no file in its folder that it does not make, and takes none that has
   } finally {
     await rm(dir, { recursive: true });
   }
+});
+
+/** A static host that sends what it has by this encoding. */
+async function withHost(
+  encodingOf: (name: string) => "as-it-is" | "packed" | undefined,
+  use: (url: string) => Promise<void>,
+): Promise<void> {
+  const server = createServer((req, res) => {
+    const name = basename(req.url ?? "");
+    const encoding = encodingOf(name);
+    const file = readFileSync(join(mirrored.dir, name));
+    if (encoding !== undefined) res.setHeader("Content-Encoding", "gzip");
+    res.end(encoding === "packed" ? gzipSync(file) : file);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+it("loads from a host that says Content-Encoding: gzip of .csv.gz, or packs other files", async () => {
+  await mirrored.export();
+  await withHost(
+    (name) => (name.endsWith(".gz") ? "as-it-is" : "packed"),
+    async (url) => {
+      expect((await mirrored.load(url)).days).toBe(2);
+    },
+  );
+  await mirrored.catchUp();
+  await expectTheSame();
+});
+
+it("names the encoding of a host that packs what is packed", async () => {
+  await mirrored.export();
+  await withHost(
+    (name) => (name.endsWith(".gz") ? "packed" : undefined),
+    async (url) => {
+      await expect(mirrored.load(url)).rejects.toThrow(
+        /\.csv\.gz has more than the \d+ bytes that the manifest says: the host sends it with Content-Encoding: gzip, and must send files as they are$/,
+      );
+    },
+  );
 });
 
 it("registers tokens that have exchanged their symbols at the origin", async () => {
