@@ -4,8 +4,18 @@ import { lstat } from "node:fs/promises";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { errorText } from "../error-text.ts";
-import { BadManifest, MANIFEST, readManifest, type Contents, type ListedFile } from "./manifest.ts";
-import { digestOfDay, FIRST_DIGEST } from "./recompute.ts";
+import { readCsv } from "../load/read-csv.ts";
+import { rowsOf } from "./exported-rows.ts";
+import {
+  BadManifest,
+  MANIFEST,
+  readManifest,
+  type Contents,
+  type ListedDay,
+  type ListedFile,
+} from "./manifest.ts";
+import { plannedDays, type PlannedDay } from "./planned-days.ts";
+import { digestOfDay, DIGEST_VERSION, FIRST_DIGEST } from "./recompute.ts";
 
 export interface Checked {
   files: number;
@@ -17,42 +27,113 @@ export interface Checked {
 /** Reads every byte, and computes the digest of every block from the CSV files. */
 export async function checkFolder(dir: string): Promise<Checked> {
   const checked: Checked = { files: 0, bytes: 0, problems: [] };
-  const manifest = await readManifest(dir).catch((error: unknown) => {
+  try {
+    const manifest = await readManifest(dir);
+    if (manifest === undefined) checked.problems.push(`${MANIFEST} is missing`);
+    else await checkListed(dir, manifest, checked);
+  } catch (error) {
     if (!(error instanceof BadManifest)) throw error;
     checked.problems.push(error.message);
-    return null;
-  });
-  if (manifest === undefined) checked.problems.push(`${MANIFEST} is missing`);
+  }
+  return checked;
+}
+
+async function checkListed(dir: string, manifest: Contents, checked: Checked): Promise<void> {
   const listed = new Map<string, ListedFile>();
-  for (const file of manifest?.days.flatMap(({ files }) => files) ?? [])
-    listed.set(file.name, file);
+  for (const file of manifest.days.flatMap(({ files }) => files)) listed.set(file.name, file);
   for (const file of listed.values()) {
     checked.files += 1;
     checked.bytes += file.bytes;
     const problem = await problemOf(dir, file);
     if (problem !== undefined) checked.problems.push(`${file.name} ${problem}`);
   }
-  if (manifest && checked.problems.length === 0) {
-    checked.problems.push(...(await digestProblem(dir, manifest)));
+  if (checked.problems.length > 0) return;
+  const planned = plannedDays(manifest);
+  const problem =
+    (await basisProblem(dir, manifest, planned)) ??
+    (await rowsProblem(dir, manifest)) ??
+    (await digestProblem(dir, planned));
+  if (problem !== undefined) checked.problems.push(problem);
+}
+
+/** What the files do not show of the basis, as the chain, is not compared. */
+async function basisProblem(
+  dir: string,
+  { basis }: Contents,
+  [first]: readonly PlannedDay[],
+): Promise<string | undefined> {
+  if (basis.version !== DIGEST_VERSION) {
+    return `the basis has version ${basis.version} of digests, and this program ${DIGEST_VERSION}`;
   }
-  return checked;
+  if (first === undefined) return undefined;
+  const { name } = first.files.blocks;
+  try {
+    for await (const { hash } of rowsOf(join(dir, name), "blocks")) {
+      if ((hash !== null) === basis.hashed) return undefined;
+      return `${name} begins ${basis.hashed ? "without a hash" : "with a hash"}, and \`hashed\` of the basis is ${basis.hashed}`;
+    }
+  } catch (error) {
+    return `${first.day}: ${errorText(error)}`;
+  }
+  return undefined;
+}
+
+/** Of the files from which no digest is computed. Those of Parquet have the bytes that the manifest says. */
+async function rowsProblem(dir: string, { days }: Contents): Promise<string | undefined> {
+  const counted = new Set<string>();
+  for (const { day, files } of days) {
+    for (const file of files) {
+      if (counted.has(file.name)) continue;
+      counted.add(file.name);
+      try {
+        const rows = await rowsIn(dir, file, files);
+        if (rows === file.rows) continue;
+        return `${file.name} has ${rows} rows, and the manifest says ${file.rows}`;
+      } catch (error) {
+        return `${day}: ${errorText(error)}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+async function rowsIn(
+  dir: string,
+  { name, kind, rows }: ListedFile,
+  ofDay: ListedDay["files"],
+): Promise<number> {
+  let count = 0;
+  if (name.endsWith(".parquet")) {
+    const csv = ofDay.find((file) => file.name === name.replace(/parquet$/, "csv.gz"));
+    return csv?.rows ?? rows;
+  }
+  if (name.endsWith(".csv.gz")) {
+    if (kind !== "candles") return rows;
+    for await (const _ of rowsOf(join(dir, name), kind)) count += 1;
+    return count;
+  }
+  for await (const lines of readCsv(join(dir, name), name)) count += lines.length;
+  return count - 1;
 }
 
 /** The first one: each digest follows from the one before. */
-async function digestProblem(dir: string, { days }: Contents): Promise<string[]> {
+async function digestProblem(
+  dir: string,
+  days: readonly PlannedDay[],
+): Promise<string | undefined> {
   let digest = FIRST_DIGEST;
   for (const day of days) {
     try {
-      if (day.files.length > 0) digest = await digestOfDay(dir, day, digest);
+      digest = await digestOfDay(dir, day, digest);
     } catch (error) {
-      return [`${day.day}: ${errorText(error)}`];
+      return `${day.day}: ${errorText(error)}`;
     }
     const found = `0x${digest.toString("hex")}`;
     if (found !== day.digest) {
-      return [`${day.day} ends with the digest ${found}, and the manifest says ${day.digest}`];
+      return `${day.day} ends with the digest ${found}, and the manifest says ${day.digest}`;
     }
   }
-  return [];
+  return undefined;
 }
 
 async function problemOf(

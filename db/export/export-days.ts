@@ -62,7 +62,9 @@ async function exportMissing(
     const day = await exportDay({ client, dir, day: next, signal });
     const basis = await readBasis(client);
     manifest = { format: FORMAT, basis, days: [...(manifest?.days ?? []), day] };
-    await writeManifest(dir, manifest);
+    // A day without files can be read again: a long gap would have the manifest written for each of its days.
+    if (day.files.length > 0 || dayAfter(next) === known.notFinal)
+      await writeManifest(dir, manifest);
     onDay?.(day);
   }
   return manifest;

@@ -1,5 +1,6 @@
 // Reads the rows of the CSV files of a day.
 import { createReadStream } from "node:fs";
+import { basename } from "node:path";
 import { createGunzip } from "node:zlib";
 import { KINDS } from "./format.ts";
 
@@ -9,9 +10,9 @@ export type Row = Record<string, string | null>;
 /** Longer than any row: without a bound a file without line ends would be held whole. */
 const LONGEST_LINE = 100_000;
 
-const VALUE = /("(?:[^"]|"")*"|[^,]*)(?:,|$)/y;
+const VALUE = /("(?:[^"]|"")*"|[^,]*)(?=,|$)/y;
 
-/** `onBytes` gets the length of each part after decompression, and may throw. */
+/** Names the file where it is no gzip, or has rows of other columns. `onBytes` gets the length of each part after decompression, and may throw. */
 export async function* rowsOf(
   path: string,
   kind: string,
@@ -21,38 +22,53 @@ export async function* rowsOf(
   const unzipped = source.pipe(createGunzip());
   source.on("error", (error) => unzipped.destroy(error));
   try {
-    yield* parsed(linesOf(unzipped, onBytes), kind);
+    yield* parsed(linesOf(unzipped, onBytes), kind, basename(path));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code?.startsWith("Z_") !== true) throw error;
+    throw new Error(`${basename(path)} cannot be decompressed: ${message}`, { cause: error });
   } finally {
     source.destroy();
   }
 }
 
-async function* parsed(lines: AsyncIterable<string>, kind: string): AsyncGenerator<Row> {
+async function* parsed(
+  lines: AsyncIterable<string>,
+  kind: string,
+  file: string,
+): AsyncGenerator<Row> {
   const columns = KINDS.find(({ name }) => name === kind)?.columns ?? [];
   const header = columns.map(({ name }) => name).join(",");
-  let isHeader = true;
+  let count = 0;
   for await (const line of lines) {
-    if (isHeader) {
+    count += 1;
+    if (count === 1) {
       if (line !== header) throw new Error(`the file of ${kind} begins with other columns`);
-      isHeader = false;
       continue;
+    }
+    const values = valuesOf(line);
+    if (values.length !== columns.length) {
+      throw new Error(
+        `${file} line ${count} has ${values.length} values, and its header ${columns.length}`,
+      );
     }
     const row: Row = {};
-    if (!line.includes('"')) {
-      const values = line.split(",");
-      for (const [n, { name }] of columns.entries())
-        row[name] = values[n] === "" ? null : (values[n] ?? null);
-      yield row;
-      continue;
-    }
-    VALUE.lastIndex = 0;
-    for (const { name } of columns) {
-      const value = VALUE.exec(line)?.[1] ?? "";
-      const text = value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value;
-      row[name] = text === "" ? null : text;
+    for (const [n, { name }] of columns.entries()) {
+      row[name] = values[n] === "" ? null : (values[n] ?? null);
     }
     yield row;
   }
+}
+
+function valuesOf(line: string): string[] {
+  if (!line.includes('"')) return line.split(",");
+  const values: string[] = [];
+  for (let at = 0; at <= line.length; at = VALUE.lastIndex + 1) {
+    VALUE.lastIndex = at;
+    const value = VALUE.exec(line)?.[1] ?? "";
+    values.push(value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value);
+  }
+  return values;
 }
 
 /** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
@@ -104,7 +120,7 @@ export class RowsByBlock {
   async of(block: number, most = Infinity): Promise<Row[]> {
     const taken: Row[] = [];
     for (let row = await this.next(); row !== undefined; row = await this.next()) {
-      if (Number(row["block"]) !== block) break;
+      if (row["block"] !== String(block)) break;
       if (taken.length === most) throw new Error(`block ${block} has more than ${most} rows`);
       taken.push(row);
       this.#ahead = undefined;

@@ -79,7 +79,7 @@ export function manifestText(given: Contents): string {
   return `${JSON.stringify({ ...whole, sha256: hashOf(JSON.stringify(whole)) })}\n`;
 }
 
-/** Throws BadManifest where a bit of it is another. */
+/** Throws BadManifest where a bit of it is another, or a name stands for two files. */
 export function parseManifest(text: string): Contents {
   let given: unknown;
   try {
@@ -95,7 +95,27 @@ export function parseManifest(text: string): Contents {
   if (manifestText(rest) !== text) {
     throw new BadManifest(`${MANIFEST} is not what was written: its sha256 is ${recorded}`);
   }
+  refuseDoubled(rest);
   return rest;
+}
+
+/** Only files of registrations are of several days. */
+function refuseDoubled({ days }: Contents): void {
+  const known = new Map<string, { day: string; file: ListedFile }>();
+  for (const { day, files } of days) {
+    for (const file of files) {
+      const before = known.get(file.name);
+      known.set(file.name, { day, file });
+      if (before === undefined) continue;
+      const { kind, rows, bytes, sha256: hash } = before.file;
+      const isSame =
+        kind === file.kind && rows === file.rows && bytes === file.bytes && hash === file.sha256;
+      if (isSame && before.day !== day) continue;
+      throw new BadManifest(
+        `${MANIFEST} lists ${file.name} twice: for ${before.day}, and for ${day}${isSame ? "" : " otherwise"}`,
+      );
+    }
+  }
 }
 
 function parsed(given: unknown): z.infer<typeof manifestSchema> {

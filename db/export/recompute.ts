@@ -1,11 +1,11 @@
 // Computes the digest of each block from the CSV files alone, as docs/digests.md has it.
 import { createHash } from "node:crypto";
-import { join } from "node:path";
-import { RowsByBlock, rowsOf, type Row } from "./exported-rows.ts";
-import type { ListedDay } from "./manifest.ts";
+import { blocksOfDay, type Facts } from "./day-blocks.ts";
+import type { Row } from "./exported-rows.ts";
+import type { PlannedDay } from "./planned-days.ts";
 
 /** The fields of the line of a fact, a column each. "ends" has cancellations, and ends that follow from other facts. */
-const FACTS: Record<string, { word: string; fields: string[] }> = {
+const FACTS: Record<keyof Facts, { word: string; fields: string[] }> = {
   offers: {
     word: "offer",
     fields: [
@@ -30,31 +30,23 @@ const FACTS: Record<string, { word: string; fields: string[] }> = {
   },
 };
 
+/** The version of the canonical form that is computed here. */
+export const DIGEST_VERSION = 1;
+
 export const FIRST_DIGEST: Buffer = Buffer.alloc(32);
 
 /** The digest at the end of the day, after the one before it. Throws where a block's is not that of its facts. */
-export async function digestOfDay(
-  dir: string,
-  { day }: ListedDay,
-  before: Buffer,
-): Promise<Buffer> {
-  const nameOf = (kind: string): string => `${kind}-${day}.csv.gz`;
-  const facts = Object.entries(FACTS).map(([kind, fact]) => ({
-    ...{ kind, ...fact },
-    rows: new RowsByBlock(rowsOf(join(dir, nameOf(kind)), kind)),
-  }));
+export async function digestOfDay(dir: string, day: PlannedDay, before: Buffer): Promise<Buffer> {
   let digest = before;
-  for await (const { number, hash, time, digest: recorded } of rowsOf(
-    join(dir, nameOf("blocks")),
-    "blocks",
-  )) {
+  for await (const { number, row, facts } of blocksOfDay(dir, day)) {
     const lines: Buffer[] = [];
-    for (const { word, fields, rows } of facts) {
-      for (const row of await rows.of(Number(number))) {
-        if (row["event"] !== "filled") lines.push(Buffer.from(`${lineOf(word, fields, row)}\n`));
+    for (const kind of ["offers", "trades", "ends", "pools"] as const) {
+      const { word, fields } = FACTS[kind];
+      for (const fact of facts[kind]) {
+        if (fact["event"] !== "filled") lines.push(Buffer.from(`${lineOf(word, fields, fact)}\n`));
       }
     }
-    const head = `block ${number ?? ""} ${hash ?? "-"} ${secondsOf(time ?? "")}\n`;
+    const head = `block ${number} ${row["hash"] ?? "-"} ${secondsOf(row["time"] ?? "")}\n`;
     const form = Buffer.concat([
       digest,
       Buffer.from(head),
@@ -62,18 +54,10 @@ export async function digestOfDay(
     ]);
     digest = createHash("sha256").update(form).digest();
     const found = `0x${digest.toString("hex")}`;
-    if (found === recorded) continue;
+    if (found === row["digest"]) continue;
     throw new Error(
-      `block ${number ?? ""} has the digest ${recorded ?? ""}, and its facts have ${found}`,
+      `block ${number} has the digest ${row["digest"] ?? ""}, and its facts have ${found}`,
     );
-  }
-  for (const { kind, rows } of facts) {
-    const left = await rows.next();
-    if (left !== undefined) {
-      throw new Error(
-        `${nameOf(kind)} has rows of block ${left["block"] ?? ""}, and ${nameOf("blocks")} has not`,
-      );
-    }
   }
   return digest;
 }

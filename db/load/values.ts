@@ -88,10 +88,13 @@ export function flag(text: string): boolean {
   throw new NotAccepted("true or false");
 }
 
-/** A token's symbol or name. PostgreSQL text cannot contain the zero character. */
+/** Whether PostgreSQL can have it as text. A half of a surrogate pair has no UTF-8. */
+export const isText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+/** A token's symbol or name. */
 export function label(max: number): (text: string) => string {
   return (text) => {
-    if (text.length <= max && !text.includes("\0")) return text;
+    if (text.length <= max && isText(text)) return text;
     throw new NotAccepted(`text of at most ${max} characters without the zero character (U+0000)`);
   };
 }

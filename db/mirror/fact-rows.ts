@@ -1,7 +1,7 @@
 // The rows that blocks of facts are written as: with the database's ids of orders, and addresses with their checksum.
 import type { Client } from "../connect.ts";
 import { pairHash } from "../load/checksum.ts";
-import { address, amount, hash, NotAccepted, time, wholeNumber } from "../load/values.ts";
+import { address, amount, hash, isText, NotAccepted, time, wholeNumber } from "../load/values.ts";
 import { MirrorError } from "./mirror-error.ts";
 import type { FactBlock } from "./block-page.ts";
 
@@ -59,16 +59,16 @@ export async function rowsOfFacts(
   blocks: readonly FactBlock[],
 ): Promise<BlockRows[]> {
   const ids = await idsOf(client, blocks);
-  const idOf = (name: string): number => ids.get(name) ?? wholeNumber(name);
+  const idOf = (name: string): number => ids.get(name) ?? value("offer", name, wholeNumber);
   return blocks.map((block) =>
     named(block.number, () => ({
       ...{
-        number: wholeNumber(String(block.number)),
-        time: time(block.time),
+        number: value("number", block.number, wholeNumber),
+        time: value("time", block.time, time),
         digest: block.digest,
       },
-      hash: block.hash === null ? null : hash(block.hash),
-      parent: block.parent === null ? null : hash(block.parent),
+      hash: valueOrNull("hash", block.hash, hash),
+      parent: valueOrNull("parent", block.parent, hash),
       offers: block.offers.map((offer) => ({
         ...swapOf(offer),
         ...{ id: idOf(offer.offer), filled: offer.closed },
@@ -76,16 +76,22 @@ export async function rowsOfFacts(
       trades: block.trades.map((trade) => ({
         ...swapOf(trade),
         offer_id: trade.offer === null ? null : idOf(trade.offer),
-        taker: address(trade.taker),
-        idx: wholeNumber(String(trade.idx)),
+        taker: value("taker", trade.taker, address),
+        idx: value("idx", trade.idx, wholeNumber),
       })),
       killed: block.cancelled.map(idOf),
       pools: block.pools.map((pool) => ({
-        ...{ venue: address(pool.venue), gem0: address(pool.gem0), gem1: address(pool.gem1) },
-        reserve0: pool.reserve0 === null ? null : amount(pool.reserve0),
-        reserve1: pool.reserve1 === null ? null : amount(pool.reserve1),
-        fee: wholeNumber(String(pool.fee)),
-        ...rangesOf(pool),
+        venue: value("venue", pool.venue, address),
+        gem0: value("gem0", pool.gem0, address),
+        gem1: value("gem1", pool.gem1, address),
+        reserve0: valueOrNull("reserve0", pool.reserve0, amount),
+        reserve1: valueOrNull("reserve1", pool.reserve1, amount),
+        fee: value("fee", pool.fee, wholeNumber),
+        tick_spacing: pool.tickSpacing,
+        sqrt_price: valueOrNull("sqrt_price", pool.sqrtPrice, units),
+        tick: pool.tick,
+        liquidity: valueOrNull("liquidity", pool.liquidity, units),
+        nets: valueOrNull("nets", pool.nets, nets),
       })),
     })),
   );
@@ -102,26 +108,52 @@ function swapOf({
   venue,
 }: FactBlock["offers"][number] | FactBlock["trades"][number]): SwapRow {
   const row = {
-    ...{ pair: hash(pair), maker: address(maker), tx: hash(tx) },
-    ...{ lot_gem: address(lotGem), lot_amt: amount(lotAmt) },
-    ...{ bid_gem: address(bidGem), bid_amt: amount(bidAmt) },
-    venue: venue === null ? null : address(venue),
+    pair: value("pair", pair, hash),
+    maker: value("maker", maker, address),
+    lot_gem: value("lot_gem", lotGem, address),
+    lot_amt: value("lot_amt", lotAmt, amount),
+    bid_gem: value("bid_gem", bidGem, address),
+    bid_amt: value("bid_amt", bidAmt, amount),
+    tx: value("tx", tx, hash),
+    venue: valueOrNull("venue", venue, address),
   };
-  if (row.pair === pairHash(row.lot_gem, row.bid_gem)) return row;
-  throw new NotAccepted("`pair` that is the hash of the row's two tokens");
+  const right = pairHash(row.lot_gem, row.bid_gem);
+  if (row.pair === right) return row;
+  throw new NotAccepted(
+    `pair: ${shown(row.pair)} is not accepted; expected ${right}, the hash of the row's two tokens`,
+  );
 }
 
-const UNITS = /^\d{1,49}$/;
-const NETS = /^(-?\d{1,6}:-?\d{1,50}( -?\d{1,6}:-?\d{1,50})*)?$/;
+const matching =
+  (form: RegExp, what: string): Read<string> =>
+  (text) => {
+    if (form.test(text)) return text;
+    throw new NotAccepted(what);
+  };
 
-function rangesOf({ tickSpacing, sqrtPrice, tick, liquidity, nets }: FactBlock["pools"][number]) {
-  const isRight =
-    [sqrtPrice, liquidity].every((value) => value === null || UNITS.test(value)) &&
-    [tickSpacing, tick].every((value) => value === null || Number.isSafeInteger(value)) &&
-    (nets === null || NETS.test(nets));
-  if (!isRight) throw new NotAccepted("the liquidity of a pool in ranges");
-  return { tick_spacing: tickSpacing, sqrt_price: sqrtPrice, tick, liquidity, nets };
+const units = matching(/^\d{1,49}$/, "an integer of at most 49 digits");
+const nets = matching(
+  /^(-?\d{1,6}:-?\d{1,50}( -?\d{1,6}:-?\d{1,50})*)?$/,
+  "ticks with their net liquidity, as -60:1000 60:-1000",
+);
+
+type Read<Made> = (text: string) => Made;
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, 120));
+
+/** One that is refused is named, with its column. */
+function value<Made>(column: string, given: string | number, read: Read<Made>): Made {
+  const text = String(given);
+  try {
+    return read(text);
+  } catch (error) {
+    if (!(error instanceof NotAccepted)) throw error;
+    throw new NotAccepted(`${column}: ${shown(text)} is not accepted; expected ${error.message}`);
+  }
 }
+
+const valueOrNull = <Made>(column: string, text: string | null, read: Read<Made>): Made | null =>
+  text === null ? null : value(column, text, read);
 
 /** Names the block of a value that is refused. */
 function named<Made>(number: number, make: () => Made): Made {
@@ -129,7 +161,7 @@ function named<Made>(number: number, make: () => Made): Made {
     return make();
   } catch (error) {
     if (!(error instanceof NotAccepted)) throw error;
-    throw new MirrorError(`block ${number} has a value that is not ${error.message}`);
+    throw new MirrorError(`block ${number}, ${error.message}`);
   }
 }
 
@@ -146,7 +178,7 @@ async function idsOf(
     for (const name of [...names, ...cancelled]) {
       const [, contract = "", ref = ""] = name.startsWith("0x") ? (ORDER.exec(name) ?? []) : [];
       if (ref === "" || asked.has(name)) continue;
-      asked.set(name, { venue: address(contract), ref: textOf(ref, block), block });
+      asked.set(name, { venue: address(contract), ref: refOf(name, ref, block), block });
     }
   }
   if (asked.size === 0) return new Map();
@@ -158,10 +190,16 @@ async function idsOf(
   return new Map([...asked.keys()].map((name, n) => [name, rows[0]?.ids[n] ?? -1]));
 }
 
-function textOf(json: string, block: number): string {
+/** Throws a MirrorError that names the block and the order. */
+function refOf(name: string, json: string, block: number): string {
+  const refuse = (problem: string): never => {
+    throw new MirrorError(`block ${block} has the order ${shown(name)}, whose name ${problem}`);
+  };
+  let ref = "";
   try {
-    return String(JSON.parse(json));
+    ref = String(JSON.parse(json));
   } catch {
-    throw new MirrorError(`block ${block} has an order whose name is not a JSON string`);
+    refuse("is not a JSON string");
   }
+  return isText(ref) ? ref : refuse("has the zero character, or a half of a surrogate pair");
 }

@@ -6,12 +6,13 @@ import type { Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
 import { findBasis } from "../export/days.ts";
 import { MANIFEST, NAME, parseManifest, type Contents } from "../export/manifest.ts";
+import { FACT_KINDS, plannedDays, type PlannedDay } from "../export/planned-days.ts";
 import { makeFolder } from "../make-folder.ts";
 import { refuseOtherBasis } from "./basis.ts";
 import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
-import { KINDS, missingDays, plan, type PlannedDay } from "./plan.ts";
+import { missingDays } from "./missing-days.ts";
 import { MAX_REGISTRY_BYTES, registrationsOfFiles, type Registrations } from "./origin-registry.ts";
 import { writeDays } from "./write-days.ts";
 
@@ -65,7 +66,8 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   const manifest = await readManifestOf(origin, options);
   const own = await findBasis(client);
   if (own !== undefined) refuseOtherBasis(own, manifest.basis);
-  const planned = plan(manifest, maxDayBytes);
+  const planned = plannedDays(manifest);
+  refuseLongDays(planned, maxDayBytes);
   const missing = await missingDays(client, planned);
   const last = planned.at(-1);
   await removeOthers(dir, missing);
@@ -102,6 +104,19 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   }
 }
 
+function refuseLongDays(days: readonly PlannedDay[], maxBytes: number): void {
+  for (const { day, files } of days) {
+    const bytes = bytesOf(files);
+    if (bytes <= maxBytes) continue;
+    throw new MirrorError(
+      `the files of ${day} have ${bytes} bytes, more than the ${maxBytes} that a day may have (--max-day-bytes)`,
+    );
+  }
+}
+
+const bytesOf = (files: PlannedDay["files"]): number =>
+  FACT_KINDS.reduce((sum, kind) => sum + files[kind].bytes, 0);
+
 async function readManifestOf(
   origin: Origin,
   { signal, pauseMs = 500 }: LoadFilesOptions,
@@ -127,7 +142,7 @@ interface Fetched {
 async function fetchDays(days: readonly PlannedDay[] = [], options: Fetching): Promise<Fetched> {
   for (const [n, { files }] of days.entries()) {
     try {
-      await Promise.all(KINDS.map((kind) => download(files[kind], options)));
+      await Promise.all(FACT_KINDS.map((kind) => download(files[kind], options)));
     } catch (error) {
       return { days: days.slice(0, n), failure: { error } };
     }
@@ -143,7 +158,7 @@ function batchesOf(missing: readonly PlannedDay[], maxBytes: number): PlannedDay
     const { files } = day;
     const more = {
       rows: files.trades.rows + files.offers.rows,
-      bytes: KINDS.reduce((sum, kind) => sum + files[kind].bytes, 0),
+      bytes: bytesOf(files),
     };
     const last = batches.at(-1);
     if (last !== undefined && rows + more.rows <= BATCH_ROWS && bytes + more.bytes <= maxBytes) {
@@ -174,12 +189,14 @@ async function fetchRegistrations({ registries }: PlannedDay, options: Fetching)
 }
 
 async function removeDay(dir: string, { files }: PlannedDay): Promise<void> {
-  for (const kind of KINDS) await rm(join(dir, files[kind].name), { force: true });
+  for (const kind of FACT_KINDS) await rm(join(dir, files[kind].name), { force: true });
 }
 
 /** Of another run, which are not needed any more. Throws where they are another's, who keeps them. */
 async function removeOthers(dir: string, missing: readonly PlannedDay[]): Promise<void> {
-  const needed = new Set(missing.flatMap(({ files }) => KINDS.map((kind) => files[kind].name)));
+  const needed = new Set(
+    missing.flatMap(({ files }) => FACT_KINDS.map((kind) => files[kind].name)),
+  );
   const names = await readdir(dir);
   if (names.includes(MANIFEST)) {
     throw new MirrorError(

@@ -4,7 +4,7 @@ import type { Client } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { freeSymbols } from "../exchanged-symbols.ts";
 import { parseInSteps } from "../parse-in-steps.ts";
-import { address, flag } from "../load/values.ts";
+import { address, flag, isText } from "../load/values.ts";
 import { formats, type Format } from "../load/csv-columns.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
 import { readRows } from "../load/read-rows.ts";
@@ -92,8 +92,16 @@ function parsePage(text: string): z.infer<typeof registrationPage> {
   }
 }
 
+const REFUSED = "the registrations of the origin are refused";
+
 /** Registers what is new or other. Throws a MirrorError where the database refuses it. */
 export async function register(client: Client, { tokens, pairs }: Registrations): Promise<void> {
+  for (const { address: at, symbol, name } of tokens) {
+    if (isText(symbol ?? "") && isText(name ?? "")) continue;
+    throw new MirrorError(
+      `${REFUSED}: symbol ${JSON.stringify(symbol)} or name ${JSON.stringify(name)} of ${at} has the zero character, or a half of a surrogate pair`,
+    );
+  }
   try {
     await freeSymbols(client, tokens);
     await client.query(
@@ -114,7 +122,7 @@ export async function register(client: Client, { tokens, pairs }: Registrations)
       [JSON.stringify(pairs)],
     );
   } catch (error) {
-    const refused = refusedByDatabase(error, "the registrations of the origin are refused");
+    const refused = refusedByDatabase(error, REFUSED);
     throw refused instanceof Error && refused !== error ? new MirrorError(refused.message) : error;
   }
 }

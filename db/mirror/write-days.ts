@@ -1,10 +1,10 @@
 // Writes the files of days in one transaction, and checks what it has written before it commits.
 import type { Client } from "../connect.ts";
 import type { Basis } from "../export/manifest.ts";
+import type { PlannedDay } from "../export/planned-days.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
 import { factsOfDay } from "./day-facts.ts";
 import { MirrorError } from "./mirror-error.ts";
-import type { PlannedDay } from "./plan.ts";
 import { register, type Registrations } from "./origin-registry.ts";
 import { recordFinal, recordSource } from "./recorded-source.ts";
 import { refuseOtherDigests, stageFacts, type Digested } from "./write-facts.ts";

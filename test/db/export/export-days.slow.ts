@@ -2,6 +2,7 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +16,8 @@ import { CsvFile } from "../../../db/export/csv-file.ts";
 import { writeDay } from "../../../db/export/export-day.ts";
 import { exportDays } from "../../../db/export/export-days.ts";
 import { KINDS as KINDS_OF_FILES } from "../../../db/export/format.ts";
-import { manifestText, readManifest } from "../../../db/export/manifest.ts";
+import { manifestText, readManifest, type ListedDay } from "../../../db/export/manifest.ts";
+import { plannedDay } from "../../../db/export/planned-days.ts";
 import { ParquetFile } from "../../../db/export/parquet-file.ts";
 import { digestOfDay, FIRST_DIGEST } from "../../../db/export/recompute.ts";
 import type { Value } from "../../../db/export/row-sink.ts";
@@ -33,7 +35,7 @@ import {
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 import { block } from "../../histories.ts";
 import { useOwned } from "../../served.ts";
-import { runFile } from "../../service.ts";
+import { runFile, runShell } from "../../service.ts";
 import { loadable, written } from "../../written.ts";
 
 let dir: string;
@@ -57,6 +59,25 @@ const hashesOf = async (from: string): Promise<Record<string, string>> => {
   });
   return Object.fromEntries(await Promise.all(hashes));
 };
+
+/** Puts other bytes in place of a file, and into the manifest what they are. */
+async function replace(name: string, other: Buffer, more = 0): Promise<() => Promise<void>> {
+  const right = await readFile(join(dir, name));
+  const listed = await readFile(join(dir, "manifest.json"));
+  const manifest = (await readManifest(dir))!;
+  const bytes = other.length;
+  const sha256 = createHash("sha256").update(other).digest("hex");
+  for (const file of manifest.days.flatMap(({ files }) => files)) {
+    if (file.name.startsWith(name.slice(0, -7))) file.rows += more;
+    if (file.name === name) Object.assign(file, { bytes, sha256 });
+  }
+  await writeFile(join(dir, name), other);
+  await writeFile(join(dir, "manifest.json"), manifestText(manifest));
+  return async () => {
+    await writeFile(join(dir, name), right);
+    await writeFile(join(dir, "manifest.json"), listed);
+  };
+}
 
 const countIn = (folder: string): Promise<number> =>
   readdir(folder).then(
@@ -91,6 +112,9 @@ async function fill({ writer }: TestDatabase): Promise<void> {
     head: 73,
   });
 }
+
+const planned = (day: ListedDay) =>
+  plannedDay({ ...day, firstBlock: day.firstBlock!, lastBlock: day.lastBlock! });
 
 const exportFinal = ({ url }: TestDatabase, into = dir): ReturnType<typeof exportDays> =>
   exportDays({ url, dir: into, finality: 64 });
@@ -223,7 +247,7 @@ describe("of days", () => {
       ["2000.5", "1", "3000", "", "", "", "", ""],
     ]);
     const [day] = (await readManifest(dir))!.days;
-    const digest = await digestOfDay(dir, day!, FIRST_DIGEST);
+    const digest = await digestOfDay(dir, planned(day!), FIRST_DIGEST);
     expect(`0x${digest.toString("hex")}`).toBe(day!.digest);
   });
 
@@ -251,8 +275,8 @@ describe("of days", () => {
   });
 
   it("is noticed where facts are others, though the manifest says what the files are", async () => {
-    const manifest = (await exportFinal(database))!;
-    for (const [name, change, problem] of [
+    await exportFinal(database);
+    for (const [name, change, problem, more = 0] of [
       ["trades-2026-01-01.csv.gz", [",2.5,", ",2.6,"], /^2026-01-01: block 7200 has the digest 0x/],
       [
         "trades-2026-01-01.csv.gz",
@@ -267,39 +291,176 @@ describe("of days", () => {
       [
         "ends-2026-01-03.csv.gz",
         [/$/, "180001,7,2026-01-03T02:00:01.000000Z,cancelled\n"],
-        /^2026-01-03: ends-2026-01-03.csv.gz has rows of block 180001, and blocks-2026-01-03.csv.gz has not$/,
+        /^2026-01-03: ends-2026-01-03.csv.gz has rows of block 180001, which is not in blocks-2026-01-03.csv.gz$/,
+        1,
       ],
       ["offers-2026-01-01.csv.gz", [",true\n", ",false\n"], /^2026-01-01: block 3600 has/],
       [
         "blocks-2026-01-01.csv.gz",
         ["02:00:00.000000Z", "02:00:00.000001Z"],
-        /^2026-01-01: block 7200 has/,
+        /^2026-01-01: block 7200 is at 2026-01-01T02:00:00.000001Z, and a row of its trades at 2026-01-01T02:00:00.000000Z$/,
+      ],
+      [
+        "blocks-2026-01-01.csv.gz",
+        ["\n3600,", "\n0xe10,"],
+        /^2026-01-01: blocks-2026-01-01.csv.gz has the block 0xe10, which is no number in digits$/,
+      ],
+      [
+        "trades-2026-01-01.csv.gz",
+        ["\n7200,", "\n0x1c20,"],
+        /^2026-01-01: block 7200 has the digest/,
+      ],
+      [
+        "trades-2026-01-01.csv.gz",
+        [",110\n", ",110,extra\n"],
+        /^2026-01-01: trades-2026-01-01.csv.gz line 2 has 14 values, and its header 13$/,
+      ],
+      [
+        "trades-2026-01-01.csv.gz",
+        [",250\n", "\n"],
+        /^2026-01-01: trades-2026-01-01.csv.gz line 3 has 12 values, and its header 13$/,
+      ],
+      [
+        "candles-2026-01-01.csv.gz",
+        [/$/, ","],
+        /^2026-01-01: candles-2026-01-01.csv.gz line 3 has 2 values, and its header 10$/,
       ],
     ] as const) {
-      const right = await readFile(join(dir, name));
-      const text = gunzipSync(right).toString();
-      const other = gzipSync(text.replace(change[0], change[1]));
-      await writeFile(join(dir, name), other);
-      const sha256 = createHash("sha256").update(other).digest("hex");
-      const days = manifest.days.map((day) => ({
-        ...day,
-        files: day.files.map((file) =>
-          file.name === name ? { ...file, bytes: other.length, sha256 } : file,
-        ),
-      }));
-      await writeFile(join(dir, "manifest.json"), manifestText({ ...manifest, days }));
+      const text = (await linesOf(name)).join("\n");
+      const restore = await replace(name, gzipSync(text.replace(change[0], change[1])), more);
       expect((await checkFolder(dir)).problems).toEqual([expect.stringMatching(problem)]);
-      await writeFile(join(dir, name), right);
+      await restore();
     }
-    const [first, ...others] = manifest.days;
-    const digest = `0x${"0".repeat(64)}`;
-    const wrong = { ...manifest, days: [{ ...first!, digest }, ...others] };
-    await writeFile(join(dir, "manifest.json"), manifestText(wrong));
-    expect((await checkFolder(dir)).problems).toEqual([
-      `2026-01-01 ends with the digest ${first!.digest}, and the manifest says ${digest}`,
-    ]);
-    await writeFile(join(dir, "manifest.json"), manifestText(manifest));
+    const name = "trades-2026-01-01.csv.gz";
+    const right = await readFile(join(dir, name));
+    for (const [other, reason] of [
+      [Buffer.from("no gzip"), "incorrect header check"],
+      [right.subarray(0, -9), "unexpected end of file"],
+      [Buffer.concat([right, Buffer.from("more")]), "incorrect header check"],
+    ] as const) {
+      const restore = await replace(name, other);
+      expect((await checkFolder(dir)).problems).toEqual([
+        `2026-01-01: ${name} cannot be decompressed: ${reason}`,
+      ]);
+      await restore();
+    }
     expect((await checkFolder(dir)).problems).toEqual([]);
+  });
+
+  it("is noticed where the manifest says what the files are not", async () => {
+    const { basis, days, ...format } = (await exportFinal(database))!;
+    const [first, second, third] = days as [ListedDay, ListedDay, ListedDay];
+    const digest = `0x${"0".repeat(64)}`;
+    const withFile = (name: string, change: object): ListedDay => ({
+      ...first,
+      files: first.files.map((file) => (file.name === name ? { ...file, ...change } : file)),
+    });
+    const tokens = first.files.find(({ kind }) => kind === "tokens")!.name;
+    for (const [change, problem] of [
+      [
+        { days: [first, second, { ...third, digest }] },
+        `2026-01-03 ends with the digest ${third.digest}, and the manifest says ${digest}`,
+      ],
+      [
+        { days: [withFile("trades-2026-01-01.csv.gz", { rows: 4 }), second, third] },
+        "trades-2026-01-01.parquet has 4 rows, and the manifest says 3",
+      ],
+      [
+        { days: [withFile("trades-2026-01-01.parquet", { rows: 2 }), second, third] },
+        "trades-2026-01-01.parquet has 3 rows, and the manifest says 2",
+      ],
+      [
+        { days: [withFile("candles-2026-01-01.csv.gz", { rows: 2 }), second, third] },
+        "candles-2026-01-01.csv.gz has 1 rows, and the manifest says 2",
+      ],
+      [
+        {
+          days: [
+            {
+              ...first,
+              files: first.files.map((file) =>
+                file.kind === "trades" ? { ...file, rows: 2 } : file,
+              ),
+            },
+            ...[second, third],
+          ],
+        },
+        "2026-01-01: its file of trades has more rows than the 2 that the manifest says",
+      ],
+      [
+        { days: [withFile(tokens, { rows: 4 }), second, third] },
+        `manifest.json lists ${tokens} twice: for 2026-01-01, and for 2026-01-03 otherwise`,
+      ],
+      [{ days: [withFile(tokens, { rows: 4 })] }, `${tokens} has 3 rows, and the manifest says 4`],
+      [
+        { days: [{ ...first, files: [...first.files, first.files[1]!] }, second, third] },
+        "manifest.json lists blocks-2026-01-01.parquet twice: for 2026-01-01, and for 2026-01-01",
+      ],
+      [
+        { days: [first, second, { ...third, lastBlock: blockAt(50) + 1 }] },
+        `2026-01-03: its last block is ${blockAt(50)}, and not ${blockAt(50) + 1}`,
+      ],
+      [
+        { days: [first, second, { ...third, firstBlock: blockAt(49) - 1 }] },
+        `2026-01-03: its first block is ${blockAt(49)}, and not ${blockAt(49) - 1}`,
+      ],
+      [{ days: [first, third] }, "the manifest contradicts itself: 2026-01-03 follows 2026-01-01"],
+      [
+        { basis: { ...basis, firstBlock: 7 } },
+        "the manifest contradicts itself: 2026-01-01 begins with block 3600, and the basis with 7",
+      ],
+      [
+        { basis: { ...basis, hashed: true } },
+        "blocks-2026-01-01.csv.gz begins without a hash, and `hashed` of the basis is true",
+      ],
+      [
+        { basis: { ...basis, version: 2 } },
+        "the basis has version 2 of digests, and this program 1",
+      ],
+    ] as const) {
+      const other = manifestText({ ...format, basis, days, ...change } as never);
+      await writeFile(join(dir, "manifest.json"), other);
+      expect((await checkFolder(dir)).problems).toEqual([problem]);
+    }
+  });
+
+  it("is checked in bounded memory, whatever one block has", async () => {
+    await exportFinal(database);
+    const name = "trades-2026-01-01.csv.gz";
+    const [header, row] = await linesOf(name);
+    const rows = 400_000;
+    await replace(name, gzipSync(`${header}\n${`${row}\n`.repeat(rows)}`), rows - 3);
+    const { scripts } = JSON.parse(await readFile("package.json", "utf8")) as {
+      scripts: { export: string };
+    };
+    const { code, stdout, stderr } = await runShell(`${scripts.export} --check ${dir}`, {}).ended;
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      "2026-01-01: block 7200 has rows of more than 67108864 bytes\n1 problem.\n",
+      "",
+    ]);
+  });
+
+  it("writes the manifest when a day has files, and at the end", async () => {
+    const listed: unknown[] = [];
+    const onDay = ({ day }: ListedDay): void => {
+      const text = readFileSync(join(dir, "manifest.json"), "utf8");
+      listed.push([day, (JSON.parse(text) as { days: unknown[] }).days.length]);
+    };
+    const { url } = database;
+    // The last final block is that of hour 50.
+    await exportDays({ url, dir, finality: blockAt(73) - blockAt(50), onDay });
+    expect(listed.splice(0)).toEqual([
+      ["2026-01-01", 1],
+      ["2026-01-02", 2],
+    ]);
+    await rm(join(dir, "manifest.json"));
+    await exportDays({ url, dir, finality: 64, onDay });
+    expect(listed).toEqual([
+      ["2026-01-01", 1],
+      ["2026-01-02", 1],
+      ["2026-01-03", 3],
+    ]);
   });
 
   it("is refused where the folder is of other facts, or of another recording", async () => {
@@ -432,7 +593,7 @@ describe("written in each way", () => {
             day: day.toISOString().slice(0, 10),
           });
           await owner.query("rollback to savepoint before");
-          expect((await digestOfDay(into, listed, FIRST_DIGEST)).toString("hex")).toBe(
+          expect((await digestOfDay(into, planned(listed), FIRST_DIGEST)).toString("hex")).toBe(
             listed.digest.slice(2),
           );
           found.push([listed, await hashesOf(into)]);

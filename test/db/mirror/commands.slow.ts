@@ -165,7 +165,7 @@ const BOMB_ROWS = 20_000;
 let bombed: Buffer | undefined;
 /** 180 MB of rows of the first block. */
 const bomb = (): Buffer =>
-  (bombed ??= gzipSync(`${TRADES}\n${`0,0,${"7".repeat(9000)}\n`.repeat(BOMB_ROWS)}`));
+  (bombed ??= gzipSync(`${TRADES}\n${`0,0,${"7".repeat(9000)},,,,,,,,,,\n`.repeat(BOMB_ROWS)}`));
 const TRADES = "block,idx,time,tx,venue,offer,maker,taker,pair,lot_gem,lot_amt,bid_gem,bid_amt";
 
 it.each<[what: string, command: string, lie: LyingOrigin["lie"], message: RegExp]>([

@@ -2,8 +2,18 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { readManifest } from "../../../db/export/manifest.ts";
 import { follow } from "../../../db/mirror/follower.ts";
-import { anOffer, aTrade, blockAt, MKR, registerMarkets, WETH, write } from "../../factories.ts";
+import {
+  anAddress,
+  anOffer,
+  aTrade,
+  blockAt,
+  MKR,
+  registerMarkets,
+  WETH,
+  write,
+} from "../../factories.ts";
 import { makeTestApp } from "../../app.ts";
 import { makeDatabase } from "../../database.ts";
 import { digestsOf, figuresOf, useMirrored } from "./following.ts";
@@ -40,10 +50,17 @@ afterEach(async () => {
 
 interface Manifest {
   sha256?: string;
-  days: { day: string; digest: string; lastBlock: number; files: Listed[] }[];
+  days: {
+    day: string;
+    digest: string;
+    firstBlock: number;
+    lastBlock: number;
+    files: Listed[];
+  }[];
 }
 interface Listed {
   name: string;
+  kind: string;
   rows: number;
   bytes: number;
   sha256: string;
@@ -62,17 +79,19 @@ function manifestOf(truth: Buffer, change: (manifest: Manifest) => void): string
 const daysOf = (truth: Buffer, count: number): string =>
   manifestOf(truth, (manifest) => manifest.days.splice(count));
 
+const BOOK = anAddress("book").toLowerCase();
 const TRADES = "trades-2026-01-02.csv.gz";
 
 /** Other rows of a file, in accordance with the manifest. */
-const withRows =
-  (
-    name: string,
-    change: (rows: string) => string | Buffer,
-    rows = (listed: number) => listed,
-  ): Lie =>
+const withRows = (
+  name: string,
+  change: (rows: string) => string | Buffer,
+  rows?: (listed: number) => number,
+): Lie => withBytes(name, (file) => gzipSync(change(gunzipSync(file).toString())), rows);
+
+const withBytes =
+  (name: string, other: (file: Buffer) => Buffer, rows = (listed: number) => listed): Lie =>
   (path, truth) => {
-    const other = (file: Buffer): Buffer => gzipSync(change(gunzipSync(file).toString()));
     if (path.endsWith(name)) return other(truth);
     if (!path.endsWith("manifest.json")) return undefined;
     return manifestOf(truth, ({ days }) => {
@@ -82,9 +101,30 @@ const withRows =
     });
   };
 
+/** Other tokens. */
+const withRegistry =
+  (change: (rows: string) => string): Lie =>
+  (path, truth) => {
+    const other = (file: Buffer): Buffer => Buffer.from(change(file.toString()));
+    if (path.includes("/tokens-")) return other(truth);
+    if (!path.endsWith("manifest.json")) return undefined;
+    return manifestOf(truth, ({ days }) => {
+      for (const file of days.flatMap(({ files }) => files)) {
+        if (file.kind !== "tokens") continue;
+        const made = other(filesOf.get(file.name)!);
+        Object.assign(file, { bytes: made.length, sha256: sha256(made) });
+      }
+    });
+  };
+
 const filesOf = new Map<string, Buffer>();
 beforeAll(async () => {
-  for (const name of [TRADES, "blocks-2026-01-02.csv.gz", "ends-2026-01-03.csv.gz"]) {
+  const manifest = (await readManifest(mirrored.dir))!;
+  const tokens = manifest.days.flatMap(({ files }) => files).find(({ kind }) => kind === "tokens");
+  for (const name of [
+    ...[TRADES, "blocks-2026-01-02.csv.gz", "ends-2026-01-03.csv.gz"],
+    tokens!.name,
+  ]) {
     const found = await fetch(`${mirrored.app.url}/v2/files/${name}`);
     filesOf.set(name, Buffer.from(await found.arrayBuffer()));
   }
@@ -162,7 +202,7 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
   ],
   [
     "a file is of another day",
-    ofManifest(({ days }) => (days[1]!.files[0]!.name = "blocks-2026-01-03.csv.gz")),
+    ofManifest(({ days }) => (days[1]!.files[0]!.name = "blocks-2026-01-09.csv.gz")),
     /lists 0 files of blocks for 2026-01-02, not one/,
   ],
   [
@@ -198,12 +238,62 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
   [
     "a pair is of other tokens",
     withRows(TRADES, (rows) => rows.replace(WETH.toLowerCase(), MKR.toLowerCase())),
-    /2026-01-02: block 93600 has a value that is not `pair` that is the hash/,
+    /2026-01-02: block 93600, pair: "0x\w{64}" is not accepted; expected 0x\w{64}, the hash of the row's two tokens/,
   ],
   [
     "a value is none",
     withRows(TRADES, (rows) => rows.replace(/,100\n/, ",1e2\n")),
-    /2026-01-02: block 93600 has a value that is not a decimal number/,
+    /2026-01-02: block 93600, bid_amt: "1e2" is not accepted; expected a decimal number/,
+  ],
+  [
+    "a log index is no integer",
+    withRows(TRADES, (rows) => rows.replace(/^93600,\d+,/m, "93600,5.5,")),
+    /2026-01-02: block 93600 has idx "5\.5", which is not an integer in digits/,
+  ],
+  [
+    "the name of an order has the zero character",
+    withRows(TRADES, (rows) => rows.replace(/Z,(0x\w{64}),,,/, `Z,$1,,"${BOOK}:""a\\u0000b""",`)),
+    /2026-01-02: block 93600 has the order "0x\w{40}:\\"a\\\\u0000b\\"", whose name has the zero character/,
+  ],
+  [
+    "a row has a value more",
+    withRows(TRADES, (rows) => rows.replace(/,100\n/, ",100,extra\n")),
+    /2026-01-02: trades-2026-01-02\.csv\.gz line 2 has 14 values, and its header 13/,
+  ],
+  [
+    "a row has a quote, and a value more",
+    withRows(TRADES, (rows) => rows.replace(/,100\n/, ',"100",\n')),
+    /2026-01-02: trades-2026-01-02\.csv\.gz line 2 has 14 values, and its header 13/,
+  ],
+  [
+    "a block is not in decimal digits",
+    withRows("blocks-2026-01-02.csv.gz", (rows) => rows.replace(/^93600,/m, "0x16da0,")),
+    /2026-01-02: blocks-2026-01-02\.csv\.gz has the block 0x16da0, which is no number in digits/,
+  ],
+  [
+    "a file is no gzip",
+    withBytes(TRADES, () => Buffer.from("no gzip")),
+    /2026-01-02: trades-2026-01-02\.csv\.gz cannot be decompressed: incorrect header check/,
+  ],
+  [
+    "a file is cut off",
+    withBytes(TRADES, (file) => file.subarray(0, -9)),
+    /2026-01-02: trades-2026-01-02\.csv\.gz cannot be decompressed: unexpected end of file/,
+  ],
+  [
+    "the first block is another",
+    ofManifest(({ days }) => (days[1]!.firstBlock -= 1)),
+    /2026-01-02: its first block is 93600, and not 93599/,
+  ],
+  [
+    "a file is listed twice",
+    ofManifest(({ days }) => days[1]!.files.push(days[1]!.files[1]!)),
+    /manifest\.json lists \S+ twice: for 2026-01-02, and for 2026-01-02/,
+  ],
+  [
+    "a name has what a terminal obeys",
+    withRegistry((rows) => rows.replace(/,[^,\n]*\n$/, ",\u202eDAI\n")),
+    /2026-01-02: the registrations of the origin are refused: name of 0x\w{40} is " DAI": it may have no control character/,
   ],
   [
     "a time is long, and has what a terminal obeys",
@@ -239,7 +329,7 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
     "a file has many rows when it is decompressed",
     withRows(
       TRADES,
-      (rows) => rows + "93600,0\n".repeat(2_000_000),
+      (rows) => rows + "93600,0,,,,,,,,,,,\n".repeat(2_000_000),
       () => 2_000_001,
     ),
     /2026-01-02: .*more than 200000 rows|more than 10000000 bytes without compression/,
@@ -287,6 +377,20 @@ const ofPage =
     return JSON.stringify(page);
   };
 
+interface Token {
+  symbol: string;
+  name: string;
+}
+
+const ofRegistrations =
+  (change: (token: Token) => unknown): Lie =>
+  (path, truth) => {
+    if (!path.startsWith("/v2/registrations")) return undefined;
+    const page = JSON.parse(truth.toString()) as { data: { tokens: Token[] } };
+    change(page.data.tokens[0]!);
+    return JSON.stringify(page);
+  };
+
 const ANOTHER = `0x${"7".repeat(64)}`;
 
 it.each<[what: string, lie: Lie, message: RegExp]>([
@@ -321,6 +425,36 @@ it.each<[what: string, lie: Lie, message: RegExp]>([
     "an amount is none",
     ofPage(({ blocks }) => (blocks[0]!.trades[0]!["lotAmt"] = "1e9")),
     /is not as documented/,
+  ],
+  [
+    "the name of an order has the zero character",
+    ofPage(({ blocks }) => (blocks[0]!.trades[0]!["offer"] = `${BOOK}:"a\\u0000b"`)),
+    /block 93600 has the order "0x\w{40}:\\"a\\\\u0000b\\"", whose name has the zero character/,
+  ],
+  [
+    "the name of an order has a half of a surrogate pair",
+    ofPage(({ blocks }) => (blocks[0]!.trades[0]!["offer"] = `${BOOK}:"\\ud800"`)),
+    /block 93600 has the order .*, whose name has .* a half of a surrogate pair/,
+  ],
+  [
+    "an order is no number",
+    ofPage(({ blocks }) => (blocks[0]!.trades[0]!["offer"] = "12\0")),
+    /block 93600, offer: "12\\u0000" is not accepted; expected an integer from 0 to 2147483647/,
+  ],
+  [
+    "the name of a token has the zero character",
+    ofRegistrations((token) => (token.name = "a\0b")),
+    /^the registrations of the origin are refused: .* name "a\\u0000b" of 0x\w{40} has the zero/,
+  ],
+  [
+    "the symbol of a token has a half of a surrogate pair",
+    ofRegistrations((token) => (token.symbol = "\ud800")),
+    /^the registrations of the origin are refused: symbol "\\ud800" .* of 0x\w{40} has the zero character, or a half of a surrogate pair/,
+  ],
+  [
+    "the name of a token has what turns the direction of writing",
+    ofRegistrations((token) => (token.name = "\u202eDAI")),
+    /^the registrations of the origin are refused: name of 0x\w{40} is " DAI": it may have no control character/,
   ],
   [
     "the taker rule is another",
