@@ -106,7 +106,7 @@ async function fetchRest(
     );
     if (at < bytes) {
       const problem = `${name} ends after ${at} of the ${bytes} bytes that the manifest says${asSent(encoding)}`;
-      throw encoding === "" ? new OriginUnavailable(problem) : new MirrorError(problem);
+      throw isRaw || encoding === "" ? new OriginUnavailable(problem) : new MirrorError(problem);
     }
   } finally {
     await handle.close();

@@ -3,16 +3,18 @@
 import type { Pool } from "../../db/connect.ts";
 import type { VersionPoll } from "../version-poll.ts";
 import { isAhead, placeText, type CurrentPlace, type Place } from "../place.ts";
+import { isUnreachable } from "../../db/failure.ts";
 import { findPairs } from "../queries/pairs.ts";
 import { inSnapshot, type PairName } from "../queries/snapshot.ts";
 import { concrete, unlike, type AskedTopic } from "./asked-topics.ts";
 import { begin, changesSince, type Step } from "./changes.ts";
+import { clientByClient } from "./client-turns.ts";
 import { eventsOf, type LiveEvent } from "./events.ts";
-import { MissedPages, type Page } from "./missed-pages.ts";
+import { MissedPages, type Page, type PageReader } from "./missed-pages.ts";
 import { readingOf } from "./reading.ts";
-import { byData, type Bounds, type Reading, type States, type Topic } from "./topic.ts";
+import { byData, type Bounds, type Reading, type Row, type States, type Topic } from "./topic.ts";
 
-export interface Follower<Message> {
+export interface Follower<Message> extends PageReader {
   send: (messages: readonly Message[]) => void;
   /** Ends the stream: the client resumes at its place, in pages. */
   fallBehind: () => void;
@@ -35,8 +37,6 @@ interface Joining<Message> {
   reject: (error: unknown) => void;
 }
 
-type Joiner<Message> = Joining<Message> & { topics: Topic[] };
-
 /** Else the client misses more than an event may have, or its place is later than the head. */
 export type Joined = "follows" | "behind" | "ahead";
 
@@ -44,6 +44,9 @@ type Start<Message> = Message[] | Exclude<Joined, "follows">;
 
 /** How many different starts are read before the next change is sent to those that follow. */
 const MAX_STARTS = 20;
+
+/** Milliseconds after which a reading reads no further start. */
+const STARTS_MS = 250;
 
 export interface FeedOptions<Message> {
   /** Its statements wait for no client's. */
@@ -114,9 +117,9 @@ export class Feed<Message> {
   pages(
     asked: readonly AskedTopic[],
     since: Place | undefined,
-    isGone: () => boolean,
+    follower: Follower<Message>,
   ): AsyncGenerator<Page<Message>> {
-    return this.#missed.after(asked, since, isGone);
+    return this.#missed.after(asked, since, follower);
   }
 
   /** Without followers no change is read, so what was sent is soon of an old head. */
@@ -140,36 +143,32 @@ export class Feed<Message> {
   }
 
   async #read(): Promise<void> {
-    const joining = this.#nextJoining();
+    const joining = clientByClient(this.#joining.splice(0), ({ follower }) => follower.client);
+    const starts = Map.groupBy(joining, ({ key }) => key);
     try {
       await inSnapshot(this.#options.pool, async (db) => {
         const reading = await readingOf(db);
         // A pair may be registered without a new block.
-        this.#pairs = (await findPairs(db)).rows;
-        for (const group of this.#groups.values()) {
-          group.topics = concrete(group.asked, this.#pairs);
-        }
-        await this.#send(reading, joining);
+        const pairs = (await findPairs(db)).rows;
+        this.#pairs = pairs;
+        for (const group of this.#groups.values()) group.topics = concrete(group.asked, pairs);
+        const states = await this.#sendChanges(reading);
+        await this.#sendStarts(reading, starts, { pairs, states });
+        if (this.#groups.size === 0) this.#forget();
       });
     } catch (error) {
+      starts.clear();
       for (const { reject } of [...joining, ...this.#joining.splice(0)]) reject(error);
       throw error;
     } finally {
+      // Those that are left are before those that came later.
+      this.#joining.unshift(...joining.filter(({ key }) => starts.has(key)));
       if (this.#joining.length > 0) this.#next().catch(() => undefined);
     }
   }
 
-  /** The first of those that join, and all that get the same events as one of them. */
-  #nextJoining(): Joining<Message>[] {
-    const keys = new Set(this.#joining.slice(0, MAX_STARTS).map(({ key }) => key));
-    const { next = [], later = [] } = Object.groupBy(this.#joining, ({ key }) =>
-      keys.has(key) ? "next" : "later",
-    );
-    this.#joining = later;
-    return next;
-  }
-
-  async #send(reading: Reading, joining: readonly Joining<Message>[]): Promise<void> {
+  /** Sends what has changed to those that follow. Returns the states of their topics. */
+  async #sendChanges(reading: Reading): Promise<Map<string, readonly Row[]>> {
     const { now } = reading;
     const { maxTrades } = this.#options;
     if (this.#line !== undefined && now.trade - this.#line.place.trade > maxTrades) {
@@ -177,15 +176,10 @@ export class Feed<Message> {
     }
     // The last follower may leave while the changes are read, and then the line is forgotten.
     const line = this.#line;
-    const joiners = joining.map((each) => ({ ...each, topics: concrete(each.asked, this.#pairs) }));
+    if (line === undefined) return new Map();
     const groups = [...this.#groups.values()];
-    const topics = unlike([...groups, ...joiners].flatMap((each) => each.topics));
-    const step = await this.#step(reading, topics, line);
-    const starts = await this.#startsOf(reading, joiners, step.states);
-
+    const step = await this.#step(reading, unlike(groups.flatMap(({ topics }) => topics)), line);
     for (const { topics: own, followers } of groups) {
-      // A line that is new has no followers.
-      if (line === undefined) continue;
       if (own.some(({ name }) => step.cut.has(name))) {
         this.#drop([...followers]);
         continue;
@@ -197,27 +191,46 @@ export class Feed<Message> {
       const messages = events.map(this.#options.messageOf);
       if (messages.length > 0) for (const follower of followers) follower.send(messages);
     }
-    this.#line = { place: now, states: step.states };
-    for (const [n, joiner] of joiners.entries()) {
-      const start = starts[n] ?? "behind";
-      if (typeof start === "string") {
-        joiner.resolve(start);
-        continue;
+    const states = new Map(step.states);
+    if (this.#groups.size > 0) this.#line = { place: now, states };
+    return states;
+  }
+
+  /** Takes the first starts, and sends each to all that begin with it. */
+  async #sendStarts(
+    reading: Reading,
+    starts: Map<string, Joining<Message>[]>,
+    { pairs, states }: { pairs: readonly PairName[]; states: Map<string, readonly Row[]> },
+  ): Promise<void> {
+    const until = performance.now() + STARTS_MS;
+    for (const [key, all] of [...starts].slice(0, MAX_STARTS)) {
+      const joining = all.filter(({ follower }) => !follower.isClosed());
+      const [first] = joining;
+      const topics = concrete(first?.asked ?? [], pairs);
+      const start = first
+        ? await this.#start(reading, topics, first.since, states).catch(refuse(all))
+        : [];
+      starts.delete(key);
+      // The snapshot has ended with its statement: the next one has the others.
+      if (start === undefined) return;
+      if (typeof start !== "string") {
+        for (const each of joining) {
+          this.#add(each, topics);
+          this.#line = { place: reading.now, states };
+          each.follower.send(start);
+        }
       }
-      this.#add(joiner);
-      joiner.follower.send(start);
-      joiner.resolve("follows");
+      for (const { resolve } of all) resolve(typeof start === "string" ? start : "follows");
+      if (performance.now() > until) return;
     }
-    if (this.#groups.size === 0) this.#forget();
   }
 
   /** What has changed for those that follow, and the states of all topics. */
   async #step(
     reading: Reading,
     topics: readonly Topic[],
-    line: Shared | undefined,
+    line: Shared,
   ): Promise<Step & { isVoid: boolean }> {
-    if (line === undefined) return { ...(await begin(reading, topics)), isVoid: false };
     const hasMoved = placeText(line.place) !== placeText(reading.now);
     // A registration changes the market's record without a new block.
     const read = hasMoved
@@ -238,7 +251,7 @@ export class Feed<Message> {
     }
   }
 
-  #add({ asked, topics, follower }: Joiner<Message>): void {
+  #add({ asked, follower }: Joining<Message>, topics: Topic[]): void {
     const key = keyOfAll(asked);
     const group = this.#groups.get(key) ?? { asked, topics, followers: new Set() };
     group.followers.add(follower);
@@ -246,34 +259,34 @@ export class Feed<Message> {
     this.#unfollow ??= this.#options.poll.follow(() => this.#next());
   }
 
-  /** The first messages of each follower that joins, or why it cannot join yet. */
-  async #startsOf(
-    reading: Reading,
-    joiners: readonly Joiner<Message>[],
-    states: States,
-  ): Promise<(Start<Message> | undefined)[]> {
-    const starts = new Map<string, Start<Message>>();
-    for (const { key, topics, since } of joiners) {
-      if (!starts.has(key)) starts.set(key, await this.#start(reading, topics, since, states));
-    }
-    return joiners.map(({ key }) => starts.get(key));
-  }
-
+  /** The first messages of a follower that joins, or why it cannot join yet; adds the states of its topics. */
   async #start(
     reading: Reading,
     topics: readonly Topic[],
     since: Place | undefined,
-    states: States,
+    states: Map<string, readonly Row[]>,
   ): Promise<Start<Message>> {
     if (since !== undefined && isAhead(since, reading.now)) return "ahead";
     const first = await this.#missed.read(reading, topics, since, states);
     if (first.more) return "behind";
+    const unread = topics.filter(({ name }) => !states.has(name));
+    // Of candles the last one alone, and not all that the client has missed.
+    const present = await begin(reading, unread, first.states);
+    for (const { name } of unread) states.set(name, present.states.get(name) ?? []);
     const { trade } = since ?? reading.now;
     const events = eventsOf(first, topics, { trade, isFirst: true });
     if (first.reset !== undefined) events.unshift({ event: "reset", reason: first.reset });
     return events.map(this.#options.messageOf);
   }
 }
+
+/** What one start asked for can fail it, as by its time: then those of the others go on. */
+const refuse =
+  (joining: readonly Joining<never>[]) =>
+  (error: unknown): undefined => {
+    if (isUnreachable(error)) throw error;
+    for (const { reject } of joining) reject(error);
+  };
 
 const RESET: LiveEvent = { event: "reset", reason: "changed" };
 

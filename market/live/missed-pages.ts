@@ -6,10 +6,15 @@ import { inSnapshot } from "../queries/snapshot.ts";
 import { concrete, type AskedTopic } from "./asked-topics.ts";
 import { follow, type Followed } from "./changes.ts";
 import { eventsOf, type LiveEvent } from "./events.ts";
+import { PoolTurns } from "./pool-turns.ts";
 import { readingOf } from "./reading.ts";
 import { byData, type Bounds, type Reading, type States, type Topic } from "./topic.ts";
 
-const MAX_PAGES_IN_FLIGHT = 2;
+export interface PageReader {
+  /** Whose it is; each without one is for itself. */
+  readonly client?: string | undefined;
+  isClosed: () => boolean;
+}
 
 export interface Page<Message> {
   place: Place;
@@ -26,7 +31,8 @@ const NOTHING: States = new Map();
 
 export class MissedPages<Message> {
   readonly #options: MissedOptions<Message>;
-  readonly #inFlight = new Set<Promise<unknown>>();
+  /** Pages of old places are large: more of them at once would take REST's connections. */
+  readonly #turns = new PoolTurns();
 
   constructor(options: MissedOptions<Message>) {
     this.#options = options;
@@ -36,11 +42,11 @@ export class MissedPages<Message> {
   async *after(
     asked: readonly AskedTopic[],
     since: Place | undefined,
-    isGone: () => boolean,
+    reader: PageReader,
   ): AsyncGenerator<Page<Message>> {
     for (let from = since; from !== undefined;) {
-      const page = await this.#inTurn(async () => {
-        return isGone() || from === undefined ? undefined : this.#readPage(asked, from);
+      const page = await this.#turns.run(reader.client, async () => {
+        return reader.isClosed() || from === undefined ? undefined : this.#readPage(asked, from);
       });
       if (page === undefined) return;
       yield page;
@@ -61,16 +67,6 @@ export class MissedPages<Message> {
       print: byData,
       ...(known && { known }),
     });
-  }
-
-  /** Pages of old places are large: more of them at once would take REST's connections. */
-  async #inTurn<Result>(read: () => Promise<Result>): Promise<Result> {
-    while (this.#inFlight.size >= MAX_PAGES_IN_FLIGHT) {
-      await Promise.race(this.#inFlight).catch(() => undefined);
-    }
-    const reading = read();
-    this.#inFlight.add(reading);
-    return reading.finally(() => this.#inFlight.delete(reading));
   }
 
   async #readPage(asked: readonly AskedTopic[], since: Place): Promise<Page<Message> | undefined> {

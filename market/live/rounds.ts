@@ -1,6 +1,7 @@
 // Gives followers their readings one by one. After each change of the data those that are ready share a round: one
 // snapshot on one connection, in which each change is read once for all.
 import type { VersionPoll } from "../version-poll.ts";
+import { clientByClient } from "./client-turns.ts";
 import type { Reading } from "./topic.ts";
 
 /** A reading with what its followers need beside it. */
@@ -132,7 +133,8 @@ export class Rounds<Snapshot extends RoundSnapshot> {
         : ready.filter(({ follower: { isQuick = false } }) => !isQuick);
       const quick = ready.filter(({ follower: { isQuick = false } }) => isQuick);
       const isOthers = others.length > 0 && (quick.length === 0 || this.#running.size > 0);
-      const next = (isOthers ? clientByClient(others) : quick).slice(0, MAX_IN_A_ROUND);
+      const inTurn = isOthers ? clientByClient(others, ({ follower }) => follower.client) : quick;
+      const next = inTurn.slice(0, MAX_IN_A_ROUND);
       if (next.length === 0) return;
       for (const waiting of next) this.#waiting.delete(waiting);
       if (isOthers) this.#isOthersRunning = true;
@@ -194,18 +196,6 @@ export class Rounds<Snapshot extends RoundSnapshot> {
       this.#begin();
     }, RETRY_MS).unref();
   }
-}
-
-/** One of each client, then the second ones. */
-function clientByClient<Snapshot>(ready: readonly Waiting<Snapshot>[]): Waiting<Snapshot>[] {
-  const counts = new Map<string, number>();
-  const placed = ready.map((waiting) => {
-    const { client } = waiting.follower;
-    const place = client === undefined ? 0 : (counts.get(client) ?? 0);
-    if (client !== undefined) counts.set(client, place + 1);
-    return { waiting, place };
-  });
-  return placed.toSorted((one, other) => one.place - other.place).map(({ waiting }) => waiting);
 }
 
 /** Resolves at the end of the turn. */

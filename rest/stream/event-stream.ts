@@ -48,6 +48,7 @@ const HEADERS = [
 ];
 
 export class EventStream implements Follower<Frame> {
+  readonly client: string | undefined;
   readonly #res: ServerResponse;
   readonly #bounds: StreamBounds;
   readonly #isCompressed: boolean;
@@ -62,7 +63,9 @@ export class EventStream implements Follower<Frame> {
     res: ServerResponse,
     bounds: StreamBounds,
     onEnd: (reason: EndReason) => void,
+    client?: string,
   ) {
+    this.client = client;
     this.#res = res;
     this.#bounds = bounds;
     this.#onEnd = onEnd;

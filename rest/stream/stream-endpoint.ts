@@ -9,6 +9,7 @@ import type { LastHead } from "../../http/known-database.ts";
 import type { VersionPoll } from "../../market/version-poll.ts";
 import type { AskedTopic } from "../../market/live/asked-topics.ts";
 import { Feed } from "../../market/live/feed.ts";
+import { PoolTurns } from "../../market/live/pool-turns.ts";
 import type { LoopShare } from "../../http/streams/loop-share.ts";
 import type { QuotaLimits } from "../../http/quota.ts";
 import type { OpenStreams } from "../../http/streams/open-streams.ts";
@@ -93,6 +94,8 @@ export function makeStreams(options: StreamOptions): Streams {
     messageOf: (event) => frameOf(event, limits.pageCandles),
   });
   const streams = new Set<EventStream>();
+  /** More requests at once than POOL_QUEUE would be refused. */
+  const turns = new PoolTurns();
   const closing = new AbortController();
 
   const registry = new Registry();
@@ -133,7 +136,7 @@ export function makeStreams(options: StreamOptions): Streams {
   }
 
   const streamOf = (req: Request, res: Response): EventStream =>
-    new EventStream(req, res, limits, (reason) => ended.inc({ reason }));
+    new EventStream(req, res, limits, (reason) => ended.inc({ reason }), clientOf(req));
 
   const handler: RequestHandler = async (req, res) => {
     // A client may leave before each of these steps: the end of its stream has been then, and would free nothing.
@@ -148,8 +151,13 @@ export function makeStreams(options: StreamOptions): Streams {
     // Before its turn, so that no more wait than may be open.
     res.once("close", open.admit(clientOf(req)));
     leaveRequests(res);
-    const { topics, since } = await share.run(() => readRequest(req));
-    if (hasLeft()) return;
+    const read = async () => {
+      if (poll.isLost) throw new DatabaseUnreachable();
+      return hasLeft() ? undefined : readRequest(req);
+    };
+    const asked = await share.run(() => turns.run(clientOf(req), read));
+    if (asked === undefined || hasLeft()) return;
+    const { topics, since } = asked;
     const stream = streamOf(req, res);
     streams.add(stream);
     res.once("close", () => {
@@ -177,7 +185,7 @@ export function makeStreams(options: StreamOptions): Streams {
         else await sleep(limits.checkMs, undefined, { ref: false });
         continue;
       }
-      const pages = feed.pages(topics, since, () => stream.isClosed());
+      const pages = feed.pages(topics, since, stream);
       const sendPage = async (): Promise<Place | undefined> => {
         const next = await pages.next();
         if (next.done === true) return undefined;

@@ -253,39 +253,96 @@ it("refuses a market that was known before it got another name", async () => {
   expect((await follow("market:MKR/WETH")).status).toBe(400);
 });
 
-it("clients that come at once with different ids do not delay a change for those that follow", async () => {
-  await write(database.writer, { trades: [1, 2, 3].map((hour) => aTrade({ hour })) });
-  const poll = new VersionPoll({
-    db: database.reader,
-    everyMs: 1,
-    lostMs: 600_000,
-    log: () => undefined,
-  });
-  const pools = { pool: database.reader, clientPool: database.reader };
-  const feed = new Feed<LiveEvent>({
-    ...pools,
-    poll,
-    bounds: { trades: 1000, candles: 1000 },
-    maxTrades: 10_000,
-    messageOf: (event) => event,
-  });
-  const told: string[] = [];
-  const follower = (name: string): Follower<LiveEvent> => ({
-    send: () => void told.push(name),
+describe("beside clients that begin with different ids", () => {
+  let poll: VersionPoll;
+  let feed: Feed<LiveEvent>;
+  let got: string[];
+  const topics = readTopics(["head,candles:WETH/DAI:1h"]);
+
+  /** A follower without topics of the locked table. */
+  const followHead = (name: string) => feed.join(readTopics(["head"]), undefined, follower(name));
+
+  const follower = (name: string, isClosed = () => false): Follower<LiveEvent> => ({
+    client: name,
+    isClosed,
+    send: () => void got.push(name),
     fallBehind: () => undefined,
   });
-  await feed.join(readTopics(["head"]), undefined, follower("first"));
-  const place = await readPlace(database.reader);
-  const topics = readTopics(["head,candles:WETH/DAI:1h"]);
-  const unlock = await lock("dex_private.period_figure");
-  const all = Array.from({ length: 100 }, (_, n) => ({ ...place, block: place.block - n }));
-  const joined = all.map((since) => feed.join(topics, since, follower("other")));
-  await someoneWaits();
-  await unlock((writer) => setHead(writer, 4));
-  await Promise.all(joined);
-  expect(told.lastIndexOf("first")).toBeGreaterThan(0);
-  expect(told.lastIndexOf("first")).toBeLessThan(100);
-  await poll.close();
+
+  beforeEach(async () => {
+    await write(database.writer, { trades: [1, 2, 3].map((hour) => aTrade({ hour })) });
+    poll = new VersionPoll({
+      ...{ db: database.reader, everyMs: 1, lostMs: 600_000, log: () => undefined },
+    });
+    feed = new Feed<LiveEvent>({
+      ...{ pool: database.reader, clientPool: database.reader, poll },
+      bounds: { trades: 1000, candles: 1000 },
+      maxTrades: 10_000,
+      messageOf: (event) => event,
+    });
+    got = [];
+  });
+  afterEach(() => poll.close());
+
+  /** Each begins at another place. */
+  async function joinMany(name: string, isClosed?: () => boolean) {
+    const place = await readPlace(database.reader);
+    const all = Array.from({ length: 100 }, (_, n) => ({ ...place, block: place.block - n }));
+    return all.map((since) => feed.join(topics, since, follower(name, isClosed)));
+  }
+
+  it("those that follow get a change between these", async () => {
+    await followHead("first");
+    const unlock = await lock("dex_private.period_figure");
+    const joined = await joinMany("other");
+    await someoneWaits();
+    await unlock((writer) => setHead(writer, 4));
+    await Promise.all(joined);
+    expect(got.lastIndexOf("first")).toBeGreaterThan(0);
+    expect(got.lastIndexOf("first")).toBeLessThan(100);
+  });
+
+  it("those that follow get a change before one of these is read", async () => {
+    // Only those that join cause a reading.
+    jest.spyOn(poll, "follow").mockReturnValue(() => undefined);
+    await followHead("first");
+    await setHead(database.writer, 4);
+    const unlock = await lock("dex_private.period_figure");
+    const joined = await joinMany("other");
+    await someoneWaits();
+    const before = [...got];
+    await unlock();
+    await Promise.all(joined);
+    expect(before).toEqual(["first", "first"]);
+  });
+
+  it("another client begins behind one of them at most, after those that are being read", async () => {
+    const unlock = await lock("dex_private.period_figure");
+    const joined = await joinMany("many");
+    await someoneWaits();
+    const other = followHead("other");
+    await unlock();
+    await Promise.all([...joined, other]);
+    // Up to 20 are being read.
+    expect(got.indexOf("other")).toBeLessThanOrEqual(21);
+    expect(got).toHaveLength(101);
+  });
+
+  it("one whose reading fails is refused, and no other", async () => {
+    await database.owner.query("revoke select on dex_private.period_figure from dex_reader");
+    const failing = feed.join(topics, undefined, follower("failing"));
+    const other = followHead("other");
+    await expect(failing).rejects.toThrow("permission denied");
+    await expect(other).resolves.toBe("follows");
+    await database.owner.query("grant select on dex_private.period_figure to dex_reader");
+  });
+
+  it("those that have left are not read", async () => {
+    await Promise.all(await joinMany("gone", () => true));
+    expect(got).toEqual([]);
+    await followHead("other");
+    expect(got).toEqual(["other"]);
+  });
 });
 
 it("a thousand clients that come at once get the same events", async () => {

@@ -1,6 +1,7 @@
 // The turns that streams wait for while requests do: to begin, and for each page that their clients have missed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { LoopShare } from "../../../http/streams/loop-share.ts";
+import { openPool } from "../../database.ts";
 import { aTrade, registerMarkets, write } from "../../factories.ts";
 import { useDatabase } from "../../served.ts";
 import { followStream } from "../../stream-client.ts";
@@ -103,4 +104,20 @@ it("are given back by a client that leaves before its turn", async () => {
     each.close();
   }
   expect(await service.count()).toBeLessThanOrEqual(2);
+});
+
+it("are waited for by all that are opened at once, which are not refused as too many for the pool", async () => {
+  await using pool = openPool(database.url, {
+    ...{ role: "dex_reader", poolSize: 2 },
+    // Two of streams that begin, a reading of the feed, and two looks at the version are 5 at most.
+    bounds: { queue: 3, askedBy: () => undefined, holdMs: 600_000 },
+  });
+  await service.close();
+  share.giveAll();
+  service = await startStreams(pool, {}, share);
+  const clients = await Promise.all(Array.from({ length: 20 }, () => followStream(stream())));
+  expect(clients.map(({ status }) => status)).toEqual(clients.map(() => 200));
+  for (const client of clients) client.close();
+  await service.close();
+  service = await startStreams(database.reader, {}, share);
 });
