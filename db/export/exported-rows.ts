@@ -117,7 +117,7 @@ export class RowsByBlock {
   }
 
   /** Throws where the block has more rows than this. */
-  async of(block: number, most = Infinity): Promise<Row[]> {
+  async of(block: number, most: number): Promise<Row[]> {
     const taken: Row[] = [];
     for (let row = await this.next(); row !== undefined; row = await this.next()) {
       if (row["block"] !== String(block)) break;
