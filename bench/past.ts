@@ -84,7 +84,7 @@ async function readIntoMemory(url: string): Promise<void> {
     where listed.relkind in ('r', 'i')
       and (
         listed.relnamespace = 'dex_private'::regnamespace
-        or listed.relname ~ '^dex_(block|offer|pair|token|trade_(pkey|known_market|market_id))'
+        or listed.relname ~ '^dex_(block|offer|pair|token|trade(_pkey|_known_market|_market_id)?$)'
       )`);
   await client.end();
 }
