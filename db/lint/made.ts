@@ -79,14 +79,15 @@ function findLongerRows({ before, after, made, changed }: Changes): Placed[] {
   return made.flatMap(({ object: { kind, name, partOf }, at }): Placed[] => {
     const stood = [...before.values()].find((one) => one.kind !== "column" && one.name === partOf);
     if (kind !== "column" || stood === undefined) return [];
-    // Functions for clients take whole rows of the published tables.
-    if (stood.kind !== "type" && stood.name.startsWith(`${EXPOSED_SCHEMA}.`)) return [];
+    // Most functions take whole rows of the published tables.
+    const isPublished = stood.kind !== "type" && stood.name.startsWith(`${EXPOSED_SCHEMA}.`);
     const [returned, cast] = [`\\b${stood.name}\\b`, `::\\s*${stood.name}\\b`];
     const makers = [...before].filter(
       ([key, one]) =>
         one.kind === "function" &&
         !replaced.has(one) &&
         after.has(key) &&
+        !(isPublished && /(\.|\bselect\s+)\*/i.test(textOf(one.facts, "body"))) &&
         [
           new RegExp(returned).test(textOf(one.facts, "result")),
           new RegExp(cast).test(textOf(one.facts, "body")),

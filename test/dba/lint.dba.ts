@@ -716,6 +716,10 @@ describe("a column more in the rows that functions make", () => {
       "alter type dex_candle add attribute n integer;",
       "public.dex_candle.n, but public.dex_candles",
     ],
+    [
+      "alter table dex_offer add column n integer;",
+      "public.dex_offer.n, but dex_private.offers_as_of makes rows without it",
+    ],
   ])("is refused by %s", async (sql, what) => {
     const { findings } = await lint(sql);
     const found = findings.filter(({ rule }) => rule === "row-type");
