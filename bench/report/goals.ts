@@ -63,7 +63,7 @@ export function ratiosOf(results: Pick<Results, "measured" | "trades" | "few">):
     const [early, deep] = cases.filter((one) => isSame.test(one));
     add([DEEP, deep], [rate(early, service), rate(deep, service)], { atMost: 1.2 });
   }
-  for (const path of cases.map((one) => one.replace(/ by size$/, ""))) {
+  for (const path of new Set(cases.map((one) => one.replace(/ by size$/, "")))) {
     const [short, long] = [few, trades].map((size) => rate(growthCase(path), sizeName(size)));
     add([GROWTH, path], [short, long], { atMost: 1.2 });
   }
