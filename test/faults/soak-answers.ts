@@ -28,7 +28,7 @@ const FIGURES = `{
   allDexPrices(first: 50) { nodes { pair vwap24h vwap12h vwap6h vwap1h last } }
 }`;
 
-/** What is asked; REST's also as of past blocks, by `block` at the end. */
+/** What is asked; REST's also as of past blocks, by `block` at the end, and the last one by `@asOf` before it. */
 export const CASES: { path: string; query?: string }[] = [
   { path: "/v1/markets/" },
   { path: "/v1/markets/weth/dai" },
@@ -89,6 +89,8 @@ class Judge {
     const answer = JSON.parse(text) as { data: Record<string, unknown>; time: number | string };
     if (query === FIGURES) return this.#isOfSomeHead(answer.data["allDexPrices"]);
     if (query === GRAPHQL_AT_HEAD) return this.#isOfItsHead(answer.data);
+    const [, ofBlock] = /^query @asOf\(block: (\d+)\)/.exec(query ?? "") ?? [];
+    if (ofBlock !== undefined) return this.#isOfBlock(answer.data, Number(ofBlock));
     if (query !== undefined) return this.#isPage(answer.data["allDexTrades"], query === OF_MARKET);
     const time = typeof answer.time === "number" ? answer.time * 1000 : Date.parse(answer.time);
     const [, asked = "", number] = /^(.*?)(?:[?&]block=(\d+))?$/.exec(path) ?? [];
@@ -140,6 +142,17 @@ class Judge {
     const { block, time } = found["dexHead"] as { block: number; time: string };
     const head = { block, time: Date.parse(time) };
     return JSON.stringify(found) === JSON.stringify(this.#figuresOf(head)[GRAPHQL_AT_HEAD]);
+  }
+
+  /** The same as of a past block, the last one up to this number. */
+  #isOfBlock(found: Record<string, unknown>, number: number): boolean {
+    const { block, time } = found["dexHead"] as { block: number; time: string };
+    if (block > number || this.#blocks.some((one) => one.block > block && one.block <= number)) {
+      return false;
+    }
+    const head = { block, time: Date.parse(time) };
+    const right = graphqlAtHead(this.#recording, head, bruteForce(this.#recording, head));
+    return JSON.stringify(found) === JSON.stringify(right);
   }
 
   /** GraphQL's figures name no head; they must be those of some head. */

@@ -9,7 +9,7 @@ import { startLive } from "../../db/simulate/live-trading.ts";
 import { exchange, graphql, type Asked } from "../exchange-http.ts";
 import { startService } from "../service.ts";
 import { writeSection } from "./reliability-page.ts";
-import { readWritten, type Written } from "./right-answers.ts";
+import { GRAPHQL_AT_HEAD, readWritten, type Written } from "./right-answers.ts";
 import { startFaultyServer, type FaultyServer } from "./server.ts";
 import { CASES, wrongAnswers, type Seen } from "./soak-answers.ts";
 import { SoakFollowers } from "./soak-followers.ts";
@@ -44,7 +44,7 @@ const ASKED: typeof CASES = [...CASES, ...DOCUMENTS.map((path) => ({ path }))];
 
 /** Every tenth request is as of a past block: of the newest that were seen, or of some earlier ones. */
 const PAST_EACH = 10;
-const OF_PAST = CASES.filter(({ query }) => query === undefined);
+const OF_PAST = CASES.filter(({ query }) => query === undefined || query === GRAPHQL_AT_HEAD);
 const EARLIER = 50;
 
 /** Answers after which the service is warm. */
@@ -118,10 +118,11 @@ const randomPast = makeRandom(seed);
 
 function askedAs(n: number): { path: string; query?: string } {
   if (n % PAST_EACH !== 0 || newest === 0) return ASKED[n % ASKED.length]!;
-  const { path } = OF_PAST[(n / PAST_EACH) % OF_PAST.length]!;
+  const { path, query } = OF_PAST[(n / PAST_EACH) % OF_PAST.length]!;
   const earlier = oldest + Math.floor(((newest - oldest) * randomPast.below(EARLIER)) / EARLIER);
   const block =
     randomPast.below(2) === 0 ? earlier : Math.max(oldest, newest - randomPast.below(4));
+  if (query !== undefined) return { path, query: `query @asOf(block: ${block}) ${query}` };
   return { path: `${path}${path.includes("?") ? "&" : "?"}block=${block}` };
 }
 
@@ -152,7 +153,7 @@ async function ask(url: string, n: number, agent: Agent): Promise<void> {
       others.push(`${path}: ${status} ${text.slice(0, 200)}`);
     } else {
       count("200");
-      const isPast = path.includes("block=");
+      const isPast = path.includes("block=") || query?.includes("@asOf") === true;
       if (isPast) count("past");
       else {
         // GraphQL's answers have none.
