@@ -27,7 +27,8 @@ interface Known {
 /**
  * SQL that begins a statement with `asked`, the moment that $1 names, and has what follows in the transaction be as of
  * it. The settings are of the transaction, so that they work behind a pooler. `case` has the block set before it is
- * looked up, once for all statements, since they have one snapshot.
+ * looked up, once for all statements, since they have one snapshot. What follows joins by `left join`: a plan of any other
+ * join may find no row before it reads `asked`, and so raises no error that there is no such block.
  */
 export const WITH_ASKED = `
   with named as materialized (
@@ -54,7 +55,7 @@ const SET_BLOCK = {
       ${isoTime("final.time")} as "finalTime",
       block.has_rows as "hasRows"
     from asked
-    join dex_block as block on block.number = (asked.moment).block
+    left join dex_block as block on block.number = (asked.moment).block
     left join dex_private.final_block($2) as final on true
   `,
 };

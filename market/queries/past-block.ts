@@ -29,8 +29,8 @@ const BEGIN_AS_OF = {
         from dex_block as head
       ) as head
     from asked
-    join dex_block as block on block.number = (asked.moment).block
-    cross join dex_private.write_state as state
+    left join dex_block as block on block.number = (asked.moment).block
+    left join dex_private.write_state as state on true
   `,
 };
 

@@ -284,3 +284,28 @@ it("sends what names the block and what is asked together, and waits for no more
     client.release();
   }
 });
+
+it("refuses every block of a database that has lost all of them, in REST, GraphQL and the page", async () => {
+  await using other = await makeDatabase();
+  await registerMarkets(other.writer);
+  await using small = await makeTestApp(other.reader, { listings });
+  for (let hour = 1; hour <= 6; hour += 1) {
+    await other.writer.query("select ingest.write_block($1, $2, trades => $3)", [
+      ...[blockAt(hour), hours(hour), JSON.stringify([aTrade({ hour })])],
+    ]);
+  }
+  // With what the planner then knows, it reads the blocks first.
+  await other.owner.query("analyze dex_block");
+  await other.writer.query("select ingest.take_back(-1)");
+  const none = "No such block: no block was ever written";
+  for (const path of ["/v2/head", PRICE, "/v2/trades/weth/dai"]) {
+    const { status, body } = await small.request.get(`${path}?block=5`);
+    expect([path, status, body.message]).toEqual([path, 400, none]);
+  }
+  const page = await small.request.get("/markets/weth/dai?block=5").accept("text/html");
+  expect([page.status, page.text.includes(none)]).toEqual([400, true]);
+  const { body } = await small.request
+    .post("/graphql")
+    .send({ query: "query @asOf(block: 5) { dexHead { block } }" });
+  expect(body.errors).toMatchObject([{ message: none, extensions: { code: "NO_SUCH_BLOCK" } }]);
+});
