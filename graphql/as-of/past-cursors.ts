@@ -1,4 +1,4 @@
-// Makes a cursor of an operation with @asOf carry its block, and refuses it under another: its pages would be of two blocks.
+// Makes a cursor of an operation with @asOf carry its block, and refuses it under one of other facts: its pages would be of both.
 // Other cursors stay as they are, and are taken as of any block.
 import { getNamedType } from "graphql";
 import {
@@ -28,11 +28,9 @@ declare global {
 
 type Cursor = string | null | undefined;
 
-const MARK = /^as of block (\d+)/;
+const MARK = /^as of block (\d+) ([0-9a-f]*)$/;
 
-/** The same number may be another block after a reorganisation. */
-const markOf = ({ number, hash }: PastBlock): string =>
-  `as of block ${number}${hash === null ? "" : ` ${hash.slice(2, 10)}`}`;
+const markOf = ({ number, facts }: PastBlock): string => `as of block ${number} ${facts}`;
 
 const encode = (cursor: readonly unknown[]): string =>
   Buffer.from(JSON.stringify(cursor)).toString("base64");
@@ -40,19 +38,27 @@ const encode = (cursor: readonly unknown[]): string =>
 const decode = (cursor: string): unknown[] =>
   JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
 
-/** The block that a cursor carries. */
-const blockOf = ([mark]: readonly unknown[]): string | undefined =>
-  typeof mark === "string" ? MARK.exec(mark)?.[1] : undefined;
+/** The block that a cursor carries, and its facts. */
+const blockOf = ([mark]: readonly unknown[]): readonly (string | undefined)[] =>
+  (typeof mark === "string" ? MARK.exec(mark)?.slice(1) : undefined) ?? [];
 
 const marked = ([cursor, asOf]: readonly [Cursor, PastBlock]): Cursor =>
   cursor == null ? cursor : encode([markOf(asOf), ...decode(cursor)]);
 
 /** Why an operation of the head refuses a cursor. */
 export function refusedAtHead(cursor: readonly unknown[]): string | undefined {
-  const block = blockOf(cursor);
+  const [block] = blockOf(cursor);
   return block === undefined
     ? undefined
     : `is a cursor as of block ${block}: page on with @asOf(block: ${block}).`;
+}
+
+function whyNot(block: number, { number, asked }: PastBlock): string {
+  if (block === number)
+    return `block ${block} as it was before a reorganisation: begin with the first page.`;
+  return "block" in asked && asked.block === block
+    ? `block ${block}, which is no longer there: begin with the first page.`
+    : `block ${block}, and the operation is as of block ${number}: page on with @asOf(block: ${block}).`;
 }
 
 const unmarkedIn =
@@ -60,14 +66,13 @@ const unmarkedIn =
   ([cursor, asOf]: readonly [Cursor, PastBlock]): Cursor => {
     if (cursor == null) return cursor;
     const [mark, ...unmarked] = decode(cursor);
-    const block = blockOf([mark]);
+    const [block, facts] = blockOf([mark]);
     if (block === undefined) return cursor;
-    if (mark === markOf(asOf)) return encode(unmarked);
-    const reason =
-      Number(block) === asOf.number
-        ? `block ${block} as it was before a reorganisation: begin with the first page.`
-        : `block ${block}, and the operation is as of block ${asOf.number}: page on with @asOf(block: ${block}).`;
-    throw new SafeError(`Argument "${argument}" is a cursor as of ${reason}`, {
+    // A block without rows has the facts of the block before, which is named by its number once it is deleted. After a
+    // reorganisation the number is of other facts.
+    const isSame = facts !== "" || Number(block) === asOf.number;
+    if (isSame && facts === asOf.facts) return encode(unmarked);
+    throw new SafeError(`Argument "${argument}" is a cursor as of ${whyNot(Number(block), asOf)}`, {
       code: "BAD_USER_INPUT",
     });
   };

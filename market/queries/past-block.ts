@@ -3,11 +3,13 @@ import { WITH_ASKED, withNoSuchBlock, type AsOf } from "./as-of.ts";
 
 export interface PastBlock {
   number: number;
-  hash: string | null;
+  /** The first digits of its digest, which stands for its facts, or of its hash where it has none; empty without either. */
+  facts: string;
   /** No trade up to it has a greater id. */
   lastTrade: number;
   /** The head of the same snapshot. */
   head: number;
+  asked: AsOf;
 }
 
 interface Statement {
@@ -22,7 +24,7 @@ const BEGIN_AS_OF = {
     ${WITH_ASKED}
     select
       block.number,
-      block.hash,
+      coalesce(left(encode(block.digest, 'hex'), 8), substr(block.hash, 3, 8), '') as facts,
       least((asked.moment).beyond - 1, state.last_trade)::float8 as "lastTrade",
       (
         select max(head.number)
@@ -36,14 +38,14 @@ const BEGIN_AS_OF = {
 
 /** What follows in the transaction is as of this block. Throws NoSuchBlock for one that the database does not have. */
 export async function beginAsOf(
-  db: { query: (statement: Statement) => Promise<{ rows: readonly PastBlock[] }> },
-  asOf: AsOf,
+  db: { query: (statement: Statement) => Promise<{ rows: readonly Omit<PastBlock, "asked">[] }> },
+  asked: AsOf,
 ): Promise<PastBlock> {
-  const asked = String(Object.values(asOf)[0]);
+  const value = String(Object.values(asked)[0]);
   const { rows } = await db
-    .query({ ...BEGIN_AS_OF, values: [asked] })
+    .query({ ...BEGIN_AS_OF, values: [value] })
     .catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
   const [found] = rows;
-  if (found === undefined) throw new Error(`no row of the block that is ${asked}`);
-  return found;
+  if (found === undefined) throw new Error(`no row of the block that is ${value}`);
+  return { ...found, asked };
 }

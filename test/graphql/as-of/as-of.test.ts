@@ -370,3 +370,48 @@ it("refuses a cursor of a block that a reorganisation has replaced", async () =>
     },
   ]);
 });
+
+it("pages on after a block without rows is deleted, with its cursor, and by each name", async () => {
+  const quiet = blockAt(27) + 12;
+  await database.writer.query("select ingest.write_block($1, $2, $3)", [
+    ...[quiet, hours(27.01), aHash("quiet")],
+  ]);
+  const [byNumber, byTime] = [`@asOf(block: ${quiet})`, `@asOf(time: "${hours(27.01)}")`];
+  const { pageInfo } = (await pageOf(byNumber)).data!.allDexTrades;
+  const next = await pageOf(byNumber, pageInfo.endCursor);
+  expect(next.data?.allDexTrades.nodes).toHaveLength(2);
+  await database.writer.query("select ingest.write_block($1, $2, $3, trades => $4)", [
+    ...[blockAt(28), hours(28), aHash("28"), JSON.stringify([aTrade({ hour: 28 })])],
+  ]);
+  expect(await blockOf(byNumber)).toBe(blockAt(27));
+  for (const directive of [byNumber, byTime, `@asOf(block: ${blockAt(27)})`]) {
+    const { data } = await pageOf(directive, pageInfo.endCursor);
+    expect(data?.allDexTrades.nodes).toEqual(next.data?.allDexTrades.nodes);
+  }
+  const { errors } = await pageOf(`@asOf(block: ${blockAt(28)})`, pageInfo.endCursor);
+  expect(errors).toMatchObject([{ message: expect.stringContaining(`@asOf(block: ${quiet})`) }]);
+});
+
+it("refuses a cursor of a replaced block without a hash, and says what can be done", async () => {
+  const at = `@asOf(block: ${blockAt(30)})`;
+  const writeAt = (hour: number, quote: string): Promise<unknown> =>
+    database.writer.query("select ingest.write_block($1, $2, trades => $3)", [
+      ...[blockAt(hour), hours(hour), JSON.stringify([aTrade({ hour, quote })])],
+    ]);
+  await database.empty();
+  await registerMarkets(database.writer);
+  for (const hour of [28, 29, 30]) await writeAt(hour, "8");
+  const cursor = (await pageOf(at)).data!.allDexTrades.pageInfo.endCursor;
+  const refusal = async (): Promise<string | undefined> =>
+    (await pageOf(at, cursor)).errors?.[0]?.message;
+  await database.writer.query("select ingest.take_back($1)", [blockAt(29)]);
+  await writeAt(30, "9");
+  expect(await refusal()).toBe(
+    `Argument "after" is a cursor as of block ${blockAt(30)} as it was before a reorganisation: begin with the first page.`,
+  );
+  await database.writer.query("select ingest.take_back($1)", [blockAt(29)]);
+  await writeAt(31, "8");
+  expect(await refusal()).toBe(
+    `Argument "after" is a cursor as of block ${blockAt(30)}, which is no longer there: begin with the first page.`,
+  );
+});
