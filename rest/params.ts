@@ -88,7 +88,8 @@ const MOMENT = new RegExp(z.regexes.datetime({}).source.replace("\\.\\d+", "\\.\
 
 export const momentInUtc = (description: string): Parameter<string | undefined> => ({
   description,
-  accepted: "a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once",
+  accepted:
+    "a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once",
   // The pattern checks the calendar; Date takes 30 February for a day in March.
   schema: z
     .string()

@@ -85,8 +85,7 @@ it.each([
   ["after the past block that is asked for", `${blockAt(2) + 1}?block=${blockAt(2)}`, 2],
 ])("REST has no block %s, and says which there are", async (_which, path, last) => {
   const { body } = await app.request.get(`/v2/block/${path}`).expect(400);
-  const at = (hour: number): string =>
-    `${blockAt(hour)}, of ${hours(hour).replace(".000Z", "+00:00")}`;
+  const at = (hour: number): string => `${blockAt(hour)}, of ${hours(hour).replace(".000Z", "Z")}`;
   expect((body as Error).message).toBe(
     `No such block: there are the blocks from ${at(1)}, to ${at(last)}`,
   );
@@ -153,8 +152,7 @@ it.each([
 ])("GraphQL has no block %s, and says which there are", async (_which, query, n) => {
   const { errors } = await ask(app, query, { n });
   const last = query.includes("asOf") ? 2 : 3;
-  const at = (hour: number): string =>
-    `${blockAt(hour)}, of ${hours(hour).replace(".000Z", "+00:00")}`;
+  const at = (hour: number): string => `${blockAt(hour)}, of ${hours(hour).replace(".000Z", "Z")}`;
   expect(errors).toEqual([
     expect.objectContaining({
       message: `No such block: there are the blocks from ${at(1)}, to ${at(last)}`,

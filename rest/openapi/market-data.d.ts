@@ -2137,7 +2137,7 @@ export interface components {
          */
         "AsOf-block": number;
         /**
-         * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+         * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
          * @example 2026-01-31T12:00:00Z
          */
         "AsOf-time": string;
@@ -2255,7 +2255,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2323,7 +2323,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2401,7 +2401,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2469,7 +2469,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2547,7 +2547,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2615,7 +2615,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2693,7 +2693,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2761,7 +2761,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2839,7 +2839,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2910,7 +2910,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -2991,7 +2991,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3062,7 +3062,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3143,7 +3143,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3212,7 +3212,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3299,7 +3299,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3439,7 +3439,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3520,7 +3520,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3591,7 +3591,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3677,7 +3677,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3758,12 +3758,12 @@ export interface operations {
                  */
                 interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /**
-                 * @description They start at this time or after it. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description They start at this time or after it. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 from?: string;
                 /**
-                 * @description They start before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description They start before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 to?: string;
@@ -3783,7 +3783,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3864,7 +3864,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3925,7 +3925,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -3996,7 +3996,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4082,7 +4082,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4146,7 +4146,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4207,7 +4207,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4270,7 +4270,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4348,7 +4348,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4414,7 +4414,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4475,7 +4475,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4543,7 +4543,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4611,7 +4611,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4684,7 +4684,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4747,7 +4747,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4813,7 +4813,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4894,7 +4894,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -4980,7 +4980,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];
@@ -5041,7 +5041,7 @@ export interface operations {
                  */
                 block?: components["parameters"]["AsOf-block"];
                 /**
-                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once.
+                 * @description Instead of the head, with at most one of `block`, `time` and `hash`: the last block at or before this time. Must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once.
                  * @example 2026-01-31T12:00:00Z
                  */
                 time?: components["parameters"]["AsOf-time"];

@@ -89,7 +89,7 @@ it.each([
     code: "DX002",
     message: `no such block: ${asOf}`,
     detail:
-      "there are the blocks from 3600, of 2026-01-01T01:00:00+00:00, to 14400, of 2026-01-01T04:00:00+00:00",
+      "there are the blocks from 3600, of 2026-01-01T01:00:00Z, to 14400, of 2026-01-01T04:00:00Z",
   });
 });
 
@@ -152,7 +152,7 @@ it("refuses what names no block, and says what is accepted, after 80 characters 
       code: "22023",
       message:
         "dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, " +
-        `0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not ${shown}`,
+        `0x and 64 hexadecimal digits, or a time in ISO 8601 with seconds and an offset such as 2026-01-31T12:00:00Z, not ${shown}`,
     });
   }
 });

@@ -132,7 +132,7 @@ it("links to the blocks beside it and to the head, and from the head to the bloc
   expect(await links("")).toEqual([`?block=${blockAt(26.005) - 1}`]);
 });
 
-const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00+00:00, to ${blockAt(26.005)}, of 2026-01-02T02:00:18+00:00`;
+const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00Z, to ${blockAt(26.005)}, of 2026-01-02T02:00:18Z`;
 
 it.each([
   [`block=${blockAt(1) - 1}`, AVAILABLE],

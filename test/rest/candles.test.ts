@@ -112,7 +112,7 @@ it("there are none of a market that never traded", async () => {
 
 const INTERVAL = "interval must be one of 1m, 5m, 15m, 30m, 1h, 4h, 1d, given once";
 const momentError = (name: string): string =>
-  `${name} must be a time from 1970 on in ISO 8601 UTC such as 2026-01-31T12:00:00Z, given once`;
+  `${name} must be a time from 1970 on in ISO 8601 UTC, with seconds and at most milliseconds, such as 2026-01-31T12:00:00Z, given once`;
 
 it.each([
   ["interval=2h", INTERVAL],

@@ -95,7 +95,7 @@ it.each([
   expect(told(await priceAt(asOf))).toEqual(told(heads[1]![`${PRICE}?`]!));
 });
 
-const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00+00:00, to ${blockAt(27)}, of 2026-01-02T03:00:00+00:00`;
+const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00Z, to ${blockAt(27)}, of 2026-01-02T03:00:00Z`;
 
 it.each([
   [`block=${blockAt(1) - 1}`, AVAILABLE],
@@ -115,6 +115,18 @@ it.each([
     400,
     typeof message === "string" ? message : expect.stringMatching(message),
   ]);
+});
+
+it("takes the times that a refusal names, and says which form of a time it takes", async () => {
+  const { body } = await priceAt("block=1");
+  const named = [...(body.message as string).matchAll(/of ([^ ,]+)/g)].map(([, time]) => time!);
+  const heads = named.map(async (time) => (await priceAt(`time=${time}`)).headers["x-head-block"]);
+  expect(await Promise.all(heads)).toEqual([blockAt(1), blockAt(27)].map(String));
+  for (const time of ["2026-01-01T02:00Z", "2026-01-01T02:00:00.000001Z"]) {
+    expect((await priceAt(`time=${time}`)).body.message).toMatch(
+      /UTC, with seconds and at most milliseconds, such as/,
+    );
+  }
 });
 
 const [long, short] = ["public, max-age=3600", "public, max-age=1"];

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9b174f83c23cd457ecac3b21fc8f4a6302c4eacd
+--! Hash: sha1:433c2742505e0139576ae86b6a54c915d84ed09b
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -652,8 +652,8 @@ begin
       detail = coalesce(
         (
           select format(
-            'there are the blocks from %s, of %s, to %s, of %s',
-            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+            'there are the blocks from %s, of %sZ, to %s, of %sZ',
+            first.number, to_json(first.time at time zone 'UTC')#>>'{}', head.number, to_json(head.time at time zone 'UTC')#>>'{}'
           )
           from (
             select *
@@ -737,7 +737,7 @@ begin
   if height is null then
     -- A setting may have any length.
     shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
-    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
+    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 with seconds and an offset such as 2026-01-31T12:00:00Z, not %', shown
       using errcode = 'invalid_parameter_value';
   end if;
 

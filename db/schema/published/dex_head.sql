@@ -42,8 +42,8 @@ begin
       detail = coalesce(
         (
           select format(
-            'there are the blocks from %s, of %s, to %s, of %s',
-            first.number, to_json(first.time)#>>'{}', head.number, to_json(head.time)#>>'{}'
+            'there are the blocks from %s, of %sZ, to %s, of %sZ',
+            first.number, to_json(first.time at time zone 'UTC')#>>'{}', head.number, to_json(head.time at time zone 'UTC')#>>'{}'
           )
           from (
             select *
@@ -127,7 +127,7 @@ begin
   if height is null then
     -- A setting may have any length.
     shown := case when length(asked) > 80 then left(asked, 80) || '...' else asked end;
-    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 such as 2026-01-31T12:00:00Z, not %', shown
+    raise exception 'dex.as_of_block must be the number of a block, from 0 to 2147483647 without a leading zero, its hash, 0x and 64 hexadecimal digits, or a time in ISO 8601 with seconds and an offset such as 2026-01-31T12:00:00Z, not %', shown
       using errcode = 'invalid_parameter_value';
   end if;
 

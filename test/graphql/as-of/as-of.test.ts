@@ -150,7 +150,7 @@ it("takes variables, and no argument from one that is not given", async () => {
   expect(await blockOf("@asOf(block: $n)", {}, `($n: Int! = ${blockAt(2)})`)).toBe(blockAt(2));
 });
 
-const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00+00:00, to ${blockAt(27)}, of 2026-01-02T03:00:00+00:00`;
+const AVAILABLE = `No such block: there are the blocks from ${blockAt(1)}, of 2026-01-01T01:00:00Z, to ${blockAt(27)}, of 2026-01-02T03:00:00Z`;
 const NEITHER = "give one of block, time and hash.";
 
 it.each([
