@@ -64,6 +64,10 @@ export class BadParameter extends ClientFacingError {
   }
 }
 
+/** The refusal of a block that is asked for of what has no history. */
+export const noHistory = (asOf: object): BadParameter =>
+  new BadParameter(Object.keys(asOf).join(), "left out: this has no history");
+
 export class BadHeader extends ClientFacingError {
   constructor(name: string, accepted: string) {
     super(400, `${name} must be ${accepted}`);

@@ -31,6 +31,17 @@ export const absentBlockDocument = (
     </main>`,
   });
 
+/** Where a page without a history is asked for as of a block. */
+export const ofHeadDocument = (message: string): string =>
+  documentOf({
+    title: "No such page",
+    description: "The page is of the head alone.",
+    main: html`<main>
+      <h1>No such page</h1>
+      <p>${message}. <a href="?">The page now</a></p>
+    </main>`,
+  });
+
 /** Where the address of an account's page is none, or its pages are none. */
 export const badAccountDocument = (given: string, message: string): string =>
   documentOf({

@@ -1,11 +1,9 @@
 // Serves the market pages to browsers, and the index of the interfaces to programs.
 import { Router, type Request, type Response } from "express";
-import Negotiator from "negotiator";
-import type { IncomingMessage } from "node:http";
 import type { Pool } from "../db/connect.ts";
 import type { ExportedFolder, Listing } from "../db/export/exported-folder.ts";
 import { UnknownPair } from "../market/absent.ts";
-import type { AsOf, FindAsOf } from "../market/queries/as-of.ts";
+import type { FindAsOf } from "../market/queries/as-of.ts";
 import { findNewestTrades } from "../market/queries/newest-trades.ts";
 import { findPair, findPairs } from "../market/queries/pairs.ts";
 import { inSnapshot, pairNamed } from "../market/queries/snapshot.ts";
@@ -24,7 +22,13 @@ import {
   type ShareAnswer,
 } from "../http/answer.ts";
 import type { DatabaseGate } from "../http/known-database.ts";
-import { BadParameter, DatabaseNotReady, DatabaseUnreachable, NoSuchFile } from "../http/errors.ts";
+import {
+  BadParameter,
+  DatabaseNotReady,
+  DatabaseUnreachable,
+  noHistory,
+  NoSuchFile,
+} from "../http/errors.ts";
 import type { LastHead } from "../http/known-database.ts";
 import { readOnlyRoute } from "../http/paths.ts";
 import { release } from "../http/release.ts";
@@ -34,24 +38,23 @@ import {
   absentBlockDocument,
   badAccountDocument,
   noFilesDocument,
+  ofHeadDocument,
   unavailableDocument,
   unknownMarketDocument,
 } from "./error-documents.ts";
 import { accountDocument } from "./account-document.ts";
-import { accountPagesIn, findAccount } from "./account-page.ts";
+import { findAccount } from "./account-page.ts";
 import type { Explorer } from "./document.ts";
 import { pageFilesRouter } from "./files.ts";
 import { filesDocument } from "./files-document.ts";
 import { INTERFACES } from "./interfaces.ts";
 import { marketDocument } from "./market-document.ts";
 import { marketsDocument } from "./markets-document.ts";
+import { wantsPage, type ReadAsOf } from "./page-questions.ts";
 import { readState, type StateOptions } from "./service-state.ts";
 import { stateDocument } from "./state-document.ts";
 import { tradesDocument } from "./trades-document.ts";
 import { findMarket, findPastMarket, intervalIn } from "./shown-market.ts";
-
-/** Which past block a request asks for, as in REST; undefined for the head. */
-type ReadAsOf = (req: { url: string }) => AsOf | BadParameter | undefined;
 
 interface PageOptions {
   pool: Pool;
@@ -87,39 +90,6 @@ const FIXED = fixedHeadersWith(
     "frame-ancestors 'none'",
   ].join("; "),
 );
-
-/** The paths of the documents. */
-const PAGE_PATHS = /^\/(?:$|\?|markets\/|accounts\/|trades(?:$|\?))/;
-
-/**
- * What decides the answer to a GET of a document: of the query string, the block and what is read as of it. Undefined for
- * other paths, and where the block is none.
- */
-export const pageQuestions =
-  (readAsOf: ReadAsOf) =>
-  (req: IncomingMessage): string | undefined => {
-    const { url = "" } = req;
-    if (!PAGE_PATHS.test(url)) return undefined;
-    const path = url.replace(/\?.*$/s, "");
-    if (path.startsWith("/accounts/")) return accountQuestion(path, url);
-    const asOf = path === "/" || path === "/trades" ? undefined : readAsOf({ url });
-    if (asOf instanceof BadParameter) return undefined;
-    const past = asOf && `\n${intervalIn(url)}\n${JSON.stringify(asOf)}`;
-    return `${path}\n${wantsPage(req)}${past ?? ""}`;
-  };
-
-/** Undefined where a page of its lists is none. */
-function accountQuestion(path: string, url: string): string | undefined {
-  try {
-    return `${path}\n${JSON.stringify(accountPagesIn(url))}`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A browser gets a page, a program JSON. */
-const wantsPage = (req: IncomingMessage): boolean =>
-  new Negotiator(req).mediaType(["application/json", "text/html"]) === "text/html";
 
 const NEWEST_TRADES = 50;
 const HTML = "text/html; charset=utf-8";
@@ -160,8 +130,9 @@ export function pageRouter({
   const router = Router({ caseSensitive: true });
   router.use(pageFilesRouter());
 
+  const ofMarkets = ofHead((req, res) => answerPage(req, res, readMarkets));
   readOnlyRoute(router, "/", async (req, res) => {
-    if (wantsPage(req)) await answerPage(req, res, readMarkets);
+    if (wantsPage(req)) await ofMarkets(req, res);
     else await answerContent(req, res, JSON_INDEX);
   });
 
@@ -173,23 +144,24 @@ export function pageRouter({
     });
   });
 
-  readOnlyRoute(router, "/trades", async (req, res) => {
-    await answerPage(req, res, readTrades);
-  });
+  const ofTrades = ofHead((req, res) => answerPage(req, res, readTrades));
+  readOnlyRoute(router, "/trades", ofTrades);
 
   // It is answered whatever the database does, and is never kept.
-  readOnlyRoute(router, "/state", async (req, res) => {
+  const ofState = ofHead(async (req, res) => {
     const plain = stateDocument(await readState(pool, gate, state), Date.now());
     const content = { type: HTML, cacheControl: "no-store", plain, fixed: FIXED };
     sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));
   });
+  readOnlyRoute(router, "/state", ofState);
 
-  readOnlyRoute(router, "/accounts/:address", async (req, res) => {
+  const ofAccount = ofHead(async (req, res) => {
     const { address = "" } = req.params as Record<string, string>;
     await answerPage(req, res, () => readAccount(address, req.url), {
       refused: (message) => badAccountDocument(address, message),
     });
   });
+  readOnlyRoute(router, "/accounts/:address", ofAccount);
 
   // A year of files is a long page.
   const filesAnswer = keptAnswers(({ contents }: Listing) => ({
@@ -197,11 +169,25 @@ export function pageRouter({
     plain: filesDocument(contents.days, `${publicUrl}/v2/files/`),
   }));
 
-  readOnlyRoute(router, "/files", async (req, res) => {
+  const ofFiles = ofHead(async (req, res) => {
     const listing = await folder?.listing();
     if (listing) sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
     else answerError(res, new NoSuchFile("no day has been exported"), { unknown: noFilesDocument });
   });
+  readOnlyRoute(router, "/files", ofFiles);
+
+  /** What has no history refuses a block, as in REST. */
+  function ofHead(handle: (req: Request, res: Response) => Promise<void>) {
+    return async (req: Request, res: Response): Promise<void> => {
+      const asOf = readAsOf(req);
+      if (asOf === undefined) {
+        await handle(req, res);
+        return;
+      }
+      const error = asOf instanceof BadParameter ? asOf : noHistory(asOf);
+      answerError(res, error, { refused: ofHeadDocument });
+    };
+  }
 
   async function readMarkets(): Promise<Page> {
     const [pairs, summaries, volumes] = await inSnapshot(pool, async (db) => [

@@ -13,7 +13,7 @@ import {
   type Answer,
   type ShareAnswer,
 } from "../http/answer.ts";
-import { BadParameter, HeadBehind } from "../http/errors.ts";
+import { BadParameter, HeadBehind, noHistory } from "../http/errors.ts";
 import { readOnlyRoute } from "../http/paths.ts";
 import { isTooOld, stateOf, type Step } from "../http/request.ts";
 import type { Envelope } from "../http/envelope.ts";
@@ -188,9 +188,7 @@ async function find(
     if (query instanceof BadParameter) throw query;
   }
   if (asOf instanceof BadParameter) throw asOf;
-  if (asOf !== undefined && declared.isOfHead === true) {
-    throw new BadParameter(Object.keys(asOf).join(), "left out: this has no history");
-  }
+  if (asOf !== undefined && declared.isOfHead === true) throw noHistory(asOf);
   // `endpoint` has checked which paths have a pair.
   const findIn = (from: Database) => declared.find(from, pair as PairOf<string>, query);
   return asOf === undefined ? head.see(await findIn(db)) : findAsOf(asOf, findIn);

@@ -51,7 +51,8 @@ import {
 } from "../http/request.ts";
 import { metricsRouter } from "../http/observe/serve-metrics.ts";
 import { refuseUnknownPath } from "../http/paths.ts";
-import { pageQuestions, pageRouter } from "../page/routes.ts";
+import { pageQuestions } from "../page/page-questions.ts";
+import { pageRouter } from "../page/routes.ts";
 import { boundConnections } from "../http/connections.ts";
 import type { AppOptions } from "./app-options.ts";
 import { awaitMinBlock } from "../http/min-block.ts";
@@ -244,15 +245,14 @@ export async function makeApp(options: AppOptions): Promise<App> {
     versionRouter(version, sources),
   ];
   // What a request meets in Express, from the first line to the last. The versions are first, since Express passes each
-  // layer before them; their routes set the headers of the two lines behind them.
+  // layer before them; their routes set the headers of the line behind them.
   const behind: Mounted[] = [
     ...versions.slice(0, 1).map(served),
     // Without the database.
     ["/v2", filesRouter(folder)],
     ["/v2", gate.refuseUntilOpen, streams.router],
     ...versions.slice(1).map(served),
-    ["/", setFixedHeaders],
-    ["/", readFromAnyOrigin],
+    ["/", setFixedHeaders, readFromAnyOrigin],
     ["/", healthRouter(readiness)],
     ...(metrics && options.metrics?.isPublic
       ? [["/", metricsRouter(metrics)] satisfies Mounted]

@@ -150,6 +150,33 @@ it.each([
   expect(answer.text).not.toMatch(/<td|<dd|http-equiv="refresh"/);
 });
 
+const OF_HEAD = ["/", "/trades", "/state", `/accounts/${DAI}`, "/files"];
+
+it.each([`block=${blockAt(2)}`, `time=${hours(2)}`, `hash=${aHash("block 1")}`])(
+  "refuses %s where there is no history, also of a page that is in memory",
+  async (asOf) => {
+    const [name] = asOf.split("=");
+    for (const path of OF_HEAD) {
+      await page("", path);
+      const { status, headers, text } = await page(`?${asOf}`, path);
+      expect([path, status, headers["cache-control"]]).toEqual([path, 400, "no-store"]);
+      expect(text).toContain(`${name} must be left out: this has no history.`);
+      expect(text).not.toMatch(/<td|<dd|http-equiv="refresh"/);
+    }
+  },
+);
+
+it("refuses a block that is written wrongly as REST does, and ignores other parameters and the index's", async () => {
+  for (const path of OF_HEAD) {
+    expect((await page("?Block=1", path).expect(400)).text).toContain(
+      "Block must be written block",
+    );
+    const { status } = await page("", path);
+    expect((await page("?blocks=1&from=2", path)).status).toBe(status);
+  }
+  await app.request.get("/?block=1").accept("application/json").expect(200);
+});
+
 it("answers an unknown pair before a malformed block", async () => {
   expect((await page("?block=head", "/markets/dai/weth")).status).toBe(404);
 });
