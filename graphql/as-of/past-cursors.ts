@@ -1,4 +1,4 @@
-// Makes a cursor of an operation with @asOf carry its block, and refuses it under one of other facts: its pages would be of both.
+// Makes a cursor of an operation with @asOf carry its block, and refuses it under another one: its pages would be of both.
 // Other cursors stay as they are, and are taken as of any block.
 import { getNamedType } from "graphql";
 import {
@@ -68,10 +68,7 @@ const unmarkedIn =
     const [mark, ...unmarked] = decode(cursor);
     const [block, facts] = blockOf([mark]);
     if (block === undefined) return cursor;
-    // A block without rows has the facts of the block before, which is named by its number once it is deleted. After a
-    // reorganisation the number is of other facts.
-    const isSame = facts !== "" || Number(block) === asOf.number;
-    if (isSame && facts === asOf.facts) return encode(unmarked);
+    if (Number(block) === asOf.number && facts === asOf.facts) return encode(unmarked);
     throw new SafeError(`Argument "${argument}" is a cursor as of ${whyNot(Number(block), asOf)}`, {
       code: "BAD_USER_INPUT",
     });
