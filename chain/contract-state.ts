@@ -52,6 +52,21 @@ export async function checkCode(contract: Contract, latest: number): Promise<voi
   );
 }
 
+/** Whether the contract answers one of the calls by which its kind is recognised; also where that cannot be known. */
+export async function isRecognised(contract: Contract, latest: number): Promise<boolean> {
+  const { recognisedBy = [] } = contract.decoder;
+  try {
+    for (const call of recognisedBy) {
+      if ((await readState(contract, { number: latest, hash: null }, call)) !== undefined)
+        return true;
+    }
+  } catch (error) {
+    if (error instanceof NotAudited) return true;
+    throw error;
+  }
+  return recognisedBy.length === 0;
+}
+
 /** The id of the last offer made up to the block; undefined where the contract does not return it. */
 export async function lastOfferAt(
   contract: Contract,

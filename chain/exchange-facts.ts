@@ -194,6 +194,8 @@ export interface Decoder {
   readonly withFee?: (fee: number) => Decoder;
   /** That share, where it is another than the kind's. */
   readonly otherFee?: number;
+  /** Each pool and factory of this kind answers one of these. */
+  readonly recognisedBy?: readonly ContractCall<unknown>[];
   /** How a pool returns what it has: its reserves, or its price, tick and liquidity. */
   readonly poolState?: PoolState;
   /**

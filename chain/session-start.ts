@@ -1,7 +1,7 @@
 // The start of a session: its turn, the head of the chain, and what the database is filled from.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChainHead, MAX_POLL_MS } from "./chain-head.ts";
-import { checkCode } from "./contract-state.ts";
+import { checkCode, isRecognised } from "./contract-state.ts";
 import { recordedAs } from "./contracts.ts";
 import { Halt } from "./halt.ts";
 import type { OfferChecks } from "./offer-checks.ts";
@@ -43,7 +43,20 @@ export async function startSession(shared: Shared, recording: Recording): Promis
     }
   }
   await recordSource(shared, recording);
+  if ((await newestRow(recording.client)) === undefined)
+    await noticeOthers(shared, head.latest.number);
   return { head, last };
+}
+
+/** A factory under the name of another kind gives no row, and so looks like one without trades. */
+async function noticeOthers(shared: Shared, latest: number): Promise<void> {
+  const { exchange, decoder, fromBlock, others = [], requests, onEvent } = shared;
+  for (const one of [{ exchange, decoder, firstBlock: fromBlock }, ...others]) {
+    if (one.firstBlock > latest || (await isRecognised({ ...one, requests }, latest))) continue;
+    const calls = one.decoder.recognisedBy?.map(({ name }) => name).join(" nor ") ?? "";
+    const reason = `${one.exchange} answers neither ${calls}, so it seems to be no pool or factory of the kind ${one.decoder.kind}. No row may come of it: compare EXCHANGE`;
+    onEvent?.({ event: "notice", reason });
+  }
 }
 
 async function waitForTurn({ signal, onEvent }: Shared, recording: Recording): Promise<void> {

@@ -27,3 +27,9 @@ export const addressCall = (name: string): ContractCall<string> => ({
   read: (result) =>
     /^0x0{24}[0-9a-fA-F]{40}$/.test(result) ? getAddress(`0x${result.slice(26)}`) : undefined,
 });
+
+/** A function of which only matters whether it is there. */
+export const presence = (
+  name: string,
+  data = toFunctionSelector(`function ${name}`),
+): ContractCall<string> => ({ name, data, read: (result) => result });

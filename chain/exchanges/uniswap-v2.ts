@@ -8,7 +8,7 @@ import {
   type ReadFact,
   type ReservesFact,
 } from "../exchange-facts.ts";
-import { addressCall, tradeOf, type Tokens } from "./pool-trade.ts";
+import { addressCall, presence, tradeOf, type Tokens } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
 const EVENTS = [
@@ -43,6 +43,7 @@ const poolsWith = (fee: number): Decoder => ({
   takerIs: "sender",
   withFee: poolsWith,
   ...(fee !== FEE && { otherFee: fee }),
+  recognisedBy: [presence("getReserves()"), presence("allPairsLength()")],
   poolState: {
     name: "reserves",
     calls: [

@@ -9,7 +9,7 @@ import {
 } from "viem";
 import type { ChainLog, ContractCall, Decoder, RangesFact, ReadFact } from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
-import { addressCall, tradeOf, type Tokens } from "./pool-trade.ts";
+import { addressCall, presence, tradeOf, type Tokens } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
 /** A pool's Collect and Flash change neither its price nor its liquidity, and are not asked for. */
@@ -40,6 +40,13 @@ export const uniswapV3: Decoder = {
   idsAreConsecutive: false,
   hasOffers: false,
   takerIs: "sender",
+  recognisedBy: [
+    presence("slot0()"),
+    presence(
+      "feeAmountTickSpacing(3000)",
+      withInteger("function feeAmountTickSpacing(uint24)", 3000),
+    ),
+  ],
   poolState: {
     name: "square root of the price, tick and liquidity",
     calls: [
@@ -113,8 +120,9 @@ const wordsOf = (result: string): bigint[] | undefined =>
     ? (result.match(/[0-9a-fA-F]{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
     : undefined;
 
-const withInteger = (signature: string, n: number): Hex =>
-  concatHex([toFunctionSelector(signature), numberToHex(n, { size: 32, signed: true })]);
+function withInteger(signature: string, n: number): Hex {
+  return concatHex([toFunctionSelector(signature), numberToHex(n, { size: 32, signed: true })]);
+}
 
 /** A function that returns a positive integer below 2^24. */
 const smallCall = (name: string): ContractCall<number> => ({

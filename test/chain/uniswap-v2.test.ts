@@ -220,6 +220,33 @@ describe("an indexer", () => {
     act([sync(5n, 8n), sync(7n, 7n), swap(2n, 0n, 0n, 1n)], poolOf(number));
   const FACTORY = { EXCHANGE: `uniswap-v2:${EXCHANGE}` };
 
+  it("is reported at the start where it answers as neither pair nor factory, since no row would come", async () => {
+    const node = await startInventedNode(chainOf([[], []]), 0);
+    const database = await makeDatabase();
+    /** What it has to say of the contract. */
+    const notices = async (last: number): Promise<unknown[]> => {
+      const indexing = startIndexing(optionsOf(node, database, FACTORY));
+      await indexing.wrote(last);
+      await indexing.stop();
+      return indexing.events.filter(
+        (one) => one.event === "notice" && one.reason.includes("answers neither"),
+      );
+    };
+    expect(await notices(1)).toMatchObject([
+      {
+        reason: expect.stringContaining(
+          `${getAddress(EXCHANGE)} answers neither getReserves() nor allPairsLength()`,
+        ),
+      },
+    ]);
+    const count = toFunctionSelector("function allPairsLength()");
+    node.lie = ({ params }: Call, truth) =>
+      JSON.stringify(params).includes(count) ? padHex("0x", { size: 32 }) : truth;
+    node.blocks = chainOf([[], [], []]);
+    expect(await notices(2)).toEqual([]);
+    await Promise.all([node.stop(), database.drop()]);
+  });
+
   it("reads the pools of a factory from the log on that it made them by", async () => {
     const acts = Array.from({ length: 71 }, (): Act[] => []);
     // Before the factory has made it, and of another factory: none of them is read.
@@ -238,7 +265,7 @@ describe("an indexer", () => {
     let indexing = start();
     await indexing.wrote(70);
     expect(await expectTrades(node, database)).toBe(8);
-    expect(node.calls.filter((method) => method === "eth_call").length).toBeLessThan(20);
+    expect(node.calls.filter((method) => method === "eth_call").length).toBeLessThan(22);
 
     // Of two branches, the first does not make pool 5, and the second makes it later. Between them it is started again.
     acts[66] = [traded(4n)];
