@@ -11,7 +11,7 @@ await prove({
   history: pastHistory(20),
   play: (client, _stranger, history) =>
     playAndComparePast(client, history, { isWithGraphql: true }),
-  result: new URL("./proved-past.md", import.meta.url),
+  result: "test/proved-past.md",
   compared: (times) =>
     `all figures, books and candles as of ${times} of their blocks compared with a computation by brute force, and GraphQL's answers with those after later blocks were taken back.`,
 });

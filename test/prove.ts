@@ -8,7 +8,7 @@ await prove({
   histories: 100_000,
   history,
   play: playAndCompare,
-  result: new URL("./proved.md", import.meta.url),
+  result: "test/proved.md",
   compared: (times) =>
     `all figures of all markets compared ${times} times with a computation by brute force.`,
 });

@@ -1,5 +1,4 @@
 // Plays random histories on databases of the test cluster, beside each other, and writes what came of it.
-import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import fc from "fast-check";
 import { readCommandLine, refuse } from "../db/command-line.ts";
@@ -7,6 +6,7 @@ import type { Client } from "../db/connect.ts";
 import setUpCluster from "./cluster-setup.ts";
 import tearDownCluster from "./cluster-teardown.ts";
 import { makeDatabase, openClient } from "./database.ts";
+import { inMinutes, outTo, writePage } from "./proof-page.ts";
 
 interface Proof<History> {
   /** The command, and what its help says of it. */
@@ -17,12 +17,13 @@ interface Proof<History> {
   history: fc.Arbitrary<History>;
   /** Throws where something differs. Resolves to the number of comparisons; `stranger` is the session of another writer. */
   play: (client: Client, stranger: Client, history: History) => Promise<number>;
-  /** Where the result goes, and what it says after "N random histories were played, and". */
-  result: URL;
+  /** Where the result goes by default, and what it says after "N random histories were played, and". */
+  result: string;
   compared: (times: string) => string;
 }
 
 export async function prove<History>(proof: Proof<History>): Promise<void> {
+  const out = outTo(proof.result);
   const { values } = readCommandLine({
     usage: `Usage: ${proof.command} [options]
 
@@ -31,11 +32,13 @@ ${proof.does}
   --histories N  how many, default ${proof.histories}
   --seed N       an integer; default another each time
   --minutes N    after which no further history is played
+${out.help}
   --help         show this`,
     options: {
       histories: { type: "string", default: String(proof.histories) },
       seed: { type: "string", default: String(Date.now() % 2 ** 31) },
       minutes: { type: "string" },
+      out: out.option,
     },
   });
   const wanted = Number(values.histories);
@@ -81,14 +84,12 @@ ${proof.does}
     await tearDownCluster();
   }
 
-  const minutes = ((Date.now() - began) / 60_000).toFixed(1);
   const limit = most === undefined ? "" : ` --minutes ${most}`;
   const result = `# What was proved
 
 \`${proof.command} --histories ${wanted} --seed ${seed}${limit}\`, on ${new Date().toISOString().slice(0, 10)} with
-Node ${process.version}, in ${minutes} minutes: ${played.toLocaleString("en")} random histories were played, and
+Node ${process.version}, ${inMinutes(began)}: ${played.toLocaleString("en")} random histories were played, and
 ${proof.compared(compared.toLocaleString("en"))} No digit differed.
 `;
-  await writeFile(proof.result, result);
-  console.log(result);
+  await writePage(values.out, result);
 }

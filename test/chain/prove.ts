@@ -1,11 +1,11 @@
 // `npm run prove -- chain`: plays random histories of a chain, by default 1,000, and writes the result to proved.md.
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { readCommandLine, refuse } from "../../db/command-line.ts";
 import setUpCluster from "../cluster-setup.ts";
 import tearDownCluster from "../cluster-teardown.ts";
+import { inMinutes, outTo, writePage } from "../proof-page.ts";
 import { startChain } from "./chain.ts";
 import { history, Stage, type Played } from "./histories.ts";
 import { LONG, playKind } from "./kind-histories.ts";
@@ -13,7 +13,7 @@ import { deployTempo } from "./random-tempo.ts";
 import { deployV2 } from "./random-v2.ts";
 import { deployV3 } from "./random-v3.ts";
 
-const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const out = outTo("test/chain/proved.md");
 
 const { values } = readCommandLine({
   usage: `Usage: npm run prove -- chain [options]
@@ -24,11 +24,13 @@ figure of the views and of REST with a computation by brute force.
   --histories N  how many of matching-market, default 1000
   --of-kinds N   how many of each of uniswap-v2, uniswap-v3 and tempo, with an indexer that is killed by SIGKILL, default 20
   --seed N       an integer; default another each time
+${out.help}
   --help         show this`,
   options: {
     histories: { type: "string", default: "1000" },
     "of-kinds": { type: "string", default: "20" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+    out: out.option,
   },
 });
 const wanted = Number(values.histories);
@@ -110,14 +112,13 @@ try {
 }
 
 const hardhat = JSON.parse(
-  await readFile(pathOf("hardhat/node_modules/hardhat/package.json"), "utf8"),
+  await readFile(new URL("hardhat/node_modules/hardhat/package.json", import.meta.url), "utf8"),
 ) as { version: string };
-const minutes = ((Date.now() - began) / 60_000).toFixed(1);
 const counted = (n: number): string => n.toLocaleString("en");
 const result = `# What was proved of the indexer
 
 \`npm run prove -- chain --histories ${wanted} --of-kinds ${ofKinds} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with
-Node ${process.version} and Hardhat ${hardhat.version}, in ${minutes} minutes: ${counted(total.histories)} random histories were played on a
+Node ${process.version} and Hardhat ${hardhat.version}, ${inMinutes(began)}: ${counted(total.histories)} random histories were played on a
 chain, with ${counted(total.reorganisations)} reorganisations, and with the indexer stopped at once ${counted(total.kills)} times. ${counted(total.corrections)} times a
 database was filled with a wrong contract, first block or taker: the right one was refused, until all blocks were taken
 back. ${counted(total.wrongBlooms)} headers had a wrong bloom, of a node alone or beside an honest one; ${counted(total.halts)} times the indexer
@@ -130,5 +131,4 @@ ${counted(playedKinds.reorganisations)} reorganisations of up to 20 blocks, and 
 ${counted(playedKinds.trades)} trades were those of the receipts, all rows those of a database that was indexed afresh, reserves, prices, ticks, levels
 and open orders those of the contracts, and all figures of markets those of a computation by brute force.
 `;
-await writeFile(pathOf("proved.md"), result);
-console.log(result);
+await writePage(values.out, result);

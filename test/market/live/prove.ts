@@ -1,19 +1,18 @@
 // `npm run prove -- live`: plays random histories, by default 2,000, beside clients that follow each of them by the
 // event stream and by subscriptions at once, and writes the result to proved.md.
-import { writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { format } from "prettier";
 import { readCommandLine, refuse } from "../../../db/command-line.ts";
 import setUpCluster from "../../cluster-setup.ts";
 import tearDownCluster from "../../cluster-teardown.ts";
 import { makeDatabase } from "../../database.ts";
+import { inMinutes, outTo, writePage } from "../../proof-page.ts";
 import { readerOf, startReplicated } from "../../standby.ts";
 import { liveHistory, Stage, type StageOptions } from "./live-histories.ts";
 import { TRANSPORTS } from "./transports.ts";
 
-const RESULT = fileURLToPath(new URL("./proved.md", import.meta.url));
+const out = outTo("test/market/live/proved.md");
 
 const { values } = readCommandLine({
   usage: `Usage: npm run prove -- live [options]
@@ -24,10 +23,12 @@ on a hot standby.
 
   --histories N  how many, default 2000
   --seed N       an integer; default another each time
+${out.help}
   --help         show this`,
   options: {
     histories: { type: "string", default: "2000" },
     seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+    out: out.option,
   },
 });
 const wanted = Number(values.histories);
@@ -125,8 +126,8 @@ const result = await format(
   `# What was proved of live data
 
 \`npm run prove -- live --histories ${wanted} --seed ${seed}\`, on ${new Date().toISOString().slice(0, 10)} with
-Node ${process.version}: ${counted(sumOf(({ histories }) => histories))} random histories were played in
-${counted((Date.now() - began) / 60_000)} minutes, each beside four clients of the event stream and four of subscriptions, which
+Node ${process.version}: ${counted(sumOf(({ histories }) => histories))} random histories were played
+${inMinutes(began)}, each beside four clients of the event stream and four of subscriptions, which
 resumed on two services. ${counted(sizes.at(-1) ?? 0)} had the second service on a hot standby, and ${counted(sumOf(({ madeAnew }) => madeAnew))} times the
 first one was closed and made anew. Each client followed up to five topics. Its own copy was compared with the tables
 after each event of a whole head. No row differed.
@@ -137,5 +138,4 @@ ${lines.join("\n")}
 `,
   { parser: "markdown" },
 );
-await writeFile(RESULT, result);
-console.log(result);
+await writePage(values.out, result);
