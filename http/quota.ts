@@ -6,7 +6,7 @@ export interface QuotaLimits {
 }
 
 /** Some clients may have more or less than others. */
-type Limits = Omit<QuotaLimits, "perClient"> & {
+export type Limits = Omit<QuotaLimits, "perClient"> & {
   perClient: number | ((client: string) => number);
 };
 

@@ -1,13 +1,14 @@
 // One WebSocket: what waits for its client, and whether the client is still there.
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
+import { Patience } from "../../http/streams/patience.ts";
 import type { SharedMessage } from "./shared-message.ts";
 import { Inbox, MAX_WAITING, type InboxOptions } from "./inbox.ts";
 
 export interface ConnectionBounds {
   /** How many bytes may wait for the client: a connection with more is closed when another message comes. */
   bufferBytes: number;
-  /** Milliseconds between two pings; a client that takes nothing for as long is disconnected. */
+  /** Milliseconds between two pings; a client that takes no byte for as long is disconnected. */
   heartbeatMs: number;
 }
 
@@ -32,19 +33,28 @@ const CODES: Record<CloseReason, number> = {
 /** A connection without a subscription is closed after so many pings. */
 const IDLE_PINGS = 4;
 
+/** In the time between two pings it is looked so often whether the client takes what waits. */
+const LOOKS = 5;
+
+/** A client has so many times this time for a message, or for its pong behind large ones. */
+const MAX_PINGS = 8;
+
+/** A client that takes the largest message in time takes so much between two pings. */
+const LARGE_BYTES = 1_000_000;
+
 export interface ConnectionOptions {
   socket: WebSocket;
   /** The connection below it. */
-  raw: Duplex;
+  raw: Socket;
   bounds: ConnectionBounds;
-  /** Counts the bytes of messages that wait for the client, beside those of its other connections; undefined where they are too many. */
-  hold: (bytes: number) => (() => void) | undefined;
+  /** Counts a message that waits for the client, beside those of its other streams; undefined where it is too much. */
+  hold: (message: Buffer) => (() => void) | undefined;
   onClose: (reason: CloseReason) => void;
 }
 
 export class Connection {
   readonly #socket: WebSocket;
-  readonly #raw: Duplex;
+  readonly #raw: Socket;
   readonly #bounds: ConnectionBounds;
   readonly #hold: ConnectionOptions["hold"];
   readonly #onClose: (reason: CloseReason) => void;
@@ -52,13 +62,21 @@ export class Connection {
   readonly #held = new Set<() => void>();
   readonly #heartbeat: NodeJS.Timeout;
   readonly #stalled: NodeJS.Timeout;
-  #isAlive = true;
+  readonly #patience: Patience;
+  /** Pings since the last pong. */
+  #unanswered = 0;
+  /** Bytes that were written before the first of them. */
+  #beforePing = 0;
+  /** Bytes that the client has read, as its last pong says. */
+  #read = 0;
   #idlePings = 0;
   #subscriptions = 0;
   #inbox: Inbox | undefined;
   #lastAlone: Promise<unknown> = Promise.resolve();
   /** How many messages wait for the client. */
   #waiting = 0;
+  /** The bytes of the largest of them. */
+  #largest = 0;
   #drained: PromiseWithResolvers<undefined> | undefined;
 
   constructor({ socket, raw, bounds, hold, onClose }: ConnectionOptions) {
@@ -68,8 +86,12 @@ export class Connection {
     this.#hold = hold;
     this.#onClose = onClose;
     this.#heartbeat = setInterval(() => this.#beat(), bounds.heartbeatMs).unref();
-    this.#stalled = setTimeout(() => this.#checkProgress(), bounds.heartbeatMs).unref();
-    socket.on("pong", () => (this.#isAlive = true));
+    this.#patience = new Patience(raw, { still: LOOKS, all: MAX_PINGS * LOOKS });
+    this.#stalled = setTimeout(() => this.#checkProgress(), bounds.heartbeatMs / LOOKS).unref();
+    socket.on("pong", () => {
+      this.#unanswered = 0;
+      this.#read = this.#beforePing;
+    });
     // The answer of ws waits like a message.
     socket.on("ping", () => this.#hasRoom());
     socket.once("close", () => {
@@ -131,46 +153,56 @@ export class Connection {
 
   /** Returns at once: what waits is bytes, and not also the event that they were made of. */
   send(text: string): void {
-    if (!this.#hasRoom()) return;
     const bytes = Buffer.from(text);
-    const release = this.#hold(bytes.length);
-    if (release === undefined) {
-      this.close("slow", "too much waits for this client");
-      return;
-    }
-    this.#held.add(release);
-    this.#noteSent();
-    this.#socket.send(bytes, { binary: false }, () => {
-      this.#held.delete(release);
-      release();
-      this.#noteTaken();
-    });
+    if (!this.#hasRoom(bytes.length)) return;
+    const onTaken = this.#note(bytes);
+    if (onTaken !== undefined) this.#socket.send(bytes, { binary: false }, onTaken);
   }
 
   /** Returns false if more waits for the client than the bound. Its frame is made here, because ws would copy the bytes. */
   sendShared(message: SharedMessage, id: string): boolean {
     if (this.isFull) return false;
     if (!this.#isOpen) return true;
-    this.#noteSent();
+    const onTaken = this.#note(message.rest);
+    if (onTaken === undefined) return true;
     this.#raw.cork();
     this.#raw.write(message.beginningFor(id));
-    this.#raw.write(message.rest, this.#noteTaken);
+    this.#raw.write(message.rest, onTaken);
     this.#raw.uncork();
     return true;
   }
 
-  #noteSent(): void {
-    if (this.#waiting === 0) this.#stalled.refresh();
+  /** Returns what is to be called when the client has taken the message; undefined where it is too much, and the connection is closed. */
+  #note(message: Buffer): (() => void) | undefined {
+    const release = this.#hold(message);
+    if (release === undefined) {
+      this.close("slow", "too much waits for this client");
+      return undefined;
+    }
+    this.#held.add(release);
+    if (this.#waiting === 0) this.#awaitProgress();
     this.#waiting += 1;
+    this.#largest = Math.max(this.#largest, message.length);
+    return () => {
+      this.#held.delete(release);
+      release();
+      this.#noteTaken();
+    };
   }
 
-  readonly #noteTaken = (): void => {
-    this.#stalled.refresh();
+  #noteTaken(): void {
+    this.#awaitProgress();
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
+    this.#largest = 0;
     this.#drained?.resolve(undefined);
     this.#drained = undefined;
-  };
+  }
+
+  #awaitProgress(): void {
+    this.#patience.renew();
+    this.#stalled.refresh();
+  }
 
   close(reason: CloseReason, text: string = reason): void {
     if (!this.#isOpen) return;
@@ -184,9 +216,10 @@ export class Connection {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  /** Closes the connection of a client that has taken too little. */
-  #hasRoom(): boolean {
-    if (this.isFull) this.close("slow");
+  /** Closes the connection of a client that has taken too little. One message may be larger than the bound: it is taken in time, also of a client that pings. */
+  #hasRoom(bytes = 0): boolean {
+    const most = this.#bounds.bufferBytes + Math.max(this.#largest, bytes);
+    if (this.#socket.bufferedAmount + bytes > most) this.close("slow");
     return this.#isOpen;
   }
 
@@ -198,15 +231,19 @@ export class Connection {
       return;
     }
     // Its pong waits behind the messages that are not read.
-    if (!this.#isAlive && this.#inbox?.isBusy !== true) {
+    const isLarge = this.#raw.bytesWritten - this.#read > LARGE_BYTES;
+    if (this.#unanswered >= (isLarge ? MAX_PINGS : 1) && this.#inbox?.isBusy !== true) {
       this.close("silent", "no pong");
       return;
     }
-    this.#isAlive = false;
+    if (this.#unanswered === 0) this.#beforePing = this.#raw.bytesWritten;
+    this.#unanswered += 1;
     this.#socket.ping();
   }
 
   #checkProgress(): void {
-    if (this.#socket.bufferedAmount > 0) this.close("slow");
+    if (this.#socket.bufferedAmount === 0) return;
+    if (this.#patience.look()) this.#stalled.refresh();
+    else this.close("slow");
   }
 }

@@ -21,7 +21,7 @@ import {
 import type { VersionPoll } from "../../market/version-poll.ts";
 import { OpenStreams } from "../../http/streams/open-streams.ts";
 import { Quota, type QuotaLimits } from "../../http/quota.ts";
-import { BODIES, UNREAD } from "../../http/held-requests.ts";
+import { BODIES } from "../../http/held-requests.ts";
 import { answerOn } from "../../http/connections.ts";
 import { stateOf } from "../../http/request.ts";
 import type { RateLimiter } from "../../http/rate-limit.ts";
@@ -109,8 +109,6 @@ export function makeLive(options: LiveOptions): Live {
     handleProtocols,
   });
   const openSockets = new OpenStreams(limits, options.streamsOfKey);
-  // Of messages that clients have not taken; those that many get are shared.
-  const waiting = new Quota(UNREAD);
   // Of messages that are not done: those that wait, and those of open subscriptions, whose documents and variables stay.
   const messageBytes = new Quota({
     perClient: BODIES.perClient * options.messageBytes,
@@ -179,7 +177,7 @@ export function makeLive(options: LiveOptions): Live {
       const client = clientOf(request);
       const connection = new Connection({
         ...{ socket, raw: request.socket, bounds: limits },
-        hold: (bytes) => waiting.take(client, bytes),
+        hold: (message) => open.hold(client, message),
         onClose: (reason) => closed.inc({ reason }),
       });
       connections.set(socket, connection);

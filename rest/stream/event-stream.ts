@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import { encodingFor } from "../../http/answer.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import type { Follower } from "../../market/live/feed.ts";
+import { Patience } from "../../http/streams/patience.ts";
 import { Frame } from "./frame.ts";
 
 export interface StreamBounds {
@@ -29,8 +30,12 @@ const RETRY_MS = 3000;
 /** Clients that must go elsewhere come back spread over this time. */
 const RETRY_SOON_MS = 1000;
 
-/** A client that takes nothing is disconnected after this time. */
+/** After the end a client that takes no byte for so long is disconnected. */
 const LINGER_MS = 5000;
+const LOOKS = 5;
+
+/** One that reads slowly has so many times this time for the rest: else it would be sent the same event again for ever. */
+const MAX_LINGERS = 24;
 
 const HEARTBEAT = new Frame(":\n\n");
 
@@ -47,13 +52,24 @@ const HEADERS = [
   ...["X-Accel-Buffering", "no", "Vary", "Accept-Encoding, X-Min-Block"],
 ];
 
+export interface EventStreamOptions {
+  bounds: StreamBounds;
+  /** Counts a message until it is taken, beside those of the client's other streams; undefined where it is too much. */
+  hold: (message: Buffer) => (() => void) | undefined;
+  onEnd: (reason: EndReason) => void;
+  client?: string;
+}
+
 export class EventStream implements Follower<Frame> {
   readonly client: string | undefined;
   readonly #res: ServerResponse;
   readonly #bounds: StreamBounds;
   readonly #isCompressed: boolean;
   readonly #heartbeat: NodeJS.Timeout;
+  readonly #hold: EventStreamOptions["hold"];
   readonly #onEnd: (reason: EndReason) => void;
+  /** Gives back the messages that are not taken. */
+  readonly #held = new Set<() => void>();
   #hasBegun = false;
   #checksum = 0;
   #bytes = 0;
@@ -61,17 +77,19 @@ export class EventStream implements Follower<Frame> {
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
-    bounds: StreamBounds,
-    onEnd: (reason: EndReason) => void,
-    client?: string,
+    { bounds, hold, onEnd, client }: EventStreamOptions,
   ) {
     this.client = client;
     this.#res = res;
     this.#bounds = bounds;
+    this.#hold = hold;
     this.#onEnd = onEnd;
     this.#isCompressed = encodingFor(req, "gzip") === "gzip";
     this.#heartbeat = setTimeout(() => this.send([HEARTBEAT]), bounds.heartbeatMs).unref();
-    res.once("close", () => clearTimeout(this.#heartbeat));
+    res.once("close", () => {
+      clearTimeout(this.#heartbeat);
+      for (const release of this.#held) release();
+    });
   }
 
   isClosed(): boolean {
@@ -81,12 +99,24 @@ export class EventStream implements Follower<Frame> {
   send(frames: readonly Frame[]): void {
     if (this.isClosed()) return;
     this.#begin();
-    if (this.#res.writableLength > this.#bounds.bufferBytes) {
+    const isFull = this.#res.writableLength > this.#bounds.bufferBytes;
+    if (isFull || !frames.every((frame) => this.#writeHeld(frame))) {
       this.end("slow", RETRY_MS);
       return;
     }
-    for (const frame of frames) this.#write(frame);
     this.#heartbeat.refresh();
+  }
+
+  /** Returns false where the frame would be too much for the client. */
+  #writeHeld(frame: Frame): boolean {
+    const release = this.#hold(this.#bytesOf(frame));
+    if (release === undefined) return false;
+    this.#held.add(release);
+    this.#write(frame, () => {
+      this.#held.delete(release);
+      release();
+    });
+    return true;
   }
 
   /** The answer to HEAD. */
@@ -113,11 +143,13 @@ export class EventStream implements Follower<Frame> {
   }
 
   goElsewhere(reason: EndOfAll): void {
-    this.end(reason, Math.ceil(Math.random() * RETRY_SOON_MS));
+    // One that has ended is not waited for any longer.
+    if (this.isClosed()) this.#linger(1);
+    else this.end(reason, Math.ceil(Math.random() * RETRY_SOON_MS), 1);
   }
 
   /** The last event names the reason, and has no id: the client resumes at the last id that it has got. */
-  end(reason: EndReason, retryMs: number): void {
+  end(reason: EndReason, retryMs: number, lingers = MAX_LINGERS): void {
     if (this.isClosed()) return;
     this.#onEnd(reason);
     this.#begin();
@@ -126,7 +158,18 @@ export class EventStream implements Follower<Frame> {
     );
     if (this.#isCompressed) this.#res.write(this.#trailer());
     this.#res.end();
-    setTimeout(() => this.#res.destroy(), LINGER_MS).unref();
+    this.#linger(lingers);
+  }
+
+  #linger(most: number): void {
+    const patience = new Patience(this.#res.socket, { still: LOOKS, all: most * LOOKS });
+    const stop = (): void => clearInterval(timer);
+    const timer = setInterval(() => {
+      if (patience.look()) return;
+      stop();
+      this.#res.destroy();
+    }, LINGER_MS / LOOKS).unref();
+    this.#res.once("close", stop);
   }
 
   #begin(): void {
@@ -141,12 +184,16 @@ export class EventStream implements Follower<Frame> {
     this.#write(new Frame(`retry: ${RETRY_MS}\n\n`));
   }
 
-  #write(frame: Frame): void {
+  #bytesOf(frame: Frame): Buffer {
+    return this.#isCompressed ? frame.deflated : frame.bytes;
+  }
+
+  #write(frame: Frame, onTaken?: () => void): void {
     if (this.#isCompressed) {
       this.#checksum = crc32(frame.bytes, this.#checksum);
       this.#bytes += frame.bytes.length;
     }
-    this.#res.write(this.#isCompressed ? frame.deflated : frame.bytes);
+    this.#res.write(this.#bytesOf(frame), onTaken);
   }
 
   #trailer(): Buffer {

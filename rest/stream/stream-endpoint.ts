@@ -136,7 +136,11 @@ export function makeStreams(options: StreamOptions): Streams {
   }
 
   const streamOf = (req: Request, res: Response): EventStream =>
-    new EventStream(req, res, limits, (reason) => ended.inc({ reason }), clientOf(req));
+    new EventStream(req, res, {
+      ...{ bounds: limits, client: clientOf(req) },
+      hold: (message) => open.hold(clientOf(req), message),
+      onEnd: (reason) => ended.inc({ reason }),
+    });
 
   const handler: RequestHandler = async (req, res) => {
     // A client may leave before each of these steps: the end of its stream has been then, and would free nothing.

@@ -1,9 +1,11 @@
 // What waits for one client is bounded over all of its connections.
 import { EventEmitter } from "node:events";
-import { PassThrough } from "node:stream";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { Connection } from "../../../graphql/subscriptions/connection.ts";
-import { Quota } from "../../../http/quota.ts";
+import { SharedMessage } from "../../../graphql/subscriptions/shared-message.ts";
+import { WaitingMessages } from "../../../http/streams/waiting-messages.ts";
 
 /** A socket whose client takes a message when the test says so. */
 class SilentSocket extends EventEmitter {
@@ -27,17 +29,19 @@ class SilentSocket extends EventEmitter {
   }
 }
 
-const waiting = new Quota({ perClient: 10, all: 100 });
+const ofFew = new WaitingMessages({ perClient: 10, all: 100 });
 
-function connect(): { socket: SilentSocket; connection: Connection } {
+/** What is written to the connection below waits for ever. */
+function connect(waiting = ofFew): { socket: SilentSocket; connection: Connection; raw: Socket } {
   const socket = new SilentSocket();
+  const raw = new Duplex({ read: () => undefined, write: () => undefined }) as unknown as Socket;
   const connection = new Connection({
-    ...{ socket: socket as unknown as WebSocket, raw: new PassThrough() },
+    ...{ socket: socket as unknown as WebSocket, raw },
     bounds: { bufferBytes: 1000, heartbeatMs: 60_000 },
-    hold: (bytes) => waiting.take("client", bytes),
+    hold: (message) => waiting.take("client", message),
     onClose: () => undefined,
   });
-  return { socket, connection };
+  return { socket, connection, raw };
 }
 
 it("closes the connection whose message would be too much beside those of the client's others", () => {
@@ -59,4 +63,46 @@ it("closes the connection whose message would be too much beside those of the cl
   fourth.connection.send("10 bytes..");
   expect(fourth.socket.sent).toHaveLength(1);
   for (const { socket } of [first, second, fourth]) socket.emit("close");
+});
+
+it("closes it for messages that many get, too, where each connection of the client gets another", () => {
+  const waiting = new WaitingMessages({ perClient: 2500, all: 100_000 });
+  const [first, second, third] = [connect(waiting), connect(waiting), connect(waiting)];
+  const large = () => new SharedMessage(JSON.stringify("x".repeat(1000)));
+  for (const { connection } of [first, second]) connection.sendShared(large(), "id");
+  expect(third.connection.sendShared(large(), "id")).toBe(true);
+  expect(third.raw.writableLength).toBe(0);
+  expect(third.socket.closedBy).toBe("1013 too much waits for this client");
+  expect([first, second].map(({ socket }) => socket.closedBy)).toEqual([undefined, undefined]);
+  for (const { socket, raw } of [first, second, third]) {
+    socket.emit("close");
+    raw.destroy();
+  }
+  expect(waiting.take("client", Buffer.alloc(2500))).toBeDefined();
+});
+
+it("counts a message once where all connections of a client get the same", () => {
+  const waiting = new WaitingMessages({ perClient: 2500, all: 100_000 });
+  const connected = Array.from({ length: 50 }, () => connect(waiting));
+  const message = new SharedMessage(JSON.stringify("x".repeat(1000)));
+  for (const { connection } of connected) connection.sendShared(message, "id");
+  for (const { socket, raw } of connected) {
+    expect(socket.closedBy).toBeUndefined();
+    socket.emit("close");
+    raw.destroy();
+  }
+});
+
+it("keeps the connection of a client that pings while it reads a message above the bound", () => {
+  const { socket, connection, raw } = connect(new WaitingMessages({ perClient: 1e6, all: 1e6 }));
+  connection.sendShared(new SharedMessage(JSON.stringify("x".repeat(100_000))), "id");
+  socket.bufferedAmount = raw.writableLength;
+  connection.send("pong");
+  expect(socket.sent).toHaveLength(1);
+  // Many answers to pings are too much.
+  socket.bufferedAmount += 1000;
+  socket.emit("ping");
+  expect(socket.closedBy).toBe("1013 slow");
+  socket.emit("close");
+  raw.destroy();
 });

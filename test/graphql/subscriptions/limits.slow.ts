@@ -414,8 +414,8 @@ describe("a connection", () => {
     for (let hour = 1; (await slow()) === 0; hour += 1) {
       const trades = Array.from({ length: 1000 }, (_, idx) => aTrade({ hour, idx }));
       await write(database.writer, { trades });
-      // The last event that the kernel takes only a part of may be the last of all.
-      send(socket, { type: "ping" });
+      // The last event that the kernel takes only a part of may be the last of all; beside it the bound may wait.
+      send(socket, { type: "ping", payload: { text: "x".repeat(10_000) } });
     }
     await until(() => isGone(app));
   });

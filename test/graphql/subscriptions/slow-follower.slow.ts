@@ -1,5 +1,6 @@
 // A client that reads slowly beside others with the same subscription: they wait for nothing, and it gets all later.
 import { once } from "node:events";
+import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
@@ -60,5 +61,46 @@ it("gets all trades in their order when it reads again, while others get each bl
 
   socket.terminate();
   await client.dispose();
+  expect(ownErrors(app.logged)).toEqual([]);
+});
+
+it("gets a large event for which it takes longer than between two pings, if it reads steadily", async () => {
+  await using database = await makeDatabase();
+  await registerMarkets(database.writer);
+  const heartbeatMs = 4000;
+  await using app = await makeTestApp(database.reader, {
+    streams: { ...STREAM_LIMITS, heartbeatMs },
+  });
+  const { hostname, port } = new URL(app.url);
+  const raw = connect(Number(port), hostname);
+  const socket = new WebSocket(`${app.url.replace("http", "ws")}/graphql`, "graphql-transport-ws", {
+    createConnection: () => raw,
+  });
+  let received = 0;
+  socket.on("message", () => (received += 1));
+  const until = async (count: number): Promise<void> => {
+    while (received < count && socket.readyState <= socket.OPEN) await setImmediate();
+    expect(received).toBe(count);
+  };
+  await once(socket, "open");
+  socket.send(JSON.stringify({ type: "connection_init" }));
+  await until(1);
+  const fields = Array.from({ length: 100 }, (_, n) => `a${n}: tx`).join(" ");
+  const query = `subscription { dexTrades { nodes { ${fields} } } }`;
+  socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));
+  await until(2);
+
+  // 64 kB at most each time.
+  raw.on("data", () => {
+    socket.pause();
+    setTimeout(() => socket.resume(), 100);
+  });
+  const began = performance.now();
+  await write(database.writer, {
+    trades: Array.from({ length: TRADES }, (_, idx) => aTrade({ idx })),
+  });
+  await until(3);
+  expect(performance.now() - began).toBeGreaterThan(2 * heartbeatMs);
+  socket.terminate();
   expect(ownErrors(app.logged)).toEqual([]);
 });

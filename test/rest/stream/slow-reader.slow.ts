@@ -1,8 +1,11 @@
 // Clients of the event stream that do not read: what they hold is bounded, and the others are told on time.
-import { connect, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { aTrade, hours, registerMarkets, write } from "../../factories.ts";
+import { EventStream } from "../../../rest/stream/event-stream.ts";
+import { Frame } from "../../../rest/stream/frame.ts";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
 import { useDatabase } from "../../served.ts";
 import { followStream } from "../../stream-client.ts";
@@ -115,4 +118,29 @@ it("leaves nothing behind when its clients are gone", async () => {
   expect(await metric("dex_streams")).toBe(40);
   for (const client of clients) client.close();
   while ((await metric("dex_streams")) > 0) await sleep(10);
+});
+
+it("sends a client that reads slowly the rest of a large event before it is disconnected", async () => {
+  const event = new Frame(`data: ${"x".repeat(12_000_000)}\n\n`);
+  const server = createServer((req, res) => {
+    const bounds = { bufferBytes: 10_000, heartbeatMs: 100 };
+    const hold = () => () => undefined;
+    new EventStream(req, res, { bounds, hold, onEnd: () => undefined }).send([event]);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.write("GET / HTTP/1.0\r\n\r\n");
+  let length = 0;
+  let end = "";
+  // 64 kB at most each time: some 15 seconds, of which the buffers of the system take a third.
+  socket.on("data", (part: Buffer) => {
+    length += part.length;
+    end = (end + part.toString()).slice(-100);
+    socket.pause();
+    setTimeout(() => socket.resume(), 80);
+  });
+  await new Promise((resolve) => socket.once("close", resolve));
+  await new Promise((resolve) => server.close(resolve));
+  expect(length).toBeGreaterThan(12_000_000);
+  expect(end).toContain('event: closed\ndata: {"reason":"slow"}');
 });
