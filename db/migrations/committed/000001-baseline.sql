@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:433c2742505e0139576ae86b6a54c915d84ed09b
+--! Hash: sha1:4907a465d2ae7c1265932e3fb28c98d899bb1847
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -577,7 +577,8 @@ create table dex_private.write_state (
   head integer,
   head_hash text,
   last_trade bigint not null default 0,
-  epoch bigint not null default 0
+  epoch bigint not null default 0,
+  final_to integer not null default -1
 );
 insert into dex_private.write_state default values;
 -- The planner expects thousands of rows in a table that was never analyzed.
@@ -587,6 +588,7 @@ comment on column dex_private.write_state.head is 'The last block. Null if no bl
 comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
 comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name or other prices of pools. Otherwise a recorded trade never changes.';
+comment on column dex_private.write_state.final_to is 'The block up to which files or another service said that nothing is taken back, where no indexer is recorded. -1 if none did.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean
@@ -3264,9 +3266,16 @@ as $$
 declare
   newest integer;
 begin
-  update dex_private.write_state
+  update dex_private.write_state as state
   set
-    (head, head_hash) = (select block.number, block.hash from dex_private.last_block as block),
+    (head, head_hash, final_to) = (
+      select
+        block.number,
+        block.hash,
+        least(state.final_to, coalesce(block.number, -1))
+      from (values (true)) as one (row)
+      left join dex_private.last_block as block on true
+    ),
     last_trade = written_to.last_trade,
     epoch = written_to.epoch
   returning head
@@ -5172,8 +5181,11 @@ begin atomic
   set
     ranged_to = greatest(source.ranged_to, checked_to.ranged_to),
     audited_to = greatest(source.audited_to, checked_to.audited_to);
+  update dex_private.write_state as state
+  set final_to = greatest(state.final_to, checked_to.ranged_to)
+  where not exists (select from dex_private.index_source);
 end;
-comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Null changes nothing.';
+comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Where no indexer is recorded, a mirror records up to which block it is final. Null changes nothing.';
 grant execute on function ingest.checked_to(integer, integer) to dex_writer;
 
 -- Removes the newest blocks after a chain reorganisation.
@@ -5939,17 +5951,21 @@ rows 1
 as $$
   select block.*
   from (
-    select coalesce(
-      least(
-        (
-          select greatest(source.ranged_to, source.audited_to)
-          from dex_private.index_source as source
+    select least(
+      greatest(
+        coalesce(
+          (
+            select greatest(source.ranged_to, source.audited_to)
+            from dex_private.index_source as source
+          ),
+          head.number - coalesce(finality, 64)
         ),
-        head.number - finality
+        state.final_to
       ),
-      head.number - 64
+      head.number - finality
     ) as number
-    from (
+    from dex_private.write_state as state
+    cross join (
       select max(block.number) as number
       from public.dex_block as block
     ) as head
@@ -5962,7 +5978,7 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, and it is at least as many blocks below the head as given. Where neither is known, it is 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where none of these is known, it is 64 blocks below the head. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;
 
 -- The rows of the tables as of a past block, which GraphQL reads for an operation with @asOf.

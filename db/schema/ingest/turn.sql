@@ -34,9 +34,16 @@ as $$
 declare
   newest integer;
 begin
-  update dex_private.write_state
+  update dex_private.write_state as state
   set
-    (head, head_hash) = (select block.number, block.hash from dex_private.last_block as block),
+    (head, head_hash, final_to) = (
+      select
+        block.number,
+        block.hash,
+        least(state.final_to, coalesce(block.number, -1))
+      from (values (true)) as one (row)
+      left join dex_private.last_block as block on true
+    ),
     last_trade = written_to.last_trade,
     epoch = written_to.epoch
   returning head

@@ -6,17 +6,21 @@ rows 1
 as $$
   select block.*
   from (
-    select coalesce(
-      least(
-        (
-          select greatest(source.ranged_to, source.audited_to)
-          from dex_private.index_source as source
+    select least(
+      greatest(
+        coalesce(
+          (
+            select greatest(source.ranged_to, source.audited_to)
+            from dex_private.index_source as source
+          ),
+          head.number - coalesce(finality, 64)
         ),
-        head.number - finality
+        state.final_to
       ),
-      head.number - 64
+      head.number - finality
     ) as number
-    from (
+    from dex_private.write_state as state
+    cross join (
       select max(block.number) as number
       from public.dex_block as block
     ) as head
@@ -29,5 +33,5 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, and it is at least as many blocks below the head as given. Where neither is known, it is 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where none of these is known, it is 64 blocks below the head. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;

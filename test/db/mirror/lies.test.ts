@@ -19,11 +19,14 @@ import { makeDatabase } from "../../database.ts";
 import { digestsOf, figuresOf, useMirrored } from "./following.ts";
 import { makeLyingOrigin, type Lie, type LyingOrigin } from "./lying-origin.ts";
 
+const FIRST = anOffer({ id: 1, hour: 1 });
+const SECOND = aTrade({ hour: 2, offer_id: null });
+
 const mirrored = useMirrored(async ({ writer }) => {
   await registerMarkets(writer);
   await write(writer, {
-    offers: [anOffer({ id: 1, hour: 1 }), anOffer({ id: 2, hour: 30, killed: blockAt(50) })],
-    trades: [2, 3, 26, 51, 80].map((hour) => aTrade({ hour, offer_id: null })),
+    offers: [FIRST, anOffer({ id: 2, hour: 30, killed: blockAt(50) })],
+    trades: [SECOND, ...[3, 26, 51, 80].map((hour) => aTrade({ hour, offer_id: null }))],
     head: 81,
   });
 });
@@ -531,16 +534,20 @@ it("asks ten times a second where there is no next block, and no answer waits fo
   expect(asked.at(-1)! - began).toBeGreaterThan(4 * 99);
 });
 
-it("takes back nothing that is final for an origin with other facts", async () => {
+it.each([
+  ["all blocks are others", aTrade({ hour: 2, offer_id: null, base: "9" })],
+  // Which no indexer has recorded as final: the files are.
+  ["the last block of the files is another", SECOND],
+])("takes back nothing that is final for an origin where %s", async (_, second) => {
   await using other = await makeDatabase();
   await registerMarkets(other.writer);
   await write(other.writer, {
-    offers: [anOffer({ id: 1, hour: 1 })],
-    trades: [2, 3, 4].map((hour) => aTrade({ hour, offer_id: null, base: "9" })),
+    offers: [FIRST],
+    trades: [second, ...[3, 4].map((hour) => aTrade({ hour, offer_id: null, base: "9" }))],
   });
 
   await using app = await makeTestApp(other.reader);
   await expect(mirrored.catchUp(app.url)).rejects.toThrow(
-    /the origin has other facts: at block \d+, which is final here, this database has the digest .* Nothing was taken back/,
+    /the origin has other facts: at block 10800, which is final here, this database has the digest .* Nothing was taken back/,
   );
 });

@@ -254,3 +254,19 @@ it("records what the facts are from, so that an indexer goes on and another one 
   await begin(5);
   await expect(begin(6)).rejects.toThrow("the database was filled from chain 5, not 6");
 });
+
+it("has the days of files as final, also where an indexer goes on, and no block that is taken back", async () => {
+  await mirrored.export();
+  await mirrored.load();
+  const { writer } = mirrored.mirror;
+  const final = async (): Promise<unknown> => {
+    const { rows } = await writer.query("select number from dex_private.final_block(null)");
+    return rows[0]?.number;
+  };
+  expect(await final()).toBe(blockAt(50));
+  await writer.query("select ingest.begin_index(5, $1, 'book', $2, 'event')", [BOOK, blockAt(0.5)]);
+  expect(await final()).toBe(blockAt(50));
+  await writer.query("select ingest.take_back($1)", [blockAt(49)]);
+  await write(writer, { trades: [aTrade({ hour: 49.1, offer_id: null })] });
+  expect(await final()).toBe(blockAt(49));
+});
