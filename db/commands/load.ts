@@ -4,12 +4,14 @@ import { abortOnSignals, readCommandLine, readInteger, refuse } from "../command
 import { connect } from "../connect.ts";
 import { dataDirOf } from "../embedded/connection-file.ts";
 import { errorText, missingSchema } from "../error-text.ts";
+import { isUnreachable } from "../failure.ts";
 import { readFolder } from "../load/folder.ts";
 import { LoadError } from "../load/load-error.ts";
 import { loadProgressLine } from "../load/load-progress.ts";
 import { TABLES } from "../load/checked-rows.ts";
 import { loadRows, type LoadSummary } from "../load/write-rows.ts";
 import { loadFiles } from "../mirror/load-files.ts";
+import { OriginUnavailable } from "../mirror/mirror-error.ts";
 import { grouped } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 
@@ -50,7 +52,7 @@ try {
 } catch (error) {
   console.error(
     isUrl
-      ? `load: ${explain(error).replace(/\.$/, "")}. Days that were loaded stay; the same command goes on after them`
+      ? `load: ${explain(error).replace(/\.$/, "")}${goesOn(error) ? ". Days that were loaded stay; the same command goes on after them" : ""}`
       : `Nothing was loaded: ${explain(error)}`,
   );
   process.exitCode = 1;
@@ -105,6 +107,13 @@ function summaryText(summary: LoadSummary): string {
       ? "The head is where it was."
       : `The head is now block ${summary.head.block} of ${summary.head.time.toISOString()}.`;
   return [...counts, head].join("\n");
+}
+
+/** Not where it would be refused again. */
+function goesOn(error: unknown): boolean {
+  const { name, syscall } = error as NodeJS.ErrnoException;
+  const isStopped = name === "AbortError" || syscall === "write";
+  return isStopped || error instanceof OriginUnavailable || isUnreachable(error);
 }
 
 /** One line; for what is likely, with what to do. */

@@ -15,7 +15,7 @@ import {
   type ListedFile,
 } from "./manifest.ts";
 import { plannedDays, type PlannedDay } from "./planned-days.ts";
-import { digestOfDay, DIGEST_VERSION, FIRST_DIGEST } from "./recompute.ts";
+import { digestOfDay, FIRST_DIGEST, versionProblem } from "./recompute.ts";
 
 export interface Checked {
   files: number;
@@ -51,8 +51,8 @@ async function checkListed(dir: string, manifest: Contents, checked: Checked): P
   const planned = plannedDays(manifest);
   const problem =
     (await basisProblem(dir, manifest, planned)) ??
-    (await rowsProblem(dir, manifest)) ??
-    (await digestProblem(dir, planned));
+    (await digestProblem(dir, planned)) ??
+    (await rowsProblem(dir, manifest));
   if (problem !== undefined) checked.problems.push(problem);
 }
 
@@ -62,10 +62,8 @@ async function basisProblem(
   { basis }: Contents,
   [first]: readonly PlannedDay[],
 ): Promise<string | undefined> {
-  if (basis.version !== DIGEST_VERSION) {
-    return `the basis has version ${basis.version} of digests, and this program ${DIGEST_VERSION}`;
-  }
-  if (first === undefined) return undefined;
+  const problem = versionProblem(basis.version);
+  if (problem !== undefined || first === undefined) return problem;
   const { name } = first.files.blocks;
   try {
     for await (const { hash } of rowsOf(join(dir, name), "blocks")) {
@@ -78,7 +76,7 @@ async function basisProblem(
   return undefined;
 }
 
-/** Of the files from which no digest is computed. Those of Parquet have the bytes that the manifest says. */
+/** Of the files from which no digest is computed. Those of Parquet are compared with CSV files that have the listed rows. */
 async function rowsProblem(dir: string, { days }: Contents): Promise<string | undefined> {
   const counted = new Set<string>();
   for (const { day, files } of days) {

@@ -1,6 +1,7 @@
 // Reads the blocks of a day from its CSV files, each with the rows of its facts, and bounds what is held of them.
 import { join } from "node:path";
 import { RowsByBlock, rowsOf, type Row } from "./exported-rows.ts";
+import type { ListedFile } from "./manifest.ts";
 import { FACT_KINDS, type FactKind, type PlannedDay } from "./planned-days.ts";
 
 /** No chain makes a block of so many rows, or of so many bytes of them. */
@@ -39,9 +40,7 @@ export async function* blocksOfDay(
   const rows = Object.fromEntries(
     FACT_KINDS.map((kind) => [
       kind,
-      new RowsByBlock(
-        counted(rowsOf(join(dir, files[kind].name), kind, onBytes), kind, files[kind].rows),
-      ),
+      new RowsByBlock(counted(rowsOf(join(dir, files[kind].name), kind, onBytes), files[kind])),
     ]),
   ) as Record<FactKind, RowsByBlock>;
   try {
@@ -81,8 +80,7 @@ export async function* blocksOfDay(
 
 async function* counted(
   rows: AsyncIterable<Row>,
-  kind: string,
-  listed: number,
+  { name, rows: listed }: ListedFile,
 ): AsyncGenerator<Row> {
   let count = 0;
   for await (const row of rows) {
@@ -92,7 +90,7 @@ async function* counted(
   }
   if (count === listed) return;
   throw new Error(
-    `its file of ${kind} has ${count > listed ? "more" : "less"} rows than the ${listed} that the manifest says`,
+    `${name} has ${count > listed ? "more" : "less"} rows than the ${listed} that the manifest says`,
   );
 }
 

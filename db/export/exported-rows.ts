@@ -22,7 +22,7 @@ export async function* rowsOf(
   const unzipped = source.pipe(createGunzip());
   source.on("error", (error) => unzipped.destroy(error));
   try {
-    yield* parsed(linesOf(unzipped, onBytes), kind, basename(path));
+    yield* parsed(linesOf(unzipped, basename(path), onBytes), kind, basename(path));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith("Z_") !== true) throw error;
@@ -74,6 +74,7 @@ function valuesOf(line: string): string[] {
 /** No value has a line feed. Node's readline ends lines at other characters too, which the name of an order can have. */
 async function* linesOf(
   source: AsyncIterable<Buffer>,
+  file: string,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -83,7 +84,7 @@ async function* linesOf(
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > LONGEST_LINE)
-      throw new Error(`a line has more than ${LONGEST_LINE} characters`);
+      throw new Error(`${file}: a line has more than ${LONGEST_LINE} characters`);
     yield* lines;
   }
   if (rest !== "") yield rest;

@@ -31,7 +31,13 @@ const FACTS: Record<keyof Facts, { word: string; fields: string[] }> = {
 };
 
 /** The version of the canonical form that is computed here. */
-export const DIGEST_VERSION = 1;
+const DIGEST_VERSION = 1;
+
+/** What is said of a basis of another version. */
+export const versionProblem = (version: number): string | undefined =>
+  version === DIGEST_VERSION
+    ? undefined
+    : `the basis has version ${version} of digests, and this program ${DIGEST_VERSION}`;
 
 export const FIRST_DIGEST: Buffer = Buffer.alloc(32);
 

@@ -8,7 +8,7 @@ import { findBasis } from "../export/days.ts";
 import { MANIFEST, NAME, parseManifest, type Contents } from "../export/manifest.ts";
 import { FACT_KINDS, plannedDays, type PlannedDay } from "../export/planned-days.ts";
 import { makeFolder } from "../make-folder.ts";
-import { refuseOtherBasis } from "./basis.ts";
+import { refuseOtherBasis, refuseOtherVersion } from "./basis.ts";
 import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
@@ -65,6 +65,7 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   const origin = new Origin(url);
   const manifest = await readManifestOf(origin, options);
   const own = await findBasis(client);
+  refuseOtherVersion(manifest.basis);
   if (own !== undefined) refuseOtherBasis(own, manifest.basis);
   const planned = plannedDays(manifest);
   refuseLongDays(planned, maxDayBytes);

@@ -1,8 +1,10 @@
 // Writes the files of days in one transaction, and checks what it has written before it commits.
 import type { Client } from "../connect.ts";
+import { findBasis } from "../export/days.ts";
 import type { Basis } from "../export/manifest.ts";
 import type { PlannedDay } from "../export/planned-days.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
+import { refuseOtherBasis } from "./basis.ts";
 import { factsOfDay } from "./day-facts.ts";
 import { MirrorError } from "./mirror-error.ts";
 import { register, type Registrations } from "./origin-registry.ts";
@@ -48,7 +50,9 @@ async function writeTogether(options: DaysToWrite): Promise<void> {
     const refused = refusedByDatabase(error, named);
     if (refused === error && !(error instanceof MirrorError)) throw error;
     const { message } = refused as Error;
-    throw new MirrorError(message.startsWith(named) ? message : `${named}: ${message}`);
+    // Where they are several days, each is written alone next.
+    const placed = message.replace(/\b(offers|trades) (?=line \d)/, `$1-${named}.csv.gz `);
+    throw new MirrorError(placed.startsWith(named) ? placed : `${named}: ${placed}`);
   }
   for (const day of days) await onWritten(day);
 }
@@ -65,13 +69,19 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
   let known: Digested | undefined;
   let isCompared = false;
   for (const day of days) {
+    // After the header.
+    const lines = { offers: 2, trades: 2 };
     for await (const blocks of factsOfDay(dir, day, maxDayBytes)) {
       known = blocks.findLast(({ number }) => number <= head) ?? known;
       const fresh = blocks.filter(({ number }) => number > head);
+      for (const { offers, trades } of blocks.slice(0, blocks.length - fresh.length)) {
+        lines.offers += offers.length;
+        lines.trades += trades.length;
+      }
       if (fresh.length === 0) continue;
       if (!isCompared && known !== undefined) await refuseOtherDigests(client, [known]);
       isCompared = true;
-      await stageFacts(client, fresh);
+      await stageFacts(client, fresh, lines);
     }
   }
   await client.query("select ingest.write_blocks()");
@@ -80,6 +90,9 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
     await nameFirst(options);
     throw error;
   });
+  // Before the first block there was none.
+  const own = await findBasis(client);
+  if (own !== undefined) refuseOtherBasis(own, basis);
   await recordFinal(client, ends.at(-1)?.number ?? head);
 }
 

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../connect.ts";
+import { refusedByDatabase } from "../load/load-error.ts";
 import { rowsOfFacts, type BlockRows } from "./fact-rows.ts";
 import { MirrorError } from "./mirror-error.ts";
 import type { FactBlock } from "./block-page.ts";
@@ -18,7 +19,7 @@ export async function writeOneByOne(
     client,
     blocks,
   )) {
-    await client.query({
+    const written = client.query({
       name: "mirror_block",
       text: "select ingest.write_block($1, $2, $3, $4, $5, $6, $7, $8)",
       values: [
@@ -27,6 +28,9 @@ export async function writeOneByOne(
         last === number - 1 ? parent : null,
         ...[JSON.stringify(offers), JSON.stringify(trades), killed, JSON.stringify(pools)],
       ],
+    });
+    await written.catch((error: unknown) => {
+      throw refusedByDatabase(error, `the database refuses block ${number}`);
     });
     last = number;
   }
@@ -44,13 +48,18 @@ const POOL = [
   ...(["tick_spacing", "sqrt_price", "tick", "liquidity", "nets"] as const),
 ];
 
+/** The line of the file that the next row has: a refusal names it. */
+interface Lines {
+  offers: number;
+  trades: number;
+}
+
 interface Staged {
   table: string;
   columns: readonly string[];
-  valuesOf: (block: BlockRows) => Value[][];
+  valuesOf: (block: BlockRows, lines: Lines) => Value[][];
 }
 
-/** `line` gives the order of the rows of a block. */
 const STAGED: readonly Staged[] = [
   {
     table: "ingest.staged_block",
@@ -60,9 +69,9 @@ const STAGED: readonly Staged[] = [
   {
     table: "ingest.staged_offer",
     columns: ["line", "block", "time", "id", "filled", ...SWAP],
-    valuesOf: ({ number, time, offers }) =>
-      offers.map((row, n) => [
-        n,
+    valuesOf: ({ number, time, offers }, lines) =>
+      offers.map((row) => [
+        lines.offers++,
         number,
         time,
         row.id,
@@ -73,9 +82,9 @@ const STAGED: readonly Staged[] = [
   {
     table: "ingest.staged_trade",
     columns: ["line", "block", "time", "offer_id", "taker", "idx", ...SWAP],
-    valuesOf: ({ number, time, trades }) =>
-      trades.map((row, n) => [
-        ...[n, number, time, row.offer_id, row.taker, row.idx],
+    valuesOf: ({ number, time, trades }, lines) =>
+      trades.map((row) => [
+        ...[lines.trades++, number, time, row.offer_id, row.taker, row.idx],
         ...SWAP.map((name) => row[name]),
       ]),
   },
@@ -93,10 +102,17 @@ const STAGED: readonly Staged[] = [
 ];
 
 /** Copies them into the staging tables; `ingest.write_blocks` writes them in the same transaction. */
-export async function stageFacts(client: Client, blocks: readonly FactBlock[]): Promise<void> {
+export async function stageFacts(
+  client: Client,
+  blocks: readonly FactBlock[],
+  lines: Lines,
+): Promise<void> {
   const rows = await rowsOfFacts(client, blocks);
   for (const { table, columns, valuesOf } of STAGED) {
-    const text = rows.flatMap(valuesOf).map(lineOf).join("");
+    const text = rows
+      .flatMap((block) => valuesOf(block, lines))
+      .map(lineOf)
+      .join("");
     if (text === "") continue;
     const copy = client.query(copyFrom(`copy ${table} (${columns.join(", ")}) from stdin`));
     await pipeline(Readable.from([text]), copy);

@@ -363,7 +363,7 @@ describe("of days", () => {
       ],
       [
         { days: [withFile("trades-2026-01-01.csv.gz", { rows: 4 }), second, third] },
-        "trades-2026-01-01.parquet has 4 rows, and the manifest says 3",
+        "2026-01-01: trades-2026-01-01.csv.gz has less rows than the 4 that the manifest says",
       ],
       [
         { days: [withFile("trades-2026-01-01.parquet", { rows: 2 }), second, third] },
@@ -385,7 +385,7 @@ describe("of days", () => {
             ...[second, third],
           ],
         },
-        "2026-01-01: its file of trades has more rows than the 2 that the manifest says",
+        "2026-01-01: trades-2026-01-01.csv.gz has more rows than the 2 that the manifest says",
       ],
       [
         { days: [withFile(tokens, { rows: 4 }), second, third] },

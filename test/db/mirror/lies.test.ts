@@ -306,7 +306,16 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
   [
     "a row is missing",
     withRows(TRADES, (rows) => rows.split("\n").slice(0, 1).join("\n")),
-    /2026-01-02: its file of trades has less rows than the 1/,
+    /2026-01-02: trades-2026-01-02\.csv\.gz has less rows than the 1/,
+  ],
+  [
+    "a row is there twice",
+    withRows(
+      TRADES,
+      (rows) => `${rows}${rows.split("\n")[1]!}\n`,
+      (listed) => listed + 1,
+    ),
+    /^2026-01-02: trades-2026-01-02\.csv\.gz line 3 exists already: tx 0x\w+, idx 0$/,
   ],
   [
     "a row is of no block",
@@ -326,7 +335,7 @@ const LIES: [what: string, lie: Lie, message: RegExp][] = [
   [
     "a file has many bytes when it is decompressed",
     withRows(TRADES, () => Buffer.alloc(20_000_000)),
-    /a line has more than 100000 characters/,
+    /2026-01-02: trades-2026-01-02\.csv\.gz: a line has more than 100000 characters/,
   ],
   [
     "a file has many rows when it is decompressed",
@@ -406,6 +415,11 @@ it.each<[what: string, lie: Lie, message: RegExp]>([
     "a trade is missing",
     ofPage(({ blocks }) => blocks[0]!.trades.pop()),
     /block 93600: its facts have the digest/,
+  ],
+  [
+    "a trade is there twice",
+    ofPage(({ blocks }) => blocks[0]!.trades.push(blocks[0]!.trades[0]!)),
+    /^the database refuses block 93600: trades\[1\] exists already: tx 0x/,
   ],
   [
     "a block is missing",

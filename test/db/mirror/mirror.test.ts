@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { readManifest, writeManifest } from "../../../db/export/manifest.ts";
 import { register } from "../../../db/mirror/origin-registry.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
 import {
@@ -159,6 +160,24 @@ it("loads from a host that says Content-Encoding: gzip of .csv.gz, or packs othe
   );
   await mirrored.catchUp();
   await expectTheSame();
+});
+
+it.each([
+  [{ version: 2 }, "the basis has version 2 of digests, and this program 1"],
+  [{ hashed: true }, "hashed is false in this database and true at the origin"],
+])("loads nothing into an empty database where the basis is %j", async (wrong, message) => {
+  await mirrored.export();
+  const { basis, ...rest } = (await readManifest(mirrored.dir))!;
+  await writeManifest(mirrored.dir, { ...rest, basis: { ...basis, ...wrong } });
+  try {
+    await withHost(
+      () => undefined,
+      (url) => expect(mirrored.load(url)).rejects.toThrow(message),
+    );
+  } finally {
+    await writeManifest(mirrored.dir, { ...rest, basis });
+  }
+  expect(await digestsOf(mirrored.mirror)).toEqual([]);
 });
 
 it("names the encoding of a host that packs what is packed", async () => {
