@@ -123,7 +123,7 @@ export function pageRouter({
   explorer = {},
   usdTokens = [],
   folder,
-  publicUrl = "http://localhost:3000",
+  publicUrl,
   state,
   log,
 }: PageOptions): Router {
@@ -163,14 +163,16 @@ export function pageRouter({
   });
   readOnlyRoute(router, "/accounts/:address", ofAccount);
 
-  // A year of files is a long page.
+  let base = publicUrl;
+  // A year of files is a long page. Caches keep it for all, so it names no Host that a client sends.
   const filesAnswer = keptAnswers(({ contents }: Listing) => ({
     ...{ type: HTML, cacheControl: "public, max-age=60", fixed: FIXED },
-    plain: filesDocument(contents.days, `${publicUrl}/v2/files/`),
+    plain: filesDocument(contents.days, `${base}/v2/files/`),
   }));
 
   const ofFiles = ofHead(async (req, res) => {
     const listing = await folder?.listing();
+    base ??= `http://localhost:${req.socket.localPort}`;
     if (listing) sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
     else answerError(res, new NoSuchFile("no day has been exported"), { unknown: noFilesDocument });
   });

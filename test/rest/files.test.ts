@@ -186,6 +186,15 @@ it("shows people the days with links and sizes, and the statements of DuckDB", a
   expect(text.indexOf("2026-01-02</th>")).toBeLessThan(text.indexOf("2026-01-01</th>"));
 });
 
+it("names its own port in the statements of DuckDB where it has no public address, whatever Host is sent", async () => {
+  await using local = await makeTestApp(database.reader, { filesDir: dir });
+  for (const host of ["evil.example", new URL(local.url).host]) {
+    const { text } = await local.request.get("/files").set("host", host).expect(200);
+    const { port } = new URL(local.url);
+    expect(text).toContain(`set variable base = &#39;http://localhost:${port}/v2/files/&#39;;`);
+  }
+});
+
 it("makes the page of a manifest once, however often it is asked for", async () => {
   const listing = (await new ExportedFolder(dir).listing())!;
   let made = 0;
