@@ -9,12 +9,12 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import sys
 import time
 import urllib.error
 import urllib.request
 from datetime import datetime, timezone
-from itertools import groupby
 
 # The fields of the line of each kind of fact, as docs/digests.md has them: columns of the files, and fields of the blocks.
 SWAP = ["maker", "pair", "lot_gem", "lot_amt", "bid_gem", "bid_amt", "tx", "venue"]
@@ -55,7 +55,12 @@ def read(place, name):
 
 
 def check(place):
-    manifest = json.loads(read(place, "manifest.json"))
+    content = read(place, "manifest.json")
+    # It ends with the SHA-256 of itself without this field.
+    signed, _, recorded = content.rpartition(b',"sha256":"')
+    if hashlib.sha256(signed + b"}").hexdigest() + '"}\n' != recorded.decode(errors="replace"):
+        sys.exit("manifest.json is not what was written")
+    manifest = json.loads(content)
     before = bytes(32)
     blocks = 0
     for day in manifest["days"]:
@@ -64,20 +69,27 @@ def check(place):
             content = read(place, file["name"])
             if hashlib.sha256(content).hexdigest() != file["sha256"]:
                 sys.exit(f"{file['name']} has other bytes than the manifest says")
-            if file["name"].endswith(".csv.gz"):
-                text = io.StringIO(gzip.decompress(content).decode(), newline="")
-                rows[file["kind"]] = list(csv.DictReader(text))
+            if not file["name"].endswith(".parquet"):
+                plain = gzip.decompress(content) if file["name"].endswith(".gz") else content
+                rows[file["kind"]] = list(csv.DictReader(io.StringIO(plain.decode(), newline="")))
+        for file in day["files"]:
+            if len(rows[file["kind"]]) != file["rows"]:
+                sys.exit(f"{file['name']} has {len(rows[file['kind']])} rows, and the manifest says {file['rows']}")
         facts = {}
         for kind in ("offers", "trades", "ends", "pools"):
-            for number, of_block in groupby(rows.get(kind, []), key=lambda row: row["block"]):
-                of_block = (row for row in of_block if row.get("event") != "filled")
-                facts.setdefault(number, []).extend(line(kind, row) for row in of_block)
+            for row in rows.get(kind, []):
+                facts.setdefault((row["block"], row["time"]), []).append((kind, row))
         for block in rows.get("blocks", []):
             number = block["number"]
-            before = digest_of(before, number, block["hash"], block["time"], facts.get(number, []))
+            of_block = facts.pop((number, block["time"]), [])
+            lines = [line(kind, row) for kind, row in of_block if row.get("event") != "filled"]
+            before = digest_of(before, number, block["hash"], block["time"], lines)
             blocks += 1
             if "0x" + before.hex() != block["digest"]:
                 sys.exit(f"block {number}: its facts have the digest 0x{before.hex()}, and the file says {block['digest']}")
+        if facts:
+            (number, when), [(kind, _), *_] = next(iter(facts.items()))
+            sys.exit(f"{kind}-{day['day']}.csv.gz has rows of block {number} at {when}, which is not in blocks-{day['day']}.csv.gz")
         if "0x" + before.hex() != day["digest"]:
             sys.exit(f"{day['day']} ends with the digest 0x{before.hex()}, and the manifest says {day['digest']}")
     print(f"{len(manifest['days'])} days, {blocks} blocks: every digest is that of the facts. The last is 0x{before.hex()}")
@@ -148,3 +160,6 @@ if __name__ == "__main__":
         main(sys.argv[1:])
     except KeyboardInterrupt:
         pass
+    except BrokenPipeError:
+        # Who read what is printed has enough; what is left goes nowhere when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
