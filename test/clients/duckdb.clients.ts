@@ -1,12 +1,14 @@
 // DuckDB reads the files that the service serves, and gets the figures of REST to the last digit. Its own reader of HTTP is an
 // extension that its package lacks and that is loaded from a site of DuckDB's. So the files are read over HTTP by ranges
 // here, the end of a Parquet file first as DuckDB does, and put together for it.
-import { mkdtempSync } from "node:fs";
-import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { exportDays } from "../../db/export/export-days.ts";
 import { parseManifest } from "../../db/export/manifest.ts";
 import { duckdbLines } from "../../page/files-document.ts";
@@ -223,6 +225,39 @@ it("reads the files of the manifest by the statements of the page, and types the
     "select typeof(lot_amt) || ' ' || typeof(time) || ' ' || typeof(block) from 'files/trades-*.parquet' limit 1",
   )) as [[string]];
   expect(types).toBe("DECIMAL(38,18) TIMESTAMP WITH TIME ZONE INTEGER");
+});
+
+it("reads the files that docs/files.md copies by curl, which are all that the service has of Parquet", async () => {
+  const page = await readFile(
+    fileURLToPath(new URL("../../docs/files.md", import.meta.url)),
+    "utf8",
+  );
+  const [, commands] = /```sh\n(.*?)```/s.exec(page)!;
+  const copied = await mkdtemp(join(tmpdir(), "dex-copied-"));
+  try {
+    await promisify(execFile)(
+      "sh",
+      ["-ec", commands!.replaceAll("http://localhost:3000", app.url)],
+      {
+        cwd: copied,
+      },
+    );
+    const folder = join(copied, "files");
+    const names = (from: string): string[] =>
+      readdirSync(from)
+        .filter((name) => /\.parquet$|^manifest/.test(name))
+        .sort();
+    expect(names(folder)).toEqual(names(served));
+    const answers: unknown[] = [];
+    for (const from of [served, folder]) {
+      const [set, list, question] = duckdbLines(`${from}/`);
+      for (const text of [set!, list!]) await duckdb.runAndReadAll(text);
+      answers.push((await duckdb.runAndReadAll(question!)).getRows());
+    }
+    expect(answers[1]).toEqual(answers[0]);
+  } finally {
+    await rm(copied, { recursive: true });
+  }
 });
 
 it("reads the CSV files as the Parquet files, those without rows too", async () => {
