@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { Patience } from "../../http/streams/patience.ts";
+import { isTakenAtOnce } from "../../http/streams/waiting-messages.ts";
 import type { SharedMessage } from "./shared-message.ts";
 import { Inbox, MAX_WAITING, type InboxOptions } from "./inbox.ts";
 
@@ -163,7 +164,9 @@ export class Connection {
   sendShared(message: SharedMessage, id: string): boolean {
     if (this.isFull) return false;
     if (!this.#isOpen) return true;
-    const onTaken = this.#note(message.rest);
+    const { rest } = message;
+    const isUncounted = this.#waiting === 0 && isTakenAtOnce(this.#raw.writableLength, rest.length);
+    const onTaken = this.#note(rest, isUncounted);
     if (onTaken === undefined) return true;
     this.#raw.cork();
     this.#raw.write(message.beginningFor(id));
@@ -173,16 +176,17 @@ export class Connection {
   }
 
   /** Returns what is to be called when the client has taken the message; undefined where it is too much, and the connection is closed. */
-  #note(message: Buffer): (() => void) | undefined {
-    const release = this.#hold(message);
+  #note(message: Buffer, isUncounted = false): (() => void) | undefined {
+    const release = isUncounted ? this.#noteTaken : this.#hold(message);
     if (release === undefined) {
       this.close("slow", "too much waits for this client");
       return undefined;
     }
-    this.#held.add(release);
     if (this.#waiting === 0) this.#awaitProgress();
     this.#waiting += 1;
     this.#largest = Math.max(this.#largest, message.length);
+    if (isUncounted) return release;
+    this.#held.add(release);
     return () => {
       this.#held.delete(release);
       release();
@@ -190,14 +194,14 @@ export class Connection {
     };
   }
 
-  #noteTaken(): void {
+  readonly #noteTaken = (): void => {
     this.#awaitProgress();
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
     this.#largest = 0;
     this.#drained?.resolve(undefined);
     this.#drained = undefined;
-  }
+  };
 
   #awaitProgress(): void {
     this.#patience.renew();

@@ -5,6 +5,7 @@ import { encodingFor } from "../../http/answer.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import type { Follower } from "../../market/live/feed.ts";
 import { Patience } from "../../http/streams/patience.ts";
+import { isTakenAtOnce } from "../../http/streams/waiting-messages.ts";
 import { Frame } from "./frame.ts";
 
 export interface StreamBounds {
@@ -109,7 +110,12 @@ export class EventStream implements Follower<Frame> {
 
   /** Returns false where the frame would be too much for the client. */
   #writeHeld(frame: Frame): boolean {
-    const release = this.#hold(this.#bytesOf(frame));
+    const bytes = this.#bytesOf(frame);
+    if (isTakenAtOnce(this.#res.writableLength, bytes.length)) {
+      this.#write(frame);
+      return true;
+    }
+    const release = this.#hold(bytes);
     if (release === undefined) return false;
     this.#held.add(release);
     this.#write(frame, () => {

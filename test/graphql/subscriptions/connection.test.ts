@@ -66,9 +66,9 @@ it("closes the connection whose message would be too much beside those of the cl
 });
 
 it("closes it for messages that many get, too, where each connection of the client gets another", () => {
-  const waiting = new WaitingMessages({ perClient: 2500, all: 100_000 });
+  const waiting = new WaitingMessages({ perClient: 50_000, all: 100_000 });
   const [first, second, third] = [connect(waiting), connect(waiting), connect(waiting)];
-  const large = () => new SharedMessage(JSON.stringify("x".repeat(1000)));
+  const large = () => new SharedMessage(JSON.stringify("x".repeat(20_000)));
   for (const { connection } of [first, second]) connection.sendShared(large(), "id");
   expect(third.connection.sendShared(large(), "id")).toBe(true);
   expect(third.raw.writableLength).toBe(0);
@@ -78,13 +78,13 @@ it("closes it for messages that many get, too, where each connection of the clie
     socket.emit("close");
     raw.destroy();
   }
-  expect(waiting.take("client", Buffer.alloc(2500))).toBeDefined();
+  expect(waiting.take("client", Buffer.alloc(50_000))).toBeDefined();
 });
 
 it("counts a message once where all connections of a client get the same", () => {
-  const waiting = new WaitingMessages({ perClient: 2500, all: 100_000 });
+  const waiting = new WaitingMessages({ perClient: 50_000, all: 100_000 });
   const connected = Array.from({ length: 50 }, () => connect(waiting));
-  const message = new SharedMessage(JSON.stringify("x".repeat(1000)));
+  const message = new SharedMessage(JSON.stringify("x".repeat(20_000)));
   for (const { connection } of connected) connection.sendShared(message, "id");
   for (const { socket, raw } of connected) {
     expect(socket.closedBy).toBeUndefined();
