@@ -22,7 +22,7 @@ const DATA_DIR = fileURLToPath(new URL("../../.bench", import.meta.url));
 
 /** Settings for a large database on a dedicated machine of 24 GB, without timed checkpoints. */
 const SETTINGS: Record<string, string> = {
-  // A quarter of the memory, as the manual of PostgreSQL advises: 10,000,000 trades with their indexes fit.
+  // A quarter of the memory, as the manual of PostgreSQL advises.
   shared_buffers: "6GB",
   maintenance_work_mem: "512MB",
   max_wal_size: "16GB",
