@@ -2,7 +2,6 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { Patience } from "../../http/streams/patience.ts";
-import { isTakenAtOnce } from "../../http/streams/waiting-messages.ts";
 import type { SharedMessage } from "./shared-message.ts";
 import { Inbox, MAX_WAITING, type InboxOptions } from "./inbox.ts";
 
@@ -40,7 +39,7 @@ const LOOKS = 5;
 /** A client has so many times this time for a message, or for its pong behind large ones. */
 const MAX_PINGS = 8;
 
-/** A client that takes the largest message in time takes so much between two pings. */
+/** A client that takes 10 MB within MAX_PINGS takes more than this between two. */
 const LARGE_BYTES = 1_000_000;
 
 export interface ConnectionOptions {
@@ -48,7 +47,7 @@ export interface ConnectionOptions {
   /** The connection below it. */
   raw: Socket;
   bounds: ConnectionBounds;
-  /** Counts a message that waits for the client, beside those of its other streams; undefined where it is too much. */
+  /** Counts a message that does not fit into the buffer, until it is taken; undefined where it is too much beside those of the client's other streams. */
   hold: (message: Buffer) => (() => void) | undefined;
   onClose: (reason: CloseReason) => void;
 }
@@ -93,8 +92,6 @@ export class Connection {
       this.#unanswered = 0;
       this.#read = this.#beforePing;
     });
-    // The answer of ws waits like a message.
-    socket.on("ping", () => this.#hasRoom());
     socket.once("close", () => {
       clearInterval(this.#heartbeat);
       clearTimeout(this.#stalled);
@@ -156,7 +153,7 @@ export class Connection {
   send(text: string): void {
     const bytes = Buffer.from(text);
     if (!this.#hasRoom(bytes.length)) return;
-    const onTaken = this.#note(bytes);
+    const onTaken = this.#note(bytes, this.#socket.bufferedAmount + bytes.length);
     if (onTaken !== undefined) this.#socket.send(bytes, { binary: false }, onTaken);
   }
 
@@ -164,20 +161,22 @@ export class Connection {
   sendShared(message: SharedMessage, id: string): boolean {
     if (this.isFull) return false;
     if (!this.#isOpen) return true;
-    const { rest } = message;
-    const isUncounted = this.#waiting === 0 && isTakenAtOnce(this.#raw.writableLength, rest.length);
-    const onTaken = this.#note(rest, isUncounted);
+    const beginning = message.beginningFor(id);
+    const waits = this.#raw.writableLength + beginning.length + message.rest.length;
+    const onTaken = this.#note(message.rest, waits);
     if (onTaken === undefined) return true;
     this.#raw.cork();
-    this.#raw.write(message.beginningFor(id));
+    this.#raw.write(beginning);
     this.#raw.write(message.rest, onTaken);
     this.#raw.uncork();
     return true;
   }
 
   /** Returns what is to be called when the client has taken the message; undefined where it is too much, and the connection is closed. */
-  #note(message: Buffer, isUncounted = false): (() => void) | undefined {
-    const release = isUncounted ? this.#noteTaken : this.#hold(message);
+  #note(message: Buffer, waits: number): (() => void) | undefined {
+    // What fits into the buffer is bounded by it.
+    const fits = waits <= this.#bounds.bufferBytes;
+    const release = fits ? this.#noteTaken : this.#hold(message);
     if (release === undefined) {
       this.close("slow", "too much waits for this client");
       return undefined;
@@ -185,7 +184,7 @@ export class Connection {
     if (this.#waiting === 0) this.#awaitProgress();
     this.#waiting += 1;
     this.#largest = Math.max(this.#largest, message.length);
-    if (isUncounted) return release;
+    if (fits) return release;
     this.#held.add(release);
     return () => {
       this.#held.delete(release);
@@ -220,9 +219,9 @@ export class Connection {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  /** Closes the connection of a client that has taken too little. One message may be larger than the bound: it is taken in time, also of a client that pings. */
-  #hasRoom(bytes = 0): boolean {
-    const most = this.#bounds.bufferBytes + Math.max(this.#largest, bytes);
+  /** Closes the connection of a client that has taken too little. Answers to its pings may wait behind a full buffer and a large message. */
+  #hasRoom(bytes: number): boolean {
+    const most = 2 * this.#bounds.bufferBytes + Math.max(this.#largest, bytes);
     if (this.#socket.bufferedAmount + bytes > most) this.close("slow");
     return this.#isOpen;
   }

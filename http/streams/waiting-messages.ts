@@ -2,12 +2,6 @@
 // of their streams it waits for.
 import { Quota, type Limits } from "../quota.ts";
 
-/** Where nothing waits, the system takes a message of this size at once. So it is not counted, which would cost a sixth of it. */
-const MAX_UNCOUNTED = 16_384;
-
-export const isTakenAtOnce = (waiting: number, bytes: number): boolean =>
-  waiting === 0 && bytes <= MAX_UNCOUNTED;
-
 /** Gives back what was taken. */
 type Release = () => void;
 

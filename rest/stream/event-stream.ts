@@ -5,7 +5,6 @@ import { encodingFor } from "../../http/answer.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import type { Follower } from "../../market/live/feed.ts";
 import { Patience } from "../../http/streams/patience.ts";
-import { isTakenAtOnce } from "../../http/streams/waiting-messages.ts";
 import { Frame } from "./frame.ts";
 
 export interface StreamBounds {
@@ -55,7 +54,7 @@ const HEADERS = [
 
 export interface EventStreamOptions {
   bounds: StreamBounds;
-  /** Counts a message until it is taken, beside those of the client's other streams; undefined where it is too much. */
+  /** Counts a message that does not fit into the buffer, until it is taken; undefined where it is too much beside those of the client's other streams. */
   hold: (message: Buffer) => (() => void) | undefined;
   onEnd: (reason: EndReason) => void;
   client?: string;
@@ -111,7 +110,7 @@ export class EventStream implements Follower<Frame> {
   /** Returns false where the frame would be too much for the client. */
   #writeHeld(frame: Frame): boolean {
     const bytes = this.#bytesOf(frame);
-    if (isTakenAtOnce(this.#res.writableLength, bytes.length)) {
+    if (this.#res.writableLength + bytes.length <= this.#bounds.bufferBytes) {
       this.#write(frame);
       return true;
     }

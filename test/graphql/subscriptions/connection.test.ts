@@ -32,12 +32,15 @@ class SilentSocket extends EventEmitter {
 const ofFew = new WaitingMessages({ perClient: 10, all: 100 });
 
 /** What is written to the connection below waits for ever. */
-function connect(waiting = ofFew): { socket: SilentSocket; connection: Connection; raw: Socket } {
+function connect(
+  waiting = ofFew,
+  bufferBytes = 5,
+): { socket: SilentSocket; connection: Connection; raw: Socket } {
   const socket = new SilentSocket();
   const raw = new Duplex({ read: () => undefined, write: () => undefined }) as unknown as Socket;
   const connection = new Connection({
     ...{ socket: socket as unknown as WebSocket, raw },
-    bounds: { bufferBytes: 1000, heartbeatMs: 60_000 },
+    bounds: { bufferBytes, heartbeatMs: 60_000 },
     hold: (message) => waiting.take("client", message),
     onClose: () => undefined,
   });
@@ -81,6 +84,18 @@ it("closes it for messages that many get, too, where each connection of the clie
   expect(waiting.take("client", Buffer.alloc(50_000))).toBeDefined();
 });
 
+it("leaves what fits into the buffer of a connection to it, whatever others of the client hold", () => {
+  const waiting = new WaitingMessages({ perClient: 10, all: 100 });
+  waiting.take("client", Buffer.alloc(10));
+  const { socket, connection, raw } = connect(waiting, 1000);
+  connection.send("6bytes");
+  expect(connection.sendShared(new SharedMessage('"small"'), "id")).toBe(true);
+  expect(socket.closedBy).toBeUndefined();
+  expect(raw.writableLength).toBeGreaterThan(0);
+  socket.emit("close");
+  raw.destroy();
+});
+
 it("counts a message once where all connections of a client get the same", () => {
   const waiting = new WaitingMessages({ perClient: 50_000, all: 100_000 });
   const connected = Array.from({ length: 50 }, () => connect(waiting));
@@ -94,14 +109,17 @@ it("counts a message once where all connections of a client get the same", () =>
 });
 
 it("keeps the connection of a client that pings while it reads a message above the bound", () => {
-  const { socket, connection, raw } = connect(new WaitingMessages({ perClient: 1e6, all: 1e6 }));
+  const { socket, connection, raw } = connect(
+    new WaitingMessages({ perClient: 1e6, all: 1e6 }),
+    1000,
+  );
   connection.sendShared(new SharedMessage(JSON.stringify("x".repeat(100_000))), "id");
   socket.bufferedAmount = raw.writableLength;
   connection.send("pong");
   expect(socket.sent).toHaveLength(1);
   // Many answers to pings are too much.
-  socket.bufferedAmount += 1000;
-  socket.emit("ping");
+  socket.bufferedAmount += 2000;
+  connection.send("pong");
   expect(socket.closedBy).toBe("1013 slow");
   socket.emit("close");
   raw.destroy();
