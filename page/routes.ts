@@ -171,8 +171,11 @@ export function pageRouter({
   }));
 
   const ofFiles = ofHead(async (req, res) => {
+    const { localPort } = req.socket;
+    // The client has gone.
+    if (localPort === undefined) return;
+    base ??= `http://localhost:${localPort}`;
     const listing = await folder?.listing();
-    base ??= `http://localhost:${req.socket.localPort}`;
     if (listing) sendAnswer(req, res, await filesAnswer(listing, encodingFor(req, "gzip")));
     else answerError(res, new NoSuchFile("no day has been exported"), { unknown: noFilesDocument });
   });
