@@ -28,9 +28,9 @@ declare global {
 
 type Cursor = string | null | undefined;
 
-const MARK = /^as of block (\d+) ([0-9a-f]*)$/;
+const MARK = /^as of block (\d+) ([0-9a-f]{8})$/;
 
-const markOf = ({ number, facts }: PastBlock): string => `as of block ${number} ${facts}`;
+const markOf = ({ number, mark }: PastBlock): string => `as of block ${number} ${mark}`;
 
 const encode = (cursor: readonly unknown[]): string =>
   Buffer.from(JSON.stringify(cursor)).toString("base64");
@@ -38,7 +38,7 @@ const encode = (cursor: readonly unknown[]): string =>
 const decode = (cursor: string): unknown[] =>
   JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
 
-/** The block that a cursor carries, and its facts. */
+/** The block that a cursor carries, and what stands for it. */
 const blockOf = ([mark]: readonly unknown[]): readonly (string | undefined)[] =>
   (typeof mark === "string" ? MARK.exec(mark)?.slice(1) : undefined) ?? [];
 
@@ -65,10 +65,10 @@ const unmarkedIn =
   (argument: string) =>
   ([cursor, asOf]: readonly [Cursor, PastBlock]): Cursor => {
     if (cursor == null) return cursor;
-    const [mark, ...unmarked] = decode(cursor);
-    const [block, facts] = blockOf([mark]);
+    const [carried, ...unmarked] = decode(cursor);
+    const [block, mark] = blockOf([carried]);
     if (block === undefined) return cursor;
-    if (Number(block) === asOf.number && facts === asOf.facts) return encode(unmarked);
+    if (Number(block) === asOf.number && mark === asOf.mark) return encode(unmarked);
     throw new SafeError(`Argument "${argument}" is a cursor as of ${whyNot(Number(block), asOf)}`, {
       code: "BAD_USER_INPUT",
     });

@@ -3,8 +3,8 @@ import { WITH_ASKED, withNoSuchBlock, type AsOf } from "./as-of.ts";
 
 export interface PastBlock {
   number: number;
-  /** The first digits of its digest, which stands for its facts, or of its hash where it has none; empty without either. */
-  facts: string;
+  /** Stands for its facts, hash and time: a block of the same number may be another after a reorganisation. */
+  mark: string;
   /** No trade up to it has a greater id. */
   lastTrade: number;
   /** The head of the same snapshot. */
@@ -24,7 +24,7 @@ const BEGIN_AS_OF = {
     ${WITH_ASKED}
     select
       block.number,
-      coalesce(left(encode(block.digest, 'hex'), 8), substr(block.hash, 3, 8), '') as facts,
+      left(md5(concat_ws(' ', encode(block.digest, 'hex'), block.hash, extract(epoch from block.time))), 8) as mark,
       least((asked.moment).beyond - 1, state.last_trade)::float8 as "lastTrade",
       (
         select max(head.number)

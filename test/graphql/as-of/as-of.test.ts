@@ -389,6 +389,22 @@ it("says that a deleted block without rows is no longer there, in place of askin
   ]);
 });
 
+it("refuses a cursor of a block without rows that another one has replaced", async () => {
+  const quiet = blockAt(28) + 12;
+  const writeAt = (hour: number, hash: string): Promise<unknown> =>
+    database.writer.query("select ingest.write_block($1, $2, $3)", [
+      ...[quiet, hours(hour), aHash(hash)],
+    ]);
+  await writeAt(28.01, "a");
+  const directive = `@asOf(block: ${quiet})`;
+  const { endCursor } = (await pageOf(directive)).data!.allDexTrades.pageInfo;
+  await database.writer.query("select ingest.take_back($1)", [blockAt(28)]);
+  await writeAt(28.02, "b");
+  expect((await pageOf(directive, endCursor)).errors).toMatchObject([
+    { message: expect.stringContaining("as it was before a reorganisation") },
+  ]);
+});
+
 it("refuses a cursor of a replaced block without a hash, and says what can be done", async () => {
   const at = `@asOf(block: ${blockAt(30)})`;
   const writeAt = (hour: number, quote: string): Promise<unknown> =>
