@@ -48,15 +48,20 @@ export async function startSession(shared: Shared, recording: Recording): Promis
   return { head, last };
 }
 
+/** By their requests: the indexers that have said it, which begin a session after each failure. */
+const noticed = new WeakSet<Shared["requests"]>();
+
 /** A factory under the name of another kind gives no row, and so looks like one without trades. */
 async function noticeOthers(shared: Shared, latest: number): Promise<void> {
   const { exchange, decoder, fromBlock, others = [], requests, onEvent } = shared;
+  if (noticed.has(requests)) return;
   for (const one of [{ exchange, decoder, firstBlock: fromBlock }, ...others]) {
     if (one.firstBlock > latest || (await isRecognised({ ...one, requests }, latest))) continue;
     const calls = one.decoder.recognisedBy?.map(({ name }) => name).join(" nor ") ?? "";
     const reason = `${one.exchange} answers neither ${calls}, so it seems to be no pool or factory of the kind ${one.decoder.kind}. No row may come of it: compare EXCHANGE`;
     onEvent?.({ event: "notice", reason });
   }
+  noticed.add(requests);
 }
 
 async function waitForTurn({ signal, onEvent }: Shared, recording: Recording): Promise<void> {

@@ -43,7 +43,7 @@ async function* parsed(
   for await (const line of lines) {
     count += 1;
     if (count === 1) {
-      if (line !== header) throw new Error(`the file of ${kind} begins with other columns`);
+      if (line !== header) throw new Error(`${file} begins with other columns`);
       continue;
     }
     const values = valuesOf(line);

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4907a465d2ae7c1265932e3fb28c98d899bb1847
+--! Hash: sha1:83f6824d06cf73318f32025f1a2417b8fbe2e9c8
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5182,8 +5182,9 @@ begin atomic
     ranged_to = greatest(source.ranged_to, checked_to.ranged_to),
     audited_to = greatest(source.audited_to, checked_to.audited_to);
   update dex_private.write_state as state
-  set final_to = greatest(state.final_to, checked_to.ranged_to)
-  where not exists (select from dex_private.index_source);
+  set final_to = checked_to.ranged_to
+  where state.final_to < checked_to.ranged_to
+    and not exists (select from dex_private.index_source);
 end;
 comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Where no indexer is recorded, a mirror records up to which block it is final. Null changes nothing.';
 grant execute on function ingest.checked_to(integer, integer) to dex_writer;
