@@ -104,16 +104,18 @@ function offersSection(
   name: "open" | "past",
 ): Html {
   const what = `${name} offers`;
+  const title = name === "open" ? "Open offers" : "Past offers";
   // Fewer than a page, and there are older offers: some were looked through that are of the other list.
   const within = older && offers.length < PAGE ? ` among the ${LOOKED_THROUGH} offers read` : "";
   const none = `None${within || (pages[name] === undefined ? "" : " that is older")}.`;
   return html`<section id="${name}" aria-labelledby="${name}-title">
-    <h2 id="${name}-title">${name === "open" ? "Open offers" : "Past offers"}</h2>
+    <h2 id="${name}-title">${title}</h2>
     ${
       offers.length === 0
         ? html`<p>${none}</p>`
         : tableOf(
-            `Newest first${within && `,${within}`}`,
+            // Two regions of a page have different names.
+            `${title}, newest first${within && `,${within}`}`,
             [
               ...["Made (UTC)", "Market", "Side", "Price", "Gives", "Wants"],
               ...[name === "open" ? "Left" : "State", "Transaction"],
