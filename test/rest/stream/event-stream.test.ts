@@ -25,31 +25,36 @@ it("ends the stream of a client that takes nothing, with at most one event beyon
   res.destroy();
 });
 
-it("ends the stream whose event would be too much beside those of the client's others", () => {
-  const waiting = new WaitingMessages({ perClient: 2500, all: 100_000 });
+it("ends the stream whose large event would be too much beside those of the client's others", () => {
+  const waiting = new WaitingMessages({ perClient: 7500, all: 100_000 });
   const ended: string[] = [];
   const open = () => {
     const req = new IncomingMessage(new Socket());
     const res = new ServerResponse(req);
     const stream = new EventStream(req, res, {
-      bounds: { bufferBytes: 10_000, heartbeatMs: 60_000 },
+      bounds: { bufferBytes: 2000, heartbeatMs: 60_000 },
       hold: (message) => waiting.take("client", message),
       onEnd: (reason) => ended.push(reason),
     });
     return { res, stream };
   };
-  const eventOf = () => new Frame(`data: ${"x".repeat(1000)}\n\n`);
+  const eventOf = () => new Frame(`data: ${"x".repeat(3000)}\n\n`);
   const streams = Array.from({ length: 10 }, open);
+  const [second, third, small] = [open(), open(), open()];
   const same = eventOf();
   for (const { stream } of streams) stream.send([same]);
-  streams[0]!.stream.send([eventOf()]);
+  second.stream.send([eventOf()]);
   expect(ended).toEqual([]);
-  streams[1]!.stream.send([eventOf()]);
+  third.stream.send([eventOf()]);
   expect(ended).toEqual(["slow"]);
-  expect(streams[1]!.res.writableLength).toBeLessThan(2000);
+  expect(third.res.writableLength).toBeLessThan(2000);
+  // What fits into the buffer of a stream does not count.
+  small.stream.send([new Frame("data: x\n\n")]);
+  expect(ended).toEqual(["slow"]);
 
   // What its clients have not taken waits no more when they are gone.
-  for (const { res } of streams) res.emit("close");
-  expect(waiting.take("client", Buffer.alloc(2500))).toBeDefined();
-  for (const { res } of streams) res.destroy();
+  const all = [...streams, second, third, small];
+  for (const { res } of all) res.emit("close");
+  expect(waiting.take("client", Buffer.alloc(7500))).toBeDefined();
+  for (const { res } of all) res.destroy();
 });
