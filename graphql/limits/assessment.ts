@@ -97,24 +97,8 @@ const NOTHING: Cost = () => 0;
 
 const EMPTY: Part = { cost: NOTHING, width: 0 };
 
-/** Prices of operations without @skip and @include. A document is parsed for one schema, and kept. */
-const prices = new WeakMap<OperationDefinitionNode, Price>();
-
-/** The price of an operation of a valid document. */
-export function priceOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-  variables: VariableValues,
-): Price {
-  const known = prices.get(operation);
-  if (known !== undefined) return known;
-  const price = newPrice(schema, document, operation, variables);
-  if (price.choice === "") prices.set(operation, price);
-  return price;
-}
-
-function newPrice(
+/** The price of an operation of a valid document, with the selections that these variables leave. */
+export function newPrice(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,

@@ -11,9 +11,10 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import { priceOf, type Price, type PricedList } from "./assessment.ts";
+import type { Price, PricedList } from "./assessment.ts";
 import { stateOf } from "../../http/request.ts";
 import { variablesProblem } from "./input-problem.ts";
+import { priceOf } from "./kept-prices.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
 import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";

@@ -1,6 +1,9 @@
 // The values that an operation's variables have, and what arguments and directives say by them.
 import {
+  Kind,
   valueFromASTUntyped,
+  visit,
+  type DocumentNode,
   type FieldNode,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -9,10 +12,24 @@ import {
 /** The values of an operation's variables by name, without a prototype. */
 export type VariableValues = Readonly<Record<string, unknown>>;
 
+const isChoice = (name: string): boolean => name === "skip" || name === "include";
+
+/** The names of the variables by which @skip and @include leave something out of a document. */
+export function conditionsOf(document: DocumentNode): string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive({ name, arguments: [condition] = [] }) {
+      if (isChoice(name.value) && condition?.value.kind === Kind.VARIABLE)
+        names.add(condition.value.name.value);
+    },
+  });
+  return [...names];
+}
+
 /** Only a plain true of @skip or false of @include leaves a selection out: the executor refuses others. */
 export function leavesOut({ directives = [] }: SelectionNode, variables: VariableValues): boolean {
   return directives.some(({ name: { value: name }, arguments: [condition] = [] }) => {
-    if (condition === undefined || (name !== "skip" && name !== "include")) return false;
+    if (condition === undefined || !isChoice(name)) return false;
     return valueFromASTUntyped(condition.value, variables) === (name === "skip");
   });
 }
