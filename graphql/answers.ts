@@ -20,6 +20,7 @@ import type { AnswerCache } from "../http/cache/answer-cache.ts";
 import { HeadBehind } from "../http/errors.ts";
 import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
 import { FIXED_HEADERS } from "../http/fixed-headers.ts";
+import { fileForCaches } from "./graphiql-policy.ts";
 
 /** Clients choose operation names of any length: the log has a prefix. */
 const MAX_NAME_LENGTH = 100;
@@ -37,7 +38,10 @@ export const makeGraphqlAnswersPlugin = (
         const req = requestDigest.requestContext.node?.req;
         if (req === undefined) return next();
         const state = stateOf(req);
-        if (!state.isForGraphql) return observed(await next(), requestDigest.path, state);
+        if (!state.isForGraphql) {
+          const file = await fileForCaches(next, requestDigest, req);
+          return observed(file, requestDigest.path, state);
+        }
         let own: Result | null | undefined;
         const make = async (): Promise<Answer | undefined> => {
           own = observed(await next(), requestDigest.path, state);

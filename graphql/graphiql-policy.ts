@@ -2,9 +2,8 @@
 // files.
 import fresh from "fresh";
 import type { IncomingMessage } from "node:http";
-import type { Result } from "postgraphile/grafserv";
+import type { RequestDigest, Result } from "postgraphile/grafserv";
 import { policyOf } from "../http/content-security-policy.ts";
-import { stateOf } from "../http/request.ts";
 // Declares the request in grafserv's context.
 import type {} from "postgraphile/grafserv/node";
 
@@ -20,14 +19,6 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
   description: "Sets the content security policy of the GraphiQL page.",
   grafserv: {
     middleware: {
-      processRequest(next, { requestDigest }) {
-        const req = requestDigest.requestContext.node?.req;
-        if (req === undefined || stateOf(req).isForGraphql) return next();
-        // grafserv compares it to a tag that does not distinguish the encodings.
-        delete requestDigest.headers["if-none-match"];
-        return Promise.resolve(next()).then((result) => forCaches(result, req));
-      },
-
       async ruruHTML(next, event) {
         // Without this the browser requests /favicon.ico, which does not exist.
         event.htmlParts.metaTags += '<link rel="icon" href="data:,">';
@@ -40,8 +31,15 @@ export const PagePolicyPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** The result with `Vary` and an ETag for each encoding; 304 where the client has it. */
-function forCaches(result: Result | null, req: IncomingMessage): Result | null {
+/** Makes a file of GraphiQL, with `Vary` and an ETag for each encoding; 304 where the client has it. */
+export async function fileForCaches(
+  make: () => PromiseLike<Result | null> | Result | null,
+  { headers: asked }: RequestDigest,
+  req: IncomingMessage,
+): Promise<Result | null> {
+  // grafserv compares it to a tag that does not distinguish the encodings.
+  delete asked["if-none-match"];
+  const result = await make();
   if (result?.type !== "buffer") return result;
   const { etag: tag, "content-encoding": encoding, ...others } = result.headers;
   const etag = encoding === undefined ? tag : tag?.replace(/"$/, `-${encoding}"`);

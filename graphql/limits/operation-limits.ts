@@ -7,20 +7,21 @@ import {
   getOperationAST,
   GraphQLError,
   OperationTypeNode,
+  type DocumentNode,
   type ExecutionResult,
+  type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import type { Price, PricedList } from "./assessment.ts";
+import { newPrice, type Price, type PricedList } from "./assessment.ts";
 import { stateOf } from "../../http/request.ts";
 import { variablesProblem } from "./input-problem.ts";
-import { priceOf } from "./kept-prices.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
 import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";
 import { COMPARISONS_PER_TABLE, WHOLE_TABLES } from "./cost-of-parts.ts";
 import { comparisonsOf, isServed } from "./served-conditions.ts";
-import { valuesOf, type VariableValues } from "./variable-values.ts";
+import { conditionsOf, valuesOf, type VariableValues } from "./variable-values.ts";
 
 export interface Assessment {
   operation: OperationDefinitionNode;
@@ -115,6 +116,40 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     },
   };
 }
+
+interface Kept {
+  /** The variables of @skip and @include. */
+  conditions: readonly string[];
+  /** By which of these are true and which false. */
+  prices: Map<string, Price>;
+}
+
+/** A document is parsed for one schema, and kept. */
+const kept = new WeakMap<OperationDefinitionNode, Kept>();
+
+/** Of one operation: with n conditions it may have 2 to the nth. Further ones are computed for each request. */
+const KEPT_PRICES = 8;
+
+/** The price of an operation of a valid document. */
+export function priceOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: VariableValues,
+): Price {
+  let known = kept.get(operation);
+  if (known === undefined) {
+    known = { conditions: conditionsOf(document), prices: new Map() };
+    kept.set(operation, known);
+  }
+  const { conditions, prices } = known;
+  const choice = conditions.map((name) => signOf(variables[name])).join("");
+  const price = prices.get(choice) ?? newPrice(schema, document, operation, variables);
+  if (prices.size < KEPT_PRICES) prices.set(choice, price);
+  return price;
+}
+
+const signOf = (value: unknown): string => (value === true ? "+" : value === false ? "-" : "?");
 
 function listBound(
   { lists, cost }: Price,

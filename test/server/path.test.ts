@@ -41,7 +41,7 @@ const page = (first: number) =>
 
 it.each([
   ["a cache miss of REST", trades, 15],
-  ["a page of GraphQL with its total", page, 31],
+  ["a page of GraphQL with its total", page, 30],
 ])("are at most so many for %s", async (_what, ask, most) => {
   await ask(10);
   await ask(11);

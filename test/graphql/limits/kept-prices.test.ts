@@ -1,6 +1,6 @@
 // The price of a document is computed once for each choice of @skip and @include.
 import { buildSchema, getOperationAST, parse } from "graphql";
-import { priceOf } from "../../../graphql/limits/kept-prices.ts";
+import { priceOf } from "../../../graphql/limits/operation-limits.ts";
 
 const schema = buildSchema(`
   type Trade { id: Int tx: String }
