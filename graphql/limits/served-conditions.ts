@@ -16,16 +16,19 @@ type Kind = "equality" | "range" | "unserved";
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Without what a variable without a value would give: it is left out. */
+const entriesOf = (value: unknown): [string, unknown][] =>
+  isObject(value) ? Object.entries(value).filter(([, one]) => one !== undefined) : [];
+
 function kindOf(operators: unknown): Kind {
-  const names = isObject(operators) ? Object.keys(operators) : [];
+  const names = entriesOf(operators).map(([name]) => name);
   if (names.some((name) => EQUALITIES.has(name))) return "equality";
   return names.some((name) => RANGES.has(name)) ? "range" : "unserved";
 }
 
 function collect(filter: unknown, kinds: Map<string, Kind>): void {
   if (Array.isArray(filter)) for (const one of filter) collect(one, kinds);
-  if (!isObject(filter)) return;
-  for (const [name, operators] of Object.entries(filter)) {
+  for (const [name, operators] of entriesOf(filter)) {
     if (name === "and") collect(operators, kinds);
     else if (kinds.get(name) !== "equality") kinds.set(name, kindOf(operators));
   }
@@ -42,7 +45,7 @@ export function isServed(
     if (name.value !== "condition" && name.value !== "filter") continue;
     const asked: unknown = valueFromASTUntyped(value, variables);
     if (name.value === "filter") collect(asked, kinds);
-    else if (isObject(asked)) for (const field of Object.keys(asked)) kinds.set(field, "equality");
+    else for (const [field] of entriesOf(asked)) kinds.set(field, "equality");
   }
   if (kinds.size === 0) return true;
   return indexes.some((fields) =>
@@ -62,10 +65,9 @@ export function comparisonsOf(
 ): number {
   const count = (filter: unknown): number => {
     if (Array.isArray(filter)) return filter.reduce<number>((sum, one) => sum + count(one), 0);
-    if (!isObject(filter)) return 0;
-    return Object.entries(filter).reduce((sum, [name, value]) => {
+    return entriesOf(filter).reduce((sum, [name, value]) => {
       if (GROUPS.has(name)) return sum + count(value);
-      const operators = isObject(value) ? Object.keys(value) : [name];
+      const operators = isObject(value) ? entriesOf(value).map(([operator]) => operator) : [name];
       return operators.reduce((all, one) => all + costOfComparison(one), sum);
     }, 0);
   };

@@ -296,6 +296,15 @@ describe("a condition that no index serves", () => {
     expect((await ask(app, pages(26, argument))).errors).toBeUndefined();
   });
 
+  it.each([
+    ["condition: { tx: $tx, idx: 1 }"],
+    ['filter: { tx: { equalTo: $tx, lessThan: "z" }, idx: { equalTo: 1 } }'],
+  ])("is not helped by a variable without a value: %s", async (argument) => {
+    const query = `query ($tx: String) ${pages(26, argument)}`;
+    expect((await refused(query)).code).toBe("TOO_EXPENSIVE");
+    expect((await ask(app, query, { tx: "0x" })).errors).toBeUndefined();
+  });
+
   it("is found in variables, and for a total alone", async () => {
     const lists = Array.from(
       { length: 26 },
