@@ -174,6 +174,32 @@ async function attempted<T>(context: OperationContext, run: () => T): Promise<Aw
   return inSnapshot(context, run);
 }
 
+/**
+ * Runs an operation that should send one statement, and again in a transaction if it has sent more, as for the relations
+ * of a function's rows. Later it begins with that.
+ */
+async function once<T>(
+  context: OperationContext,
+  operation: OperationDefinitionNode | null | undefined,
+  run: () => T,
+): Promise<Awaited<T>> {
+  const { withPgClient } = context;
+  if (withPgClient === undefined) return await run();
+  let sent = 0;
+  context.withPgClient = (settings, callback) => {
+    sent += 1;
+    return withPgClient(settings, callback);
+  };
+  try {
+    const result = await run();
+    if (sent < 2) return result;
+  } finally {
+    context.withPgClient = withPgClient;
+  }
+  if (operation != null) statements.set(operation, "several");
+  return inSnapshot(context, run);
+}
+
 const hasErrors = (result: unknown): boolean =>
   typeof result === "object" && result !== null && "errors" in result && result.errors != null;
 
@@ -199,7 +225,7 @@ export const SnapshotPlugin: GraphileConfig.Plugin = {
           return inSnapshot(context, next, { onBegin });
         }
         const sent = operation == null ? "one" : statementsOf(args, operation);
-        if (sent === "one") return next();
+        if (sent === "one") return once(context, operation, next);
         context.isOnePage = sent === "page";
         return context.isOnePage ? attempted(context, next) : inSnapshot(context, next);
       },

@@ -17,6 +17,7 @@ import {
   WETH,
   write,
 } from "../../factories.ts";
+import { makeTestApp } from "../../app.ts";
 import { ask, dataOf, type Trades, type TradesPage } from "../../graphql.ts";
 import { useApp, useClient, useDatabase } from "../../served.ts";
 import { interceptStatements } from "../../statements.ts";
@@ -460,6 +461,47 @@ describe.each<[string, () => Promise<unknown>]>([
     expect((await pageOf({ market: "MKRWETH" })).totalCount).toBe(await inSql());
   });
 });
+
+it("reads what a function's rows refer to in their snapshot", async () => {
+  await locker.query(`
+    create schema site;
+    grant usage on schema site to dex_reader;
+    create function site.newest()
+    returns setof public.dex_trade
+    language sql
+    stable
+    as $$ select * from public.dex_trade order by id desc limit 1 $$;
+  `);
+  await using exposed = await makeTestApp(database.reader, {
+    cache: "off",
+    exposedSchemas: ["site"],
+  });
+  const offer = anOffer();
+  const trade = () => aTrade({ hour: 2, offer_id: offer.id });
+  await write(database.writer, {
+    offers: [{ ...offer, block: blockAt(2), time: hours(2) }],
+    trades: [trade()],
+  });
+  const query = "{ newest { nodes { id offer { trades { nodes { id } } } } } }";
+  // The second statement reads the offer: a block comes before it.
+  meanwhile = {
+    statement: "dex_offer",
+    act: () => write(database.writer, { trades: [{ ...trade(), block: blockAt(2) + 1 }] }),
+  };
+  const { newest } = await dataOf<Newest>(exposed, query);
+  expect(meanwhile).toBeUndefined();
+  const [{ id, offer: of }] = newest.nodes as [Newest["newest"]["nodes"][number]];
+  expect(of.trades.nodes.map((one) => one.id)).toContain(id);
+  expect(of.trades.nodes.every((one) => BigInt(one.id) <= BigInt(id))).toBe(true);
+  // What it has sent is known.
+  sent.length = 0;
+  await dataOf(exposed, query);
+  expect(sent[0]).toMatch(/^begin/);
+});
+
+interface Newest {
+  newest: { nodes: { id: string; offer: { trades: { nodes: { id: string }[] } } }[] };
+}
 
 it("does not retry in a transaction if the page's statement fails", async () => {
   await addTrades(10);
