@@ -65,24 +65,36 @@ export interface RawLevel {
   offers: number;
 }
 
-/** The levels as GraphQL has them: the bids, then the asks, the best first. */
-export async function findLevels(
-  db: Database,
-  { base, quote }: PairName,
-  depth: number,
-): Promise<RawLevel[]> {
-  const { rows } = await db.query<RawLevel>({
-    name: "live_book",
+export interface AskedBook extends PairName {
+  depth: number;
+}
+
+/** The levels of each book as GraphQL has them: the bids, then the asks, the best first. */
+export async function findLevels(db: Database, books: readonly AskedBook[]): Promise<RawLevel[][]> {
+  const { rows } = await db.query<RawLevel & { book: number }>({
+    name: "live_books",
     text: `
       select
+        asked.number::integer - 1 as book,
         level.act,
         level.price::text as price,
         level.vol::text as vol,
         level.quote_vol::text as "quoteVol",
         level.offers
-      from dex_book($1, $2, $3) with ordinality as level
-      order by level.ordinality`,
-    values: [base, quote, depth],
+      from unnest($1::text[], $2::text[], $3::integer[])
+        with ordinality as asked(base, quote, depth, number)
+      cross join lateral dex_book(asked.base, asked.quote, asked.depth)
+        with ordinality as level
+      order by
+        asked.number,
+        level.ordinality`,
+    values: [
+      books.map(({ base }) => base),
+      books.map(({ quote }) => quote),
+      books.map(({ depth }) => depth),
+    ],
   });
-  return rows;
+  const found: RawLevel[][] = books.map(() => []);
+  for (const { book, ...level } of rows) found[book]?.push(level);
+  return found;
 }

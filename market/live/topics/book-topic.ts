@@ -1,7 +1,7 @@
 // The topic of a market's book.
 import { z } from "zod";
-import { bookRecord, findLevels, type RawLevel } from "../../queries/book.ts";
-import type { Change, Row, TopicKind } from "../topic.ts";
+import { bookRecord, findLevels, type AskedBook, type RawLevel } from "../../queries/book.ts";
+import { keyOf, type Change, type Row, type TopicKind } from "../topic.ts";
 
 const MAX_DEPTH = 1000;
 const DEPTH = /^([1-9]\d{0,2}|1000)$/;
@@ -21,6 +21,17 @@ const sideOf = ({ rows }: Change, side: RawLevel["act"]) =>
       ...{ price: trimmed(price), vol: trimmed(vol), quoteVol: trimmed(quoteVol), offers },
     }));
 
+/** The bids, then the asks. */
+function rowsOf(levels: readonly RawLevel[]): Row[][] {
+  const sides = Object.groupBy(levels, ({ act }) => act);
+  return [sides.buy ?? [], sides.sell ?? []].map((side) =>
+    side.map((data) => {
+      const { act, price, vol, quoteVol, offers } = data;
+      return { key: `${act} ${price}`, hash: `${vol} ${quoteVol} ${offers}`, data };
+    }),
+  );
+}
+
 export const bookTopic: TopicKind = {
   name: "book",
   markets: "one",
@@ -30,17 +41,23 @@ export const bookTopic: TopicKind = {
     problem: `has no depth from 1 to ${MAX_DEPTH}`,
     read: (text) => (DEPTH.test(text) ? Number(text) : undefined),
   },
+  /** Each market's book is read once, at the greatest depth that is asked for: the others are its best levels. */
   async read({ db }, topics) {
+    const deepest = new Map<string, AskedBook>();
+    for (const topic of topics) {
+      if (topic.pair === undefined) continue;
+      const depth = Math.max(Number(topic.argument), deepest.get(keyOf(topic))?.depth ?? 0);
+      deepest.set(keyOf(topic), { ...topic.pair, depth });
+    }
+    const found = await findLevels(db, [...deepest.values()]);
+    const books = new Map([...deepest.keys()].map((key, n) => [key, rowsOf(found[n] ?? [])]));
     const states = new Map<string, readonly Row[]>();
-    for (const { name, pair, argument } of topics) {
-      if (pair === undefined) continue;
-      const levels = await findLevels(db, pair, Number(argument));
+    for (const topic of topics) {
+      const sides = books.get(keyOf(topic)) ?? [];
+      const depth = Number(topic.argument);
       states.set(
-        name,
-        levels.map((data) => {
-          const { act, price, vol, quoteVol, offers } = data;
-          return { key: `${act} ${price}`, hash: `${vol} ${quoteVol} ${offers}`, data };
-        }),
+        topic.name,
+        sides.flatMap((side) => side.slice(0, depth)),
       );
     }
     return { states };
