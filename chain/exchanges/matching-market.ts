@@ -1,15 +1,9 @@
 // Reads the events of MatchingMarket (OasisDEX): logs in, facts out.
-import {
-  concatHex,
-  numberToHex,
-  parseAbi,
-  toEventSelector,
-  toFunctionSelector,
-  type Hex,
-} from "viem";
+import { parseAbi, toEventSelector, toFunctionSelector, type Hex } from "viem";
 import { pairHash } from "../../db/load/checksum.ts";
 import { LATEST_TIME } from "../node-answers.ts";
 import { Halt } from "../halt.ts";
+import { withInteger, wordsOf } from "./contract-calls.ts";
 import { readEvent } from "./read-event.ts";
 import {
   IncompleteLogs,
@@ -53,16 +47,16 @@ export const matchingMarket: Decoder = {
       name: "last_offer_id()",
       data: toFunctionSelector("function last_offer_id()"),
       read(result) {
-        const [id] = wordsOf(result, 1);
+        const [id] = wordsOf(result, 1) ?? [];
         return id === undefined || id > MAX_OFFER_ID ? undefined : Number(id);
       },
     },
     offer: (id) => ({
       name: `getOffer(${id})`,
-      data: concatHex([GET_OFFER, numberToHex(id, { size: 32 })]),
+      data: withInteger("function getOffer(uint256)", id),
       read(result) {
         // pay_amt, pay_gem, buy_amt, buy_gem
-        const [lotAmt, , bidAmt] = wordsOf(result, 4);
+        const [lotAmt, , bidAmt] = wordsOf(result, 4) ?? [];
         return lotAmt === undefined || bidAmt === undefined ? undefined : { lotAmt, bidAmt };
       },
     }),
@@ -140,16 +134,6 @@ export const matchingMarket: Decoder = {
     return facts;
   },
 };
-
-const GET_OFFER = toFunctionSelector("function getOffer(uint256)");
-
-/** The words that a function returns; none where it is another number of them. */
-function wordsOf(result: string, count: number): bigint[] {
-  if (!new RegExp(`^0x[0-9a-fA-F]{${64 * count}}$`).test(result)) return [];
-  return Array.from({ length: count }, (_, n) =>
-    BigInt(`0x${result.slice(2 + 64 * n, 66 + 64 * n)}`),
-  );
-}
 
 const placeOf = ({ block, hash, tx, idx }: ChainLog): Place => ({ block, hash, tx, idx });
 

@@ -1,9 +1,7 @@
-// The trades of pools, and what those of several kinds are asked.
-import { getAddress, toFunctionSelector } from "viem";
-import type { Both, ChainLog, ContractCall } from "../exchange-facts.ts";
-
-/** Addresses of the two tokens of a pool. */
-export type Tokens = readonly [string, string];
+// The trades of pools.
+import { getAddress } from "viem";
+import type { Both, ChainLog } from "../exchange-facts.ts";
+import type { Tokens } from "./contract-calls.ts";
 
 /** What moved to the pool of each token. Undefined where not one moved to it and the other from it. */
 export function tradeOf(
@@ -19,17 +17,3 @@ export function tradeOf(
     ...{ lotGem: tokens[lot], lotAmt: -moved[lot], bidGem: tokens[bid], bidAmt: moved[bid] },
   };
 }
-
-/** A function that returns an address. */
-export const addressCall = (name: string): ContractCall<string> => ({
-  name,
-  data: toFunctionSelector(`function ${name}`),
-  read: (result) =>
-    /^0x0{24}[0-9a-fA-F]{40}$/.test(result) ? getAddress(`0x${result.slice(26)}`) : undefined,
-});
-
-/** A function of which only matters whether it is there. */
-export const presence = (
-  name: string,
-  data = toFunctionSelector(`function ${name}`),
-): ContractCall<string> => ({ name, data, read: (result) => result });

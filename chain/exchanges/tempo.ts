@@ -1,9 +1,9 @@
 // Reads the events of Tempo's stablecoin exchange, a book with ticks: logs in, facts out.
-import { parseAbi, toEventSelector, toFunctionSelector, type Hex } from "viem";
+import { parseAbi, toEventSelector, toFunctionSelector } from "viem";
 import {
   IncompleteLogs,
   type ChainLog,
-  type ContractCall,
+  type ContractState,
   type Decoder,
   type LeftOffer,
   type Pair,
@@ -11,6 +11,7 @@ import {
   type UpdatePart,
 } from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
+import { withInteger, wordsOf } from "./contract-calls.ts";
 import { readEvent } from "./read-event.ts";
 
 const CREATED =
@@ -159,19 +160,14 @@ function amountsOf(
 const priceOf = ({ whole: { lotAmt, bidAmt } }: LeftOffer, isBid: boolean): bigint =>
   isBid ? (lotAmt * SCALE) / bidAmt : (bidAmt * SCALE) / lotAmt;
 
-function orderCall(id: number): ContractCall<{
-  lotAmt: bigint | undefined;
-  bidAmt: bigint | undefined;
-}> {
-  const selector = toFunctionSelector("function getOrder(uint128)");
+function orderCall(id: number): ReturnType<ContractState["offer"]> {
   return {
     name: `getOrder(${id})`,
-    data: `${selector}${id.toString(16).padStart(64, "0")}` as Hex,
+    data: withInteger("function getOrder(uint128)", id),
     read(result) {
-      if (!/^0x[0-9a-fA-F]{704}$/.test(result)) return undefined;
-      const word = (n: number): bigint => BigInt(`0x${result.slice(2 + 64 * n, 66 + 64 * n)}`);
-      const [isBid, remaining] = [word(3) === 1n, word(6)];
-      return isBid
+      const [, , , isBid, , , remaining] = wordsOf(result, 11) ?? [];
+      if (remaining === undefined) return undefined;
+      return isBid === 1n
         ? { lotAmt: undefined, bidAmt: remaining }
         : { lotAmt: remaining, bidAmt: undefined };
     },

@@ -8,7 +8,8 @@ import {
   type ReadFact,
   type ReservesFact,
 } from "../exchange-facts.ts";
-import { addressCall, presence, tradeOf, type Tokens } from "./pool-trade.ts";
+import { askTokens, presence, wordsOf, type Tokens } from "./contract-calls.ts";
+import { tradeOf } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
 const EVENTS = [
@@ -50,10 +51,7 @@ const poolsWith = (fee: number): Decoder => ({
       {
         name: "getReserves()",
         data: toFunctionSelector("function getReserves()"),
-        read: (result) =>
-          /^0x[0-9a-fA-F]{192}$/.test(result)
-            ? [BigInt(result.slice(0, 66)), BigInt(`0x${result.slice(66, 130)}`)]
-            : undefined,
+        read: (result) => wordsOf(result, 3)?.slice(0, 2),
       },
     ],
   },
@@ -66,10 +64,7 @@ const poolsWith = (fee: number): Decoder => ({
     };
   },
   async setUp(ask) {
-    const tokens = [
-      await ask(addressCall("token0()")),
-      await ask(addressCall("token1()")),
-    ] as const;
+    const tokens = await askTokens(ask);
     return { ...poolsWith(fee), decode: (logs) => factsOf(logs, { tokens, fee }) };
   },
   decode() {
@@ -94,7 +89,13 @@ function factsOf(logs: readonly ChainLog[], pool: Pool): ReadFact[] {
   let sync: ChainLog | undefined;
   const endBlock = (): void => {
     if (last === undefined || reserves === undefined) return;
-    facts.push({ ...reservesFact(last, pool, reserves), canFollow });
+    const { block, hash, time, tx, idx } = last;
+    const [lotGem, bidGem] = pool.tokens;
+    const [lotAmt, bidAmt] = reserves;
+    facts.push({
+      ...{ kind: "reserves", block, hash, time, tx, idx, fee: pool.fee },
+      ...{ lotGem, lotAmt, bidGem, bidAmt, canFollow },
+    });
     canFollow = undefined;
   };
   for (const log of logs) {
@@ -127,15 +128,6 @@ function factsOf(logs: readonly ChainLog[], pool: Pool): ReadFact[] {
   endBlock();
   return facts;
 }
-
-const reservesFact = (
-  { block, hash, time, tx, idx }: ChainLog,
-  { tokens, fee }: Pool,
-  has: Both,
-) => ({
-  ...{ kind: "reserves" as const, block, hash, time, tx, idx, fee },
-  ...{ lotGem: tokens[0], lotAmt: has[0], bidGem: tokens[1], bidAmt: has[1] },
-});
 
 /** A token that lowers balances by itself takes part of the reserve, where the pool gets none of it. */
 const isChange = (before: Both, after: Both, gets: Both, gives: Both): boolean =>

@@ -1,15 +1,9 @@
 // Reads the events of Uniswap v3 pools and of the factory that makes them, and of those that have their events.
-import {
-  concatHex,
-  numberToHex,
-  parseAbi,
-  toEventSelector,
-  toFunctionSelector,
-  type Hex,
-} from "viem";
+import { parseAbi, toEventSelector, toFunctionSelector } from "viem";
 import type { ChainLog, ContractCall, Decoder, RangesFact, ReadFact } from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
-import { addressCall, presence, tradeOf, type Tokens } from "./pool-trade.ts";
+import { askTokens, presence, withInteger, wordsOf, type Tokens } from "./contract-calls.ts";
+import { tradeOf } from "./pool-trade.ts";
 import { readEvent } from "./read-event.ts";
 
 /** A pool's Collect and Flash change neither its price nor its liquidity, and are not asked for. */
@@ -54,16 +48,15 @@ export const uniswapV3: Decoder = {
         name: "slot0()",
         data: toFunctionSelector("function slot0()"),
         read: (result) => {
-          const [sqrtPrice, tick, ...others] = wordsOf(result) ?? [];
-          if (sqrtPrice === undefined || tick === undefined || others.length !== 5)
-            return undefined;
+          const [sqrtPrice, tick] = wordsOf(result, 7) ?? [];
+          if (sqrtPrice === undefined || tick === undefined) return undefined;
           return [sqrtPrice, BigInt.asIntN(24, tick)];
         },
       },
       {
         name: "liquidity()",
         data: toFunctionSelector("function liquidity()"),
-        read: (result) => (result.length === 66 ? wordsOf(result) : undefined),
+        read: (result) => wordsOf(result, 1),
       },
     ],
     ticks: {
@@ -71,15 +64,15 @@ export const uniswapV3: Decoder = {
         name: `ticks(${tick})`,
         data: withInteger("function ticks(int24)", tick),
         read: (result) => {
-          const [gross, net, ...others] = wordsOf(result) ?? [];
-          if (gross === undefined || net === undefined || others.length !== 6) return undefined;
+          const [gross, net] = wordsOf(result, 8) ?? [];
+          if (gross === undefined || net === undefined) return undefined;
           return { gross, net: BigInt.asIntN(128, net) };
         },
       }),
       word: (n) => ({
         name: `tickBitmap(${n})`,
         data: withInteger("function tickBitmap(int16)", n),
-        read: (result) => (result.length === 66 ? wordsOf(result)?.[0] : undefined),
+        read: (result) => wordsOf(result, 1)?.[0],
       }),
     },
   },
@@ -102,10 +95,7 @@ export const uniswapV3: Decoder = {
     };
   },
   async setUp(ask) {
-    const tokens = [
-      await ask(addressCall("token0()")),
-      await ask(addressCall("token1()")),
-    ] as const;
+    const tokens = await askTokens(ask);
     const fee = await ask(smallCall("fee()"));
     const pool = { tokens, fee, tickSpacing: await ask(smallCall("tickSpacing()")) };
     return { ...uniswapV3, decode: (logs) => factsOf(logs, pool) };
@@ -114,15 +104,6 @@ export const uniswapV3: Decoder = {
     throw new Error("the tokens of the pool are not known");
   },
 };
-
-const wordsOf = (result: string): bigint[] | undefined =>
-  /^0x([0-9a-fA-F]{64})+$/.test(result)
-    ? (result.match(/[0-9a-fA-F]{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
-    : undefined;
-
-function withInteger(signature: string, n: number): Hex {
-  return concatHex([toFunctionSelector(signature), numberToHex(n, { size: 32, signed: true })]);
-}
 
 /** A function that returns a positive integer below 2^24. */
 const smallCall = (name: string): ContractCall<number> => ({
