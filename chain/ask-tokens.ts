@@ -1,5 +1,5 @@
 // Asks tokens for symbol, name and decimals. All that a token says is a stranger's text.
-import { decodeAbiParameters, toFunctionSelector, type Hex } from "viem";
+import { decodeAbiParameters, numberToHex, toFunctionSelector, type Hex } from "viem";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
 
 /** What a token says of itself. */
@@ -41,23 +41,27 @@ export async function readTokens(
   addresses: readonly string[],
   block: number,
 ): Promise<Map<string, TokenFacts>> {
-  const at = `0x${block.toString(16)}`;
+  const at = numberToHex(block);
   const calls = addresses.flatMap((to) =>
-    CALLS.map(({ name, data }) => new TokenCall(name, { to, data, gas: GAS })),
+    CALLS.map(({ name, data }): TokenCall => {
+      return { name, request: { to, data, gas: GAS }, answers: [] };
+    }),
   );
   for (let round = 0; round < ROUNDS; round += 1) {
     if (round > 0) requests.askElsewhere();
-    const open = calls.filter(({ isSettled }) => !isSettled);
-    await Promise.all(open.map(async (one) => one.receive(await call(requests, one.request, at))));
+    const open = calls.filter((one) => !isSettled(one));
+    const answers = await Promise.all(open.map(({ request }) => call(requests, request, at)));
+    for (const [n, one] of open.entries()) one.answers.push(answers[n]);
   }
-  const disputed = calls.find(({ isSettled }) => !isSettled);
+  const disputed = calls.find((one) => !isSettled(one));
   if (disputed !== undefined) {
     const { name, request } = disputed;
     throw new Unavailable(`token ${request.to} answers ${name} otherwise each time`);
   }
   return new Map(
     addresses.map((address, n) => {
-      const [symbol, name, decimals] = calls.slice(3 * n, 3 * n + 3).map(({ answer }) => answer);
+      const own = calls.slice(3 * n, 3 * n + 3);
+      const [symbol, name, decimals] = own.map(({ answers }) => answers.at(-1));
       const facts = {
         symbol: shownText(readText(symbol), LONGEST_SYMBOL),
         name: shownText(readText(name), LONGEST_NAME),
@@ -68,37 +72,23 @@ export async function readTokens(
   );
 }
 
-interface TokenRequest {
-  to: string;
-  data: string;
-  gas: string;
+/** A call, and what came of it each time; undefined where the token fails. */
+interface TokenCall {
+  name: string;
+  request: { to: string; data: string; gas: string };
+  answers: (Hex | undefined)[];
 }
 
-/** A call, and what came of it each time; undefined where the token fails. */
-class TokenCall {
-  readonly name: string;
-  readonly request: TokenRequest;
-  readonly #answers: (Hex | undefined)[] = [];
-  isSettled = false;
-  answer: Hex | undefined;
-
-  constructor(name: string, request: TokenRequest) {
-    this.name = name;
-    this.request = request;
-  }
-
-  receive(answer: Hex | undefined): void {
-    const isFailure = answer === undefined && this.#answers.length === 1;
-    this.isSettled = (answer !== undefined || isFailure) && this.#answers.includes(answer);
-    this.answer = answer;
-    this.#answers.push(answer);
-  }
+/** Whether its last answer came before; that the token fails, with the first two answers alone. */
+function isSettled({ answers }: TokenCall): boolean {
+  const last = answers.at(-1);
+  return answers.slice(0, -1).includes(last) && (last !== undefined || answers.length === 2);
 }
 
 /** The bytes that a call returns; undefined where the token fails. */
 async function call(
   requests: Requests,
-  request: TokenRequest,
+  request: TokenCall["request"],
   at: string,
 ): Promise<Hex | undefined> {
   try {

@@ -1,6 +1,7 @@
 // Compares what is kept of contracts with their own state, in rounds: what a lost log would have changed differs there.
 import { NotAudited } from "./contract-state.ts";
 import type { Reading } from "./chain-reading.ts";
+import type { Contradiction } from "./offers-left.ts";
 import type { Recorded } from "./written-blocks.ts";
 import { Repeating } from "./repeating.ts";
 
@@ -12,8 +13,14 @@ export interface AuditSubject<Key> {
   readonly most?: number;
   /** What a round goes through that begins with this block. Throws a `Contradiction`, or `NotAudited`. */
   begin(block: Recorded): Promise<Key[]>;
-  /** Compares these with the state in this block. Throws a `Contradiction`, or `NotAudited`. */
-  compare(keys: readonly Key[], block: Recorded): Promise<void>;
+  /** Which of these, at most `AT_ONCE`, are not as the state in this block has them. Throws `NotAudited`. */
+  doubts(keys: readonly Key[], block: Recorded): Promise<Doubt<Key>[]>;
+}
+
+/** What is another by the logs than by the contract. */
+export interface Doubt<Key> {
+  key: Key;
+  reason: Contradiction;
 }
 
 interface Round<Key> {
@@ -25,7 +32,7 @@ interface Round<Key> {
 }
 
 /** How many are asked at once. */
-export const AT_ONCE = 50;
+const AT_ONCE = 50;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 60_000;
 
@@ -101,7 +108,22 @@ export class Audit<Key> {
       round.began = block.number;
     }
     const count = round.isWhole ? (this.#subject.most ?? round.left.length) : AT_ONCE;
-    await this.#subject.compare(round.left.slice(0, count), block);
+    const doubts = await this.#doubts(round.left.slice(0, count), block);
+    if (doubts.length > 0) {
+      // One node's word is not enough to doubt what was read.
+      this.#reading.requests.askElsewhere();
+      const again = doubts.map(({ key }) => key);
+      const [found] = await this.#doubts(again, block);
+      if (found !== undefined) throw found.reason;
+    }
     round.left = round.left.slice(count);
+  }
+
+  async #doubts(keys: readonly Key[], block: Recorded): Promise<Doubt<Key>[]> {
+    const found: Doubt<Key>[] = [];
+    for (let at = 0; at < keys.length; at += AT_ONCE) {
+      found.push(...(await this.#subject.doubts(keys.slice(at, at + AT_ONCE), block)));
+    }
+    return found;
   }
 }

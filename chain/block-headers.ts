@@ -1,4 +1,5 @@
 // The headers of a chain's blocks, as its nodes return them.
+import { numberToHex } from "viem";
 import { readHeader, type Header } from "./node-answers.ts";
 import { Refused, type Requests } from "./requests.ts";
 import { NoBlock } from "./until-sure.ts";
@@ -27,7 +28,7 @@ export class Headers {
 
   /** A block of the node's chain by its number; undefined where the node does not have it. */
   headerAt(number: number): Promise<Header | undefined> {
-    return this.#header(hex(number));
+    return this.#header(numberToHex(number));
   }
 
   #header(block: string): Promise<Header | undefined> {
@@ -56,8 +57,6 @@ function readFinalized(result: unknown): Header | undefined {
     );
   }
 }
-
-export const hex = (number: number): string => `0x${number.toString(16)}`;
 
 export function existing(header: Header | undefined, block: number | string): Header {
   if (header === undefined) throw new NoBlock(`the node does not have block ${block}`);

@@ -1,14 +1,13 @@
 // Checks the facts of one contract by what is left of each of its offers, and by its own state.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./node-answers.ts";
-import { Audit } from "./audit.ts";
-import { lastOfferOfKind, NotAudited, returnsOffers } from "./contract-state.ts";
+import { Audit, type AuditSubject, type Doubt } from "./audit.ts";
+import { lastOfferOfKind, NotAudited, readState, returnsOffers } from "./contract-state.ts";
 import type { Fact } from "./exchange-facts.ts";
-import { contradictionOf, Ledger, type Made } from "./offers-left.ts";
-import { OfferAudit } from "./offer-audit.ts";
+import { Contradiction, contradictionOf, Ledger, type Made } from "./offers-left.ts";
 import { ownIdOf } from "./offer-refs.ts";
 import type { Reading } from "./chain-reading.ts";
-import { blocksOf, type Recorded } from "./written-blocks.ts";
+import { blocksOf, openOffers, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 
 /** How often the last offer of an old block is asked: a node need not keep its state. */
@@ -90,7 +89,7 @@ export class BookCheck {
     const begins = last === undefined || last.number < fromBlock;
     this.#awaitsFirst = begins && made === undefined;
     if (begins && made !== undefined && fromBlock > 0) this.#sayLate(made.id);
-    this.#ledger.restart(await recording.openOffers(this), made);
+    this.#ledger.restart(await openOffers(recording.client, this), made);
     this.#written = last?.hash;
     this.#auditedTo = Math.min(this.#auditedTo, last?.number ?? -1);
     if (this.#audit.isDue) this.auditAgain(true);
@@ -185,4 +184,57 @@ export class BookCheck {
 function lastBefore(fact: Fact): number | null {
   const id = ownIdOf(fact);
   return fact.kind === "offer" && id !== null ? id - 1 : id;
+}
+
+/** A round begins with the last offer, and goes through the offers that were open then, by their ids. */
+class OfferAudit implements AuditSubject<number> {
+  readonly name = "The open offers";
+  readonly #reading: Reading;
+  readonly #ledger: Ledger;
+
+  constructor(reading: Reading, ledger: Ledger) {
+    this.#reading = reading;
+    this.#ledger = ledger;
+  }
+
+  async begin(block: Recorded): Promise<number[]> {
+    const id = await lastOfferOfKind(this.#reading, block);
+    if (id === undefined) throw new NotAudited("the contract does not return its last offer");
+    const { lastMade } = this.#ledger;
+    if (lastMade !== undefined && id !== lastMade.id) {
+      // One node's word is not enough to doubt what was read.
+      this.#reading.requests.askElsewhere();
+      const again = await lastOfferOfKind(this.#reading, block);
+      if (again !== undefined && again !== lastMade.id) {
+        throw new Contradiction(
+          `the last offer is ${lastMade.id} by the logs up to block ${block.number}, and ${again} by the contract`,
+          lastMade.block,
+        );
+      }
+    }
+    this.#ledger.learnLastMade(lastMade?.id ?? id, block.number);
+    return [...this.#ledger.open.keys()];
+  }
+
+  /** The offers of which the contract has another amount left. */
+  async doubts(ids: readonly number[], block: Recorded): Promise<Doubt<number>[]> {
+    const { state } = this.#reading.decoder;
+    if (state === undefined) return [];
+    const found: Doubt<number>[] = [];
+    await Promise.all(
+      ids.map(async (id) => {
+        const offer = this.#ledger.open.get(id);
+        if (offer === undefined) return;
+        const onChain =
+          (await readState(this.#reading, block, state.offer(id))) ??
+          (state.revertsWhenOver === true ? { lotAmt: 0n, bidAmt: 0n } : undefined);
+        if (onChain === undefined) throw new NotAudited("the contract does not return its offers");
+        const { lotAmt = offer.lotAmt, bidAmt = offer.bidAmt } = onChain;
+        if (lotAmt === offer.lotAmt && bidAmt === offer.bidAmt) return;
+        const reason = `offer ${id} has ${offer.lotAmt} for ${offer.bidAmt} left by the logs up to block ${block.number}, and ${lotAmt} for ${bidAmt} by the contract`;
+        found.push({ key: id, reason: new Contradiction(reason, offer.block) });
+      }),
+    );
+    return found;
+  }
 }

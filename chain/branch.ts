@@ -6,22 +6,16 @@ import type { Recording } from "./recording.ts";
 import { Unavailable } from "./requests.ts";
 import type { Block, ChainSource } from "./source.ts";
 
-/** Blocks that replace all above `ancestor`, and one more. */
-export interface Branch {
-  ancestor: Recorded;
-  blocks: Block<BlockFact>[];
-}
-
 /**
- * Follows the chain to another branch: down to the last block that both have, and up again to a block that is higher
- * than `last`. Undefined where the node does not have all of it. Halts where it replaces blocks up to `final`.
+ * Follows the chain to another branch: down to the last block that both have, `ancestor`, and up again by `blocks`, of
+ * which the last one is higher than `last`. Undefined where the node does not have all of it. Halts where it replaces blocks up to `final`.
  */
 export async function readBranch(
   source: ChainSource,
   recording: Recording,
   last: Recorded,
   final: number,
-): Promise<Branch | undefined> {
+): Promise<{ ancestor: Recorded; blocks: Block<BlockFact>[] } | undefined> {
   const ancestor = await findAncestor(source, recording, last, final);
   if (ancestor === undefined) return undefined;
   if (ancestor.number === last.number) {

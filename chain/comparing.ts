@@ -1,10 +1,14 @@
 // Compares the rows of a range of blocks with what the chain has there.
-import type { Client } from "../db/connect.ts";
+import { connect, type Client } from "../db/connect.ts";
 import { rowsOf } from "./block-rows.ts";
+import { readingOf } from "./chain-reading.ts";
 import type { BlockFact } from "./exchange-facts.ts";
-import { withMakers } from "./makers.ts";
+import { EXIT, Halt } from "./halt.ts";
+import type { IndexerOptions } from "./indexer-options.ts";
+import { withMakers } from "./offer-refs.ts";
 import { withRanges } from "./pool-states.ts";
 import type { Registry } from "./index-registry.ts";
+import { readRanges } from "./ranges.ts";
 import type { Range } from "./source.ts";
 import { withUpdates } from "./updates.ts";
 
@@ -23,16 +27,41 @@ export async function differencesOf(
   range: Range<BlockFact>,
   registry: Registry,
 ): Promise<Difference[]> {
-  const decimalsOf = (token: string): number | undefined => registry.decimalsOf(token);
   const updated = await withUpdates(client, range.facts, range.from - 1);
   const made = await withMakers(client, updated);
-  const facts = await withRanges(client, made, decimalsOf, range.from - 1);
+  const facts = await withRanges(client, made, registry.decimalsOf, range.from - 1);
   const chain = namedRows({ ...range, facts: [...facts] }, registry);
   return [...differences(chain, await recordedRows(client, range.from, range.end.number))];
 }
 
+/**
+ * A line for each row that the database lacks, has beside the chain's, or has otherwise. Writes nothing. Throws a `Halt`
+ * where the chain does not reach the last block.
+ */
+export async function* verifyRange(
+  options: IndexerOptions,
+  from: number,
+  to: number,
+): AsyncGenerator<string> {
+  const { source, registry, known } = readingOf(options);
+  await using client = await connect(options.databaseUrl, {
+    role: "dex_writer",
+    applicationName: "dex-market-data index --verify",
+  });
+  await registry.load(client);
+  await known.load(client);
+  const latest = (await source.latest()).number;
+  if (to > latest) {
+    throw new Halt(`Block ${to} is not on the chain yet: its head is block ${latest}.`, EXIT.usage);
+  }
+  for await (const range of readRanges(source, { from, to })) {
+    await registry.learn(range.facts, latest);
+    for (const { text } of await differencesOf(client, range, registry)) yield text;
+  }
+}
+
 function namedRows({ facts, found, end }: Range, registry: Registry): Named {
-  const rows = rowsOf(facts, (token) => registry.decimalsOf(token));
+  const rows = rowsOf(facts, registry.decimalsOf);
   const named: Named = new Map();
   for (const { id, ref, ...offer } of rows.offers) {
     named.set(offerName(id, ref, offer.venue), offer);

@@ -1,4 +1,5 @@
 // Asks the exchange's contract for its own state: whether it has code, its last offer, and what is left of one.
+import { numberToHex } from "viem";
 import type { ContractCall, Decoder } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
@@ -10,7 +11,7 @@ export interface Contract {
 }
 
 /** The block whose state is read; without a hash whichever has the number. */
-export interface StateBlock {
+interface StateBlock {
   number: number;
   hash: string | null;
 }
@@ -25,14 +26,8 @@ export class NotAudited extends Error {
  * one that is cancelled. Halts where the address is of no contract.
  */
 export async function returnsOffers(contract: Contract, latest: number): Promise<boolean> {
-  const { exchange } = contract;
-  const block = { number: latest, hash: null };
-  try {
-    if ((await lastOfferAt(contract, block)) !== undefined) return true;
-  } catch (error) {
-    if (!(error instanceof NotAudited)) throw error;
-    throw new Unavailable(`the kind of the contract ${exchange} is not known: ${error.message}`);
-  }
+  const last = lastOfferAt(contract, { number: latest, hash: null });
+  if ((await orUnavailable(last, kindOf(contract))) !== undefined) return true;
   await checkCode(contract, latest);
   return false;
 }
@@ -40,17 +35,21 @@ export async function returnsOffers(contract: Contract, latest: number): Promise
 /** Halts where the address is of no contract in this block. */
 export async function checkCode(contract: Contract, latest: number): Promise<void> {
   const { exchange, requests } = contract;
-  try {
-    if (await hasCode(contract, { number: latest, hash: null })) return;
-  } catch (error) {
-    if (!(error instanceof NotAudited)) throw error;
-    throw new Unavailable(`the kind of the contract ${exchange} is not known: ${error.message}`);
-  }
+  const isThere = hasCode(contract, { number: latest, hash: null });
+  if (await orUnavailable(isThere, kindOf(contract))) return;
   throw new Halt(
     `The address ${exchange} has no code on chain ${requests.chainId} in block ${latest}: it is not the exchange's contract, or the nodes are of another chain. Nothing was written.`,
     EXIT.usage,
   );
 }
+
+const kindOf = ({ exchange }: Contract): string =>
+  `the kind of the contract ${exchange} is not known`;
+
+const orUnavailable = <T>(read: Promise<T>, lack: string): Promise<T> =>
+  read.catch((error: unknown) => {
+    throw error instanceof NotAudited ? new Unavailable(`${lack}: ${error.message}`) : error;
+  });
 
 /** Whether the contract answers one of the calls by which its kind is recognised; also where that cannot be known. */
 export async function isRecognised(contract: Contract, latest: number): Promise<boolean> {
@@ -68,17 +67,9 @@ export async function isRecognised(contract: Contract, latest: number): Promise<
 }
 
 /** The id of the last offer made up to the block; undefined where the contract does not return it. */
-export async function lastOfferAt(
-  contract: Contract,
-  block: StateBlock,
-): Promise<number | undefined> {
+async function lastOfferAt(contract: Contract, block: StateBlock): Promise<number | undefined> {
   const { state } = contract.decoder;
-  if (state === undefined) return undefined;
-  const id = await readState(contract, block, state.lastOffer);
-  if (id !== undefined) return id;
-  // That it does not is believed when two answers say so, of two nodes where there are two.
-  contract.requests.askElsewhere();
-  return readState(contract, block, state.lastOffer);
+  return state && readTwice(contract, block, state.lastOffer);
 }
 
 /** The same of a contract that is known to return it: before it is made, it has made no offer. */
@@ -91,10 +82,7 @@ export async function lastOfferOfKind(
 }
 
 /** Whether the address has code in this block: not, where two answers say so. */
-export async function hasCode(
-  { requests, exchange }: Contract,
-  block: StateBlock,
-): Promise<boolean> {
+async function hasCode({ requests, exchange }: Contract, block: StateBlock): Promise<boolean> {
   const ask = () =>
     requests
       .ask("eth_getCode", [exchange, named(block)], (result) => {
@@ -133,6 +121,18 @@ export async function readState<T>(
   }
 }
 
+/** That a contract does not return it is believed when two answers say so, of two nodes where there are two. */
+export async function readTwice<T>(
+  contract: Contract,
+  block: StateBlock,
+  call: ContractCall<T>,
+): Promise<T | undefined> {
+  const first = await readState(contract, block, call);
+  if (first !== undefined) return first;
+  contract.requests.askElsewhere();
+  return readState(contract, block, call);
+}
+
 /**
  * What a contract returns that never changes. Every row of it would be wrong by a wrong answer, so that one is believed when
  * it came twice, of two nodes where there are two.
@@ -144,11 +144,8 @@ export async function askForGood<T extends string | number>(
 ): Promise<T> {
   const { exchange, decoder, requests } = contract;
   const block = { number: latest, hash: null };
-  const ask = () =>
-    readState(contract, block, call).catch((error: unknown) => {
-      if (!(error instanceof NotAudited)) throw error;
-      throw new Unavailable(`the contract ${exchange} cannot be asked: ${error.message}`);
-    });
+  const lack = `the contract ${exchange} cannot be asked`;
+  const ask = () => orUnavailable(readState(contract, block, call), lack);
   const first = await ask();
   requests.askElsewhere();
   const second = await ask();
@@ -164,4 +161,4 @@ export async function askForGood<T extends string | number>(
 
 /** By its hash, so that it is of the branch that is meant (EIP-1898). */
 const named = ({ number, hash }: StateBlock): string | { blockHash: string } =>
-  hash === null ? `0x${number.toString(16)}` : { blockHash: hash };
+  hash === null ? numberToHex(number) : { blockHash: hash };

@@ -23,12 +23,6 @@ export interface Contract {
 /** So many contracts are named where logs are asked; of more, logs are asked by topic, and sorted here. */
 const MAX_LISTED = 200;
 
-/** What logs say, and what was found out to read them. */
-export interface Decoded {
-  facts: UntimedFact[];
-  found: FoundContract[];
-}
-
 export class Contracts {
   /** Addresses of those with offers, in lower case; the first one keeps its ids. */
   readonly #books: readonly string[];
@@ -100,12 +94,12 @@ export class Contracts {
     return [...made.values()];
   }
 
-  /** The facts of what is theirs of these logs, whole transactions in the order of the chain. */
+  /** The facts of what is theirs of these logs, whole transactions in the order of the chain; what was found to read them. */
   async decode(
     logs: readonly ChainLog[],
     known: Knowledge,
     askOf: (contract: Contract) => Ask,
-  ): Promise<Decoded> {
+  ): Promise<{ facts: UntimedFact[]; found: FoundContract[] }> {
     const found = new Map(this.madeBy(logs, known).map((one) => [one.address, one]));
     const own = new Map<string, ChainLog[]>();
     for (const log of logs) {

@@ -1,5 +1,8 @@
 // What happened on an exchange, as a decoder reads it from logs.
 
+/** The largest number of a block that the schema has room for. */
+export const LARGEST_BLOCK = 2 ** 31 - 1;
+
 /** Where a fact stands in the chain. */
 export interface Place {
   block: number;
@@ -123,28 +126,12 @@ export type Fact = OfferFact | TradeFact | CancellationFact | PoolFact | MarketF
 export type BlockFact = Fact | UpdateFact;
 
 /** A fact without a time where neither the log nor the event has it. */
-export type UntimedFact =
-  | Untimed<OfferFact>
-  | Untimed<TradeFact>
-  | Untimed<CancellationFact>
-  | Untimed<ReservesFact>
-  | Untimed<RangesFact>
-  | Untimed<UpdateFact>
-  | MarketFact;
-type Untimed<F extends { time: number }> = Omit<F, "time"> & { time: number | undefined };
+export type UntimedFact = Untimed<BlockFact>;
+type Untimed<F> = F extends { time: number } ? Omit<F, "time"> & { time: number | undefined } : F;
 
 /** The same as a decoder reads it: without a venue where it is the contract. */
-export type ReadFact =
-  | Read<OfferFact>
-  | Read<TradeFact>
-  | Read<CancellationFact>
-  | Read<ReservesFact>
-  | Read<RangesFact>
-  | Read<UpdateFact>
-  | MarketFact;
-type Read<F extends { time: number; venue: string }> = Omit<Untimed<F>, "venue"> & {
-  venue?: string;
-};
+export type ReadFact = Read<UntimedFact>;
+type Read<F> = F extends { venue: string } ? Omit<F, "venue"> & { venue?: string } : F;
 
 export const isOfPool = <F extends { kind: string }>(
   fact: F,

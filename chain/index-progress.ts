@@ -1,21 +1,19 @@
 // Reports how far the indexer is: on a terminal a line that changes, else a line now and then.
 import { grouped, progressBar, type ProgressLine } from "../db/progress-line.ts";
-import type { IndexerEvent } from "./indexer-event.ts";
+import type { IndexerEvent } from "./indexer-options.ts";
 
 export interface ProgressOptions {
   line: ProgressLine;
   isTerminal: boolean;
   info: (text: string) => void;
   warn: (text: string) => void;
-  /** Milliseconds. */
-  now?: () => number;
 }
 
 const EVERY_MS = 10_000;
 
 /** Receives the indexer's events and writes them for people. */
 export function indexProgress(options: ProgressOptions): (event: IndexerEvent) => void {
-  const { line, isTerminal, info, warn, now = () => performance.now() } = options;
+  const { line, isTerminal, info, warn } = options;
   let start: { at: number; block: number } | undefined;
   let rows = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -31,16 +29,16 @@ export function indexProgress(options: ProgressOptions): (event: IndexerEvent) =
         break;
       case "written": {
         const { indexed, known, isBackfill, from } = event;
-        start ??= { at: now(), block: indexed };
+        start ??= { at: performance.now(), block: indexed };
         rows += event.rows;
-        const seconds = Math.max(0.001, (now() - start.at) / 1000);
+        const seconds = Math.max(0.001, (performance.now() - start.at) / 1000);
         const rate = `${grouped(rows / seconds)} events/s`;
         const left = ((known - indexed) * seconds) / Math.max(1, indexed - start.block);
         if (isBackfill) {
           const text = `${progressBar(indexed - from + 1, known - from + 1)} blocks, ${rate}, ${duration(left)} left`;
           line.show(text);
-          if (!isTerminal && now() - toldAt > EVERY_MS) {
-            toldAt = now();
+          if (!isTerminal && performance.now() - toldAt > EVERY_MS) {
+            toldAt = performance.now();
             info(text);
           }
         } else if (indexed === known) {

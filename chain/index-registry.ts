@@ -2,9 +2,9 @@
 import type { Client } from "../db/connect.ts";
 import { freeSymbols } from "../db/exchanged-symbols.ts";
 import { marketsOf, type BlockFact, type Fact, type MarketFact } from "./exchange-facts.ts";
-import type { GivenMarket } from "./given-markets.ts";
+import type { GivenMarket } from "./market-files.ts";
 import { EXIT, Halt } from "./halt.ts";
-import type { ListedMarkets } from "./token-list-markets.ts";
+import type { ListedMarkets } from "./token-list.ts";
 import type { Requests } from "./requests.ts";
 import { readTokens, type TokenFacts } from "./ask-tokens.ts";
 
@@ -213,10 +213,10 @@ export class Registry {
   }
 
   /** The decimals of a token whose amounts are exact; undefined for one whose rows are left out. */
-  decimalsOf(address: string): number | undefined {
+  readonly decimalsOf = (address: string): number | undefined => {
     const decimals = this.#tokens.get(address)?.decimals;
     return decimals !== undefined && decimals <= MAX_DECIMALS ? decimals : undefined;
-  }
+  };
 
   /** Registers the tokens of these facts that the database lacks. */
   async registerTokens(client: Client, facts: readonly Fact[]): Promise<void> {

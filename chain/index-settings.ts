@@ -3,9 +3,7 @@ import { getAddress, isAddress } from "viem";
 import { z } from "zod";
 import type { Contract } from "./contracts.ts";
 import { EXCHANGE_KINDS, kindNames, kindsWithFee } from "./exchanges/kinds.ts";
-import type { Decoder } from "./exchange-facts.ts";
-
-const LARGEST_BLOCK = 2 ** 31 - 1;
+import { LARGEST_BLOCK, type Decoder } from "./exchange-facts.ts";
 
 const integer = (min: number, max: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(min).max(max));
@@ -54,8 +52,6 @@ export const indexVariables = {
     .describe("an integer of milliseconds from 100 to 3600000"),
 };
 
-export type IndexVariable = keyof typeof indexVariables;
-
 export interface IndexSettings {
   rpcUrls: string[];
   exchange: string;
@@ -82,7 +78,7 @@ export function readIndexSettings(
 ): IndexSettings | { problems: string[] } {
   const { data, error } = z.object(indexVariables).safeParse(given);
   const problems = (error?.issues ?? []).map(({ path: [name] }) => {
-    const variable = String(name) as IndexVariable;
+    const variable = String(name) as keyof typeof indexVariables;
     // A URL may hold a key.
     const shown = variable === "RPC_URL" ? "what was given" : JSON.stringify(given[variable]);
     return `${nameOf(variable)}: ${shown} is not ${indexVariables[variable].description ?? ""}.`;

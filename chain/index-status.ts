@@ -1,6 +1,7 @@
 // How the indexer is doing: its metrics for Prometheus, and why the service may not be ready.
+import { createServer, type Server } from "node:http";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { IndexerEvent } from "./indexer-event.ts";
+import type { IndexerEvent } from "./indexer-options.ts";
 
 interface State {
   known: number;
@@ -126,4 +127,26 @@ export class IndexerStatus {
   #counter(name: string, help: string): Counter {
     return new Counter({ name, help, registers: [this.registry] });
   }
+}
+
+/** GET /metrics for Prometheus, and GET /ready: 200, or 503 with the reasons. Not listening yet. */
+export function statusServer(status: IndexerStatus): Server {
+  return createServer((req, res) => {
+    const path = req.method === "GET" ? req.url?.split("?", 1)[0] : undefined;
+    if (path === "/ready") {
+      const reasons = status.reasons();
+      const body = reasons.length === 0 ? { status: "ready" } : { status: "not ready", reasons };
+      const code = reasons.length === 0 ? 200 : 503;
+      res.writeHead(code, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    } else if (path === "/metrics") {
+      status.registry.metrics().then(
+        (text) => res.writeHead(200, { "Content-Type": status.registry.contentType }).end(text),
+        () => res.writeHead(500).end(),
+      );
+    } else {
+      res
+        .writeHead(404, { "Content-Type": "text/plain" })
+        .end("GET /metrics and GET /ready are here\n");
+    }
+  });
 }

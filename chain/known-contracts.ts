@@ -1,21 +1,15 @@
 // What was found out about contracts: those that factories have made, and what contracts return that never changes.
 import type { Client } from "../db/connect.ts";
+import type { Made } from "./exchange-facts.ts";
 
-export interface FoundContract {
-  /** In lower case. */
-  address: string;
+/** `answers` is what its functions return, by their names. */
+export interface FoundContract extends Made {
   kind: string;
   /** The block of the log by which it was found. */
   block: number;
   /** The factory that made it, in lower case; null for a contract of EXCHANGE. */
   factory: string | null;
-  /** Which one of the factory's it is, from 1, where the factory counts them. */
-  number: number | null;
-  /** What its functions return, by their names. */
-  answers: Answers;
 }
-
-export type Answers = Readonly<Record<string, string | number>>;
 
 /** The contracts that the database has. */
 export class KnownContracts {

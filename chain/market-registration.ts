@@ -4,7 +4,7 @@ import type { ChainHead } from "./chain-head.ts";
 import type { Difference } from "./comparing.ts";
 import { marketsOf, type BlockFact, type MarketFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
-import { ListedMarkets } from "./token-list-markets.ts";
+import { ListedMarkets } from "./token-list.ts";
 import { readRanges } from "./ranges.ts";
 import type { Reading } from "./chain-reading.ts";
 import { pairsSince, type Recorded } from "./written-blocks.ts";

@@ -5,7 +5,7 @@ import { checkCode, NotAudited } from "./contract-state.ts";
 import type { Contract } from "./contracts.ts";
 import type { Fact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
-import type { IndexerEvent } from "./indexer-event.ts";
+import type { IndexerEvent } from "./indexer-options.ts";
 import { Contradiction, type Made } from "./offers-left.ts";
 import { PoolCheck } from "./pool-check.ts";
 import type { Reading } from "./chain-reading.ts";

@@ -1,4 +1,4 @@
-// The ids of orders: of the first contract with offers its own, of every other one what the database gives.
+// What the database gives orders and their trades: ids, except to orders of the first contract with offers, and makers.
 import type { Client } from "../db/connect.ts";
 import { isOfPool, type BlockFact, type Fact, type ReadFact } from "./exchange-facts.ts";
 import { Halt } from "./halt.ts";
@@ -58,5 +58,27 @@ export async function withOfferIds(
     if (id === undefined || fact.kind === "market" || isOfPool(fact)) return fact;
     const { ref: _, ...row } = fact;
     return row.kind === "offer" ? { ...row, id } : { ...row, offerId: id };
+  });
+}
+
+/** A trade whose event need not name the maker has that of its offer, where that is recorded or among these facts; else the event's. */
+export async function withMakers(client: Client, facts: readonly Fact[]): Promise<readonly Fact[]> {
+  const asked = facts.filter((fact) => fact.kind === "trade" && fact.makerIsOffers === true);
+  if (asked.length === 0) return facts;
+  const ids = asked.map((fact) => (fact.kind === "trade" ? fact.offerId : null));
+  const { rows } = await client.query<{ venue: string; id: string; maker: string }>(
+    `select venue, coalesce(ref, id::text) as id, maker
+    from dex_offer
+    where (ref is null and id = any($1) or ref = any($1::text[]))
+      and venue = any($2)`,
+    [ids, [...new Set(asked.map((fact) => (fact.kind === "market" ? "" : fact.venue)))]],
+  );
+  const makers = new Map(rows.map(({ venue, id, maker }) => [`${venue} ${id}`, maker]));
+  for (const fact of facts) {
+    if (fact.kind === "offer") makers.set(`${fact.venue} ${fact.id}`, fact.maker);
+  }
+  return facts.map((fact) => {
+    if (fact.kind !== "trade" || fact.makerIsOffers !== true) return fact;
+    return { ...fact, maker: makers.get(`${fact.venue} ${fact.offerId}`) ?? fact.maker };
   });
 }

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../db/connect.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
-import type { Fact, RangesFact } from "./exchange-facts.ts";
+import { LARGEST_BLOCK, type Fact, type RangesFact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
 
 export interface KeptState {
@@ -13,8 +13,6 @@ export interface KeptState {
   /** Its reserves in the smallest units; or the square root of its price, its tick and its liquidity. */
   has: readonly bigint[];
 }
-
-const LARGEST_BLOCK = 2 ** 31 - 1;
 
 /** Of these pools that have a state, up to this block, by address. */
 export async function keptStates(

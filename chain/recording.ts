@@ -3,16 +3,14 @@ import { connect, type Client } from "../db/connect.ts";
 import { stage } from "../db/load/staging.ts";
 import type { Header } from "./node-answers.ts";
 import { blocksOf, isoTime, rowsOf, withPair, type BlockRows } from "./block-rows.ts";
-import { differencesOf, type Difference } from "./comparing.ts";
-import type { BlockFact, Fact, MarketFact } from "./exchange-facts.ts";
-import type { GivenMarket } from "./given-markets.ts";
+import type { Fact, MarketFact } from "./exchange-facts.ts";
+import type { GivenMarket } from "./market-files.ts";
 import { EXIT, Halt } from "./halt.ts";
 import type { FoundContract, KnownContracts } from "./known-contracts.ts";
-import { Contradiction, type OpenOffer } from "./offers-left.ts";
-import { withMakers } from "./makers.ts";
-import { withOfferIds } from "./offer-refs.ts";
+import { Contradiction } from "./offers-left.ts";
+import { withMakers, withOfferIds } from "./offer-refs.ts";
 import { stagePools, withRanges } from "./pool-states.ts";
-import { lastBlock, openOffers, type Book } from "./written-blocks.ts";
+import { lastBlock } from "./written-blocks.ts";
 import { isRefusal, type Registry } from "./index-registry.ts";
 import type { Block, Range } from "./source.ts";
 
@@ -121,11 +119,6 @@ export class Recording {
     };
   }
 
-  /** The differences of the rows of a range from the chain's. */
-  differences(range: Range<BlockFact>): Promise<Difference[]> {
-    return differencesOf(this.client, range, this.#registry);
-  }
-
   /**
    * Whether this is the one indexer of the database now; it stays so until its connection ends. Two at once would
    * write nothing wrong, since `ingest` takes each block once: the lock spares them the refusals. Anybody can take an
@@ -151,11 +144,6 @@ export class Recording {
       from lock`,
     );
     return rows[0]?.first === true;
-  }
-
-  /** The offers of a contract that have something left. */
-  openOffers(book: Book): Promise<OpenOffer[]> {
-    return openOffers(this.client, book);
   }
 
   /** Takes back all blocks above this one, which the database need not have. */
@@ -184,7 +172,7 @@ export class Recording {
   }
 
   async #rowsOf(facts: readonly Fact[]): Promise<BlockRows> {
-    const decimalsOf = (token: string): number | undefined => this.#registry.decimalsOf(token);
+    const { decimalsOf } = this.#registry;
     const made = await withMakers(this.client, await withRanges(this.client, facts, decimalsOf));
     return rowsOf(await withOfferIds(this.client, made, decimalsOf), decimalsOf);
   }

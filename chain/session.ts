@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Header } from "./node-answers.ts";
 import { readBranch } from "./branch.ts";
 import { DEFAULT_FINALITY, type ChainHead } from "./chain-head.ts";
+import { differencesOf } from "./comparing.ts";
 import type { BlockFact, Fact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
 import { MarketRegistration } from "./market-registration.ts";
@@ -153,7 +154,7 @@ class Session {
     for await (const range of readRanges(source, { from, to, before })) {
       await registry.learn(range.facts, this.#head.latest.number);
       const [found] = [
-        ...(await recording.differences(range)),
+        ...(await differencesOf(recording.client, range, registry)),
         ...this.#markets.differences(range),
       ].sort((one, other) => one.block - other.block);
       if (found !== undefined) {

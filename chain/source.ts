@@ -1,10 +1,10 @@
 // The blocks of a chain with the facts of its exchanges, as far as a node's answers can be believed.
 import { isDeepStrictEqual } from "node:util";
+import { numberToHex } from "viem";
 import { readLogs, type Header } from "./node-answers.ts";
-import { Bloom } from "./bloom.ts";
 import { askForGood } from "./contract-state.ts";
-import { Contracts, type Contract } from "./contracts.ts";
-import { existing, Headers, hex } from "./block-headers.ts";
+import { Contracts } from "./contracts.ts";
+import { existing, Headers } from "./block-headers.ts";
 import { Knowledge, KnownContracts, type FoundContract } from "./known-contracts.ts";
 import {
   IncompleteLogs,
@@ -13,21 +13,21 @@ import {
   type Decoder,
   type Fact,
 } from "./exchange-facts.ts";
+import type { IndexerOptions } from "./indexer-options.ts";
 import { refusedRange, Unavailable } from "./requests.ts";
-import { withSenders } from "./senders.ts";
-import { systemTransaction } from "./system-logs.ts";
-import { withTimes } from "./times.ts";
+import { withSenders, withTimes } from "./times-and-senders.ts";
 import { UntilSure, type UntilSureOptions } from "./until-sure.ts";
-import { checkBlocks, checkTimes, lackOf, NotWhole } from "./wholeness.ts";
+import {
+  Bloom,
+  checkBlocks,
+  checkTimes,
+  lackOf,
+  NotWhole,
+  systemTransaction,
+} from "./wholeness.ts";
 
-export interface SourceOptions extends UntilSureOptions {
-  /** Address of the exchange's contract. */
-  exchange: string;
-  decoder: Decoder;
-  /** Contracts beside it. */
-  others?: readonly Contract[] | undefined;
-  /** Whose trade it is: the event's taker, or the sender of its transaction. */
-  taker?: "event" | "sender" | undefined;
+interface SourceOptions
+  extends UntilSureOptions, Pick<IndexerOptions, "exchange" | "decoder" | "others" | "taker"> {
   /** What the database has found out about contracts. */
   known?: KnownContracts | undefined;
 }
@@ -203,7 +203,11 @@ export class ChainSource extends Headers {
     const { requests } = this.#options;
     const filter = { ...listOf(addresses), topics: [topics] };
     const logs = await requests
-      .ask("eth_getLogs", [{ fromBlock: hex(from), toBlock: hex(to), ...filter }], readLogs)
+      .ask(
+        "eth_getLogs",
+        [{ fromBlock: numberToHex(from), toBlock: numberToHex(to), ...filter }],
+        readLogs,
+      )
       .catch((error: unknown) => {
         throw refusedRange(error);
       });

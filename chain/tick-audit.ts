@@ -3,7 +3,7 @@ import type { Client } from "../db/connect.ts";
 import type { ContractCall, PoolTicks } from "./exchange-facts.ts";
 
 /** A pool, and the ticks that are compared. */
-export interface TickedPool {
+interface TickedPool {
   venue: string;
   tickSpacing: number;
   /** Those that have changed. */
@@ -12,12 +12,6 @@ export interface TickedPool {
   words: readonly number[];
   /** The net liquidity of the ticks in these words at which a range has ended, by the logs. */
   nets: ReadonlyMap<number, bigint>;
-}
-
-export interface TickDifference {
-  tick: number;
-  kept: bigint;
-  onChain: bigint;
 }
 
 /** How many of the ticks that have changed are compared: those that are nearest to the price. */
@@ -87,7 +81,7 @@ export async function tickDifference(
   { tickSpacing, changed, words, nets }: TickedPool,
   ticks: PoolTicks,
   ask: <T>(call: ContractCall<T>) => Promise<T | undefined>,
-): Promise<TickDifference | undefined> {
+) {
   const doubtful = new Set(changed);
   const all = await Promise.all(words.map((n) => ask(ticks.word(n))));
   for (const [index, n] of words.entries()) {

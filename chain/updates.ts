@@ -1,10 +1,9 @@
 // What the events are that name an order alone: by what is left of the order, its trades, its cancellation, or a new offer.
 import type { Client } from "../db/connect.ts";
 import { smallestUnits } from "./block-rows.ts";
+import { LARGEST_BLOCK } from "./exchange-facts.ts";
 import type { BlockFact, Fact, LeftOffer, UpdateFact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
-
-const LARGEST_BLOCK = 2 ** 31 - 1;
 
 /**
  * The facts with those of updates in their place, by what the database has up to this block. Updates of orders that are not

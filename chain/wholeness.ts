@@ -1,6 +1,6 @@
 // What shows that the logs of a block or a range are not whole, or not of it.
+import { concatHex, keccak256, numberToHex, stringToHex, type Hex } from "viem";
 import type { Header } from "./node-answers.ts";
-import { Bloom } from "./bloom.ts";
 import { IncompleteLogs, type BlockFact, type ChainLog } from "./exchange-facts.ts";
 import { isoTime } from "./block-rows.ts";
 import type { FoundContract } from "./known-contracts.ts";
@@ -82,4 +82,63 @@ export function checkNumber(
   const text = `the factory ${made.factory} makes its contract ${made.number} in block ${made.block}, after contract ${before.number} of block ${before.block}`;
   // What is read at once is asked again; what is written has to be read again.
   throw isRead ? new IncompleteLogs(text) : new Contradiction(text, before.block);
+}
+
+/** Chains that add logs to a block beside those of its transactions. Polygon PoS and its test network: what comes from Ethereum by state sync is the last transaction of a block. */
+const POLYGON: readonly number[] = [137, 80_002];
+
+/** The hash of the transaction whose logs may be missing in the header's bloom; undefined where the chain has none. */
+export function systemTransaction(
+  chainId: number | undefined,
+  { number, hash }: { number: number; hash: string },
+): string | undefined {
+  if (chainId === undefined || !POLYGON.includes(chainId)) return undefined;
+  const key = [stringToHex("matic-bor-receipt-"), numberToHex(number, { size: 8 }), hash as Hex];
+  return keccak256(concatHex(key));
+}
+
+const BITS = 2048;
+const BYTES = BITS / 8;
+
+/** Which logs a block may have, by its header. */
+export class Bloom {
+  readonly #bytes: Uint8Array;
+
+  private constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** A header's logsBloom. */
+  static read(hex: string): Bloom {
+    return new Bloom(Buffer.from(hex.slice(2), "hex"));
+  }
+
+  /** That of a block whose logs have these addresses and topics. */
+  static of(items: Iterable<string>): Bloom {
+    const bytes = new Uint8Array(BYTES);
+    for (const item of items) {
+      for (const bit of bitsOf(item)) {
+        // Bit 0 is the lowest of the last byte.
+        const byte = BYTES - 1 - (bit >> 3);
+        bytes[byte] = (bytes[byte] ?? 0) | (1 << (bit & 7));
+      }
+    }
+    return new Bloom(bytes);
+  }
+
+  /** Whether nothing is in it: the block has no logs, or the chain keeps no blooms. */
+  get isEmpty(): boolean {
+    return this.#bytes.every((byte) => byte === 0);
+  }
+
+  /** Whether all that is in the other one may be in it. */
+  covers(other: Bloom): boolean {
+    return this.#bytes.every((byte, at) => ((other.#bytes[at] ?? 0) & ~byte) === 0);
+  }
+}
+
+/** The yellow paper's M3:2048: three numbers of 11 bits from the hash of an item. */
+function bitsOf(item: string): number[] {
+  const hash = Buffer.from(keccak256(item as Hex).slice(2), "hex");
+  return [0, 2, 4].map((at) => hash.readUInt16BE(at) % BITS);
 }

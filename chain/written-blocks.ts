@@ -1,7 +1,7 @@
 // What the database has of the chain: blocks, and the offers that are open.
 import type { Client } from "../db/connect.ts";
 import { smallestUnits } from "./block-rows.ts";
-import type { OfferFact } from "./exchange-facts.ts";
+import { LARGEST_BLOCK, type OfferFact } from "./exchange-facts.ts";
 import type { OpenOffer } from "./offers-left.ts";
 
 /** A block that the database has. */
@@ -12,8 +12,6 @@ export interface Recorded {
   /** Seconds since 1970. */
   time: number;
 }
-
-const LARGEST_BLOCK = 2 ** 31 - 1;
 
 /** The last block, up to this number; undefined without one. */
 export async function lastBlock(
@@ -32,9 +30,7 @@ export async function lastBlock(
 }
 
 /** The newest offer or trade, by its transaction; undefined without one. */
-export async function newestRow(
-  client: Client,
-): Promise<{ block: number; tx: string; hash: string | null } | undefined> {
+export async function newestRow(client: Client) {
   const { rows } = await client.query<{ block: number; tx: string; hash: string | null }>(
     `select newest.block, newest.tx, block.hash
     from (

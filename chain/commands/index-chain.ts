@@ -6,6 +6,7 @@ import { ownerUrl } from "../../db/locate.ts";
 import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
 import { similarityWarnings } from "../../db/similar-settings.ts";
 import { listen } from "../../http/listen.ts";
+import { verifyRange } from "../comparing.ts";
 import { kindNames } from "../exchanges/kinds.ts";
 import { EXIT, Halt } from "../halt.ts";
 import type { IndexerOptions } from "../indexer-options.ts";
@@ -17,10 +18,8 @@ import {
   readIndexSettings,
   type IndexSettings,
 } from "../index-settings.ts";
-import { IndexerStatus } from "../index-status.ts";
+import { IndexerStatus, statusServer } from "../index-status.ts";
 import { readMarketFiles } from "../market-files.ts";
-import { statusServer } from "../status-server.ts";
-import { verifyRange } from "../verify-index.ts";
 
 const USAGE = `Usage: npm run index -- --rpc URL[,URL…] --exchange 0x… --from-block N [options]
 
@@ -108,7 +107,7 @@ function readRequest(): Request | { problems: string[] } {
   const settings = readIndexSettings(given, nameOf);
   const problems = "problems" in settings ? settings.problems : [];
   const port = given["INDEX_METRICS_PORT"];
-  if (port !== undefined && !isPort(port)) {
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
     problems.push(
       `--metrics-port (or INDEX_METRICS_PORT): ${JSON.stringify(port)} is not an integer from 0 to 65535.`,
     );
@@ -119,10 +118,6 @@ function readRequest(): Request | { problems: string[] } {
     return { problems };
   }
   return { settings, range, metricsPort: port === undefined ? undefined : Number(port) };
-}
-
-function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 }
 
 async function run({ settings, metricsPort, range }: Request, line: ProgressLine): Promise<number> {

@@ -3,7 +3,7 @@ import { encodeAbiParameters, numberToHex, padHex, type Hex } from "viem";
 import { bloomOf } from "./recorded/bloom.ts";
 import { LATEST_TIME, readHeader, readLogs } from "../../chain/node-answers.ts";
 import { decimal } from "../../chain/block-rows.ts";
-import { Bloom } from "../../chain/bloom.ts";
+import { Bloom } from "../../chain/wholeness.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { RangeSize } from "../../chain/ranges.ts";
 import { readIndexSettings } from "../../chain/index-settings.ts";

@@ -1,7 +1,7 @@
 // The indexer beside a real chain: what it writes of each event, and that it goes back with the chain.
 import type { Address, Hash } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
-import { verifyRange } from "../../chain/verify-index.ts";
+import { verifyRange } from "../../chain/comparing.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
 import type { Exchange } from "./exchange.ts";

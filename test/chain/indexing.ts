@@ -1,7 +1,7 @@
 // Runs an indexer for a test, and waits for the blocks that it writes.
 import type { Decoder } from "../../chain/exchange-facts.ts";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
-import type { IndexerEvent } from "../../chain/indexer-event.ts";
+import type { IndexerEvent } from "../../chain/indexer-options.ts";
 import type { IndexerOptions } from "../../chain/indexer-options.ts";
 import { runIndexer } from "../../chain/indexer.ts";
 

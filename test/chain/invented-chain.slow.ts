@@ -1,7 +1,7 @@
 // The indexer against a node that a stranger controls: no wrong row, whatever it says, and a message that names it.
 import { concatHex, getAddress, keccak256, numberToHex, stringToHex, type Hex } from "viem";
 import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
-import type { IndexerEvent } from "../../chain/indexer-event.ts";
+import type { IndexerEvent } from "../../chain/indexer-options.ts";
 import { readRanges } from "../../chain/ranges.ts";
 import { Requests } from "../../chain/requests.ts";
 import { ChainSource } from "../../chain/source.ts";

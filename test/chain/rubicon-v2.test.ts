@@ -14,7 +14,7 @@ import { matchingMarket } from "../../chain/exchanges/matching-market.ts";
 import { rubiconV2 } from "../../chain/exchanges/rubicon-v2.ts";
 import { IncompleteLogs, type ChainLog } from "../../chain/exchange-facts.ts";
 import { readIndexSettings, type IndexSettings } from "../../chain/index-settings.ts";
-import { verifyRange } from "../../chain/verify-index.ts";
+import { verifyRange } from "../../chain/comparing.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
 import {

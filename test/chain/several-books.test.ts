@@ -5,7 +5,7 @@ import { tempo } from "../../chain/exchanges/tempo.ts";
 import { verify } from "../../db/verify/verify-database.ts";
 import type { IndexSettings } from "../../chain/index-settings.ts";
 import { readIndexSettings } from "../../chain/index-settings.ts";
-import { verifyRange } from "../../chain/verify-index.ts";
+import { verifyRange } from "../../chain/comparing.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { comparable, indexedRows } from "./indexed-rows.ts";
 import { startIndexing, type Indexing } from "./indexing.ts";
