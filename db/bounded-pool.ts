@@ -10,11 +10,10 @@ export interface PoolBounds extends QueueBounds {
   holdMs: number;
 }
 
-/** Applies the limits to a pool through its public events, and returns it. */
-export function boundPool(pool: Pool, bounds: PoolBounds): Pool {
+/** Applies the limits to a pool through its public events. */
+export function boundPool(pool: Pool, bounds: PoolBounds): void {
   takeTurns(pool, bounds);
   breakOffAfter(pool, bounds.holdMs);
-  return pool;
 }
 
 function breakOffAfter(pool: Pool, holdMs: number): void {

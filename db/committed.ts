@@ -1,8 +1,9 @@
-// Reads the committed migrations from their folder.
+// The migrations: those that are committed in a folder, and those that a database has.
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { calculateHash } from "graphile-migrate/dist/hash.js";
 import { parseMigrationText } from "graphile-migrate/dist/migration.js";
+import type { Database } from "./connect.ts";
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations", import.meta.url));
 
@@ -55,3 +56,44 @@ async function readMigration(folder: string, file: string): Promise<CommittedMig
     actualHash: calculateHash(body, previousHash),
   };
 }
+
+export interface RecordedMigration {
+  /** Such as 000001.sql. */
+  filename: string;
+  hash: string;
+}
+
+/** The recorded migrations, oldest first; empty if the database was never migrated. For dex_owner. */
+export async function recordedMigrations(db: Database): Promise<RecordedMigration[]> {
+  const { rows: tables } = await db.query<{ isThere: boolean }>(
+    `select to_regclass('graphile_migrate.migrations') is not null as "isThere"`,
+  );
+  if (tables[0]?.isThere !== true) return [];
+  const { rows } = await db.query<RecordedMigration>(
+    "select filename, hash from graphile_migrate.migrations order by filename",
+  );
+  return rows;
+}
+
+/** The database cannot be migrated; the message gives the alternative. */
+export class BeforeBaseline extends Error {
+  override readonly name = "BeforeBaseline";
+}
+
+/** Throws `BeforeBaseline` if the first recorded migration differs from the first one of the folder. */
+export async function refuseBeforeBaseline(
+  applied: readonly RecordedMigration[],
+  folder = MIGRATIONS_FOLDER,
+): Promise<void> {
+  const [baseline] = await committedMigrations(folder);
+  const first = applied.find(({ filename }) => filename === baseline?.recordedAs);
+  if (baseline === undefined || first === undefined || first.hash === baseline.hash) return;
+  throw beforeBaseline(baseline.file);
+}
+
+export const beforeBaseline = (file: string): BeforeBaseline =>
+  new BeforeBaseline(
+    `This database has the migrations before the baseline ${file} and cannot be migrated further. ` +
+      "Export its tokens, pairs, offers and trades as CSV and load them into a new database: " +
+      'db/README.md has the commands under "A database of the migrations before the baseline".',
+  );

@@ -16,7 +16,7 @@ import { withPlainTls } from "./tls.ts";
 /** The roles of db/roles.sql: for migrations, for writers, for the service. */
 export type Role = "dex_owner" | "dex_writer" | "dex_reader";
 
-export type { Client, Database, Pool, PooledClient } from "./connection-types.ts";
+export type { Client, Connected, Database, Pool, PooledClient } from "./connection-types.ts";
 
 export interface ConnectionOptions {
   /** The role to set after login; if missing, the login keeps its own role. */

@@ -5,16 +5,12 @@ import { connect } from "./connect.ts";
 
 const ROLES_SQL = fileURLToPath(new URL("./roles.sql", import.meta.url));
 
-export interface RolesMade {
-  /** Whether PUBLIC has lost the rights that only a superuser can revoke. */
-  isPublicCut: boolean;
-}
-
 /**
  * Creates missing roles and grants them their rights on this database. The URL's login needs the right to
  * create roles. `serviceLogin`, the login of the service, becomes a member of dex_reader.
+ * Resolves to whether PUBLIC has lost the rights that only a superuser can revoke.
  */
-export async function makeRoles(url: string, serviceLogin?: string): Promise<RolesMade> {
+export async function makeRoles(url: string, serviceLogin?: string): Promise<boolean> {
   await using client = await connect(url);
   await client.query(await readFile(ROLES_SQL, "utf8"));
   if (serviceLogin !== undefined) {
@@ -23,8 +19,8 @@ export async function makeRoles(url: string, serviceLogin?: string): Promise<Rol
     await client.query(`grant connect on database ${database} to ${login}`);
     await client.query(`grant dex_reader to ${login}`);
   }
-  const { rows } = await client.query<RolesMade>(
+  const { rows } = await client.query<{ isPublicCut: boolean }>(
     `select not has_function_privilege('dex_reader', 'pg_advisory_lock(bigint)', 'execute') as "isPublicCut"`,
   );
-  return { isPublicCut: rows[0]?.isPublicCut === true };
+  return rows[0]?.isPublicCut === true;
 }

@@ -1,6 +1,6 @@
 // Which request gets a pool's next free connection: one of the client that has the fewest, so that no client waits behind
 // all that another one asks.
-import type { Pool, PooledClient } from "./connection-types.ts";
+import type { Connected, Pool, PooledClient } from "./connection-types.ts";
 
 /** All connections are in use and the queue is full. */
 export class PoolBusy extends Error {
@@ -16,7 +16,6 @@ export const POOL_TIMEOUT = "timeout exceeded when trying to connect";
 
 /** Undefined for the service itself. */
 type Client = string | undefined;
-type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
 interface Waiting {
   connected: Connected;

@@ -1,7 +1,7 @@
 // Refuses a primary that another one may have replaced: it came back by itself, or its standbys are cut off. Refuses a
 // server that lacks what was read from another.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database, Pool } from "./connection-types.ts";
+import type { Connected, Database, Pool } from "./connection-types.ts";
 
 /** The message says why, for the operator. */
 export class ReplacedPrimary extends Error {
@@ -196,8 +196,6 @@ function latest(seen: Seen | undefined, server: Server): Seen {
   const isBehind = timeline < seen.timeline || BigInt(position) < BigInt(seen.position);
   return isBehind ? { ...seen, started } : read;
 }
-
-type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
 /** The names in synchronous_standby_names; undefined where it is empty. */
 export function standbyNames(setting: string): string[] | undefined {

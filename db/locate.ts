@@ -26,14 +26,8 @@ export async function ownerUrl(env: NodeJS.ProcessEnv): Promise<string> {
     );
   }
   const url = connectionUrl(connection);
-  await checkAlive(url, dataDir);
-  return url;
-}
-
-async function checkAlive(url: string, dataDir: string): Promise<void> {
   try {
-    const client = await connect(url);
-    await client.end();
+    await using _client = await connect(url);
   } catch (error) {
     throw new Error(
       `The embedded database in ${dataDir} does not answer (${(error as Error).message}). Start ` +
@@ -41,6 +35,7 @@ async function checkAlive(url: string, dataDir: string): Promise<void> {
       { cause: error },
     );
   }
+  return url;
 }
 
 /** URLs of the shadow database, in which migrations are tried, and of the one that creates it. */

@@ -1,14 +1,19 @@
-// Applies the committed migrations, and lists those that a database lacks.
+// Rehearses and applies the committed migrations, and lists those that a database lacks.
 import { setTimeout } from "node:timers/promises";
 import { migrate } from "graphile-migrate";
-import { beforeBaseline, refuseBeforeBaseline } from "./before-baseline.ts";
-import { committedFiles, MIGRATIONS_FOLDER, recordedName } from "./committed.ts";
+import {
+  beforeBaseline,
+  committedFiles,
+  committedMigrations,
+  MIGRATIONS_FOLDER,
+  recordedMigrations,
+  recordedName,
+  refuseBeforeBaseline,
+  type RecordedMigration,
+} from "./committed.ts";
 import { connect, type Client, type Database } from "./connect.ts";
-import { logTo } from "./graphile-migrate-log.ts";
-import { dropHalfMadeIndexes } from "./half-made-indexes.ts";
 import { retryLocks } from "./lock-retry.ts";
-import type { RecordedMigration } from "./applied-migrations.ts";
-import { rehearseMigrations } from "./rehearse.ts";
+import { logTo } from "./migrate-settings.ts";
 
 /** SQLSTATEs of a database without migrations: undefined table or schema, no privilege. */
 const NEVER_MIGRATED = ["42P01", "3F000", "42501"];
@@ -124,6 +129,89 @@ export async function applyMigrations(
     // graphile-migrate ends the process if the server stops under an open connection, as an embedded one may.
     await setTimeout(CONNECTIONS_KEPT_MS);
   }
+}
+
+/** A pending migration fails. Nothing was changed; the message gives the reason. */
+class CannotMigrate extends Error {
+  override readonly name = "CannotMigrate";
+}
+
+/**
+ * lock_timeout and statement_timeout of the rehearsal, so that readers wait at most this long for its
+ * locks. A migration that takes longer is not rehearsed.
+ */
+const TIMEOUT_MS = 1000;
+
+/** PostgreSQL's SQLSTATEs for an expired lock_timeout or statement_timeout. */
+const TOO_LONG = ["55P03", "57014"];
+
+/**
+ * Rehearses the pending migrations in a transaction that is rolled back: objects that a site has added to the schema can make
+ * one fail. Throws `CannotMigrate` if a pending migration of this folder fails, and `BeforeBaseline` if the database
+ * predates the baseline. Does not rehearse on an empty database, nor anything from the first migration on
+ * that runs outside a transaction.
+ */
+async function rehearseMigrations(url: string, folder: string): Promise<void> {
+  const bounds = { lockTimeoutMs: TIMEOUT_MS, statementTimeoutMs: TIMEOUT_MS };
+  // Closing the connection rolls the transaction back.
+  await using client = await connect(url, { role: "dex_owner", ...bounds });
+  const recorded = await recordedMigrations(client);
+  await refuseBeforeBaseline(recorded, folder);
+  const applied = new Set(recorded.map(({ filename }) => filename));
+  if (applied.size === 0) return;
+  await client.query("begin");
+  for (const { file, recordedAs, body } of await committedMigrations(folder)) {
+    if (applied.has(recordedAs)) continue;
+    if (body.startsWith("--! no-transaction")) return;
+    const refusal = await client.query(body).then(
+      () => undefined,
+      (error: unknown) => error as Error & { code?: string; detail?: string },
+    );
+    if (refusal === undefined) continue;
+    if (TOO_LONG.includes(refusal.code ?? "")) return;
+    const detail = refusal.detail === undefined ? "" : ` (${refusal.detail.replace(/\n/g, "; ")})`;
+    throw new CannotMigrate(
+      `${file} cannot be applied, and nothing was changed: ${refusal.message}${detail}`,
+      { cause: refusal },
+    );
+  }
+}
+
+/**
+ * After an interrupted `create index concurrently` PostgreSQL keeps an invalid index, which `if not exists` would accept.
+ * Drops the invalid indexes that a pending migration of this folder creates again, and resolves to their
+ * names. Another invalid index may still be under construction; `db:check` reports those.
+ */
+async function dropHalfMadeIndexes(url: string, folder: string): Promise<string[]> {
+  await using client = await connect(url, { role: "dex_owner" });
+  const { rows: invalid } = await client.query<{ name: string; qualified: string }>(
+    `select
+      indexed.relname as name,
+      format('%I.%I', schema.nspname, indexed.relname) as qualified
+    from pg_index as index
+    join pg_class as indexed on indexed.oid = index.indexrelid
+    join pg_namespace as schema on schema.oid = indexed.relnamespace
+    where not index.indisvalid
+      and indexed.relkind = 'i'
+      and indexed.relowner = 'dex_owner'::regrole
+    order by qualified`,
+  );
+  if (invalid.length === 0) return [];
+  const applied = new Set((await recordedMigrations(client)).map(({ filename }) => filename));
+  const pending = (await committedMigrations(folder)).filter(
+    ({ recordedAs }) => !applied.has(recordedAs),
+  );
+  const made = new Set(pending.map(({ body }) => madeConcurrently(body)));
+  const dropped = invalid.filter(({ name }) => made.has(name)).map(({ qualified }) => qualified);
+  for (const index of dropped) await client.query(`drop index concurrently ${index}`);
+  return dropped;
+}
+
+/** The name of the index that a migration of one statement creates concurrently. */
+function madeConcurrently(body: string): string | undefined {
+  const making =
+    /^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?"?(\w+)"?\s/im;
+  return making.exec(body)?.[1];
 }
 
 /**

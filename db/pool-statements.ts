@@ -144,7 +144,8 @@ const STALE_STATEMENT = new Set([
 export function forgetStaleConnections(pool: Pool): void {
   const stale = new WeakSet<PooledClient>();
   pool.on("connect", (client) => {
-    onServerError(client, (code) => {
+    const { connection } = client as unknown as { connection: NodeJS.EventEmitter };
+    connection.on("errorMessage", ({ code = "" }: { code?: string }) => {
       if (STALE_STATEMENT.has(code)) stale.add(client);
     });
   });
@@ -152,14 +153,6 @@ export function forgetStaleConnections(pool: Pool): void {
     // The pool drops a connection that is ending on release.
     if (stale.has(client)) void client.end();
   });
-}
-
-/** Calls `report` for every error that the server sends on this connection. */
-function onServerError(client: PooledClient, report: (code: string) => void): void {
-  const { connection } = client as unknown as {
-    connection: NodeJS.EventEmitter;
-  };
-  connection.on("errorMessage", ({ code }: { code?: string }) => report(code ?? ""));
 }
 
 /**

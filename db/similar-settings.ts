@@ -1,10 +1,5 @@
 // Finds names in the environment that are likely misspelt settings.
 
-export interface SimilarSetting {
-  given: string;
-  nearest: string;
-}
-
 /** npm's and PostgreSQL's own variables. */
 const FOREIGN = /^(npm_|PG)/;
 
@@ -15,10 +10,7 @@ const LONG = 9;
 const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
 
 /** The given names that are no setting, but one without regard to case and underscores, or but for a letter or two. */
-export function similarSettings(
-  given: readonly string[],
-  settings: readonly string[],
-): SimilarSetting[] {
+export function similarSettings(given: readonly string[], settings: readonly string[]) {
   return given
     .filter((name) => !settings.includes(name) && !FOREIGN.test(name))
     .flatMap((name) => {

@@ -8,7 +8,7 @@ import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
 import { errorText } from "../db/error-text.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../db/locate.ts";
-import { shownUrl } from "../db/shown-url.ts";
+import { shownUrl } from "../db/postgres-url.ts";
 
 const USAGE = `Usage: npm run db:check [-- --json]
 

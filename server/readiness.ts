@@ -1,7 +1,7 @@
 // Whether the service can serve: the database, its migrations, every statement of REST, the age of the head.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/connect.ts";
-import { BeforeBaseline } from "../db/before-baseline.ts";
+import { BeforeBaseline } from "../db/committed.ts";
 import { ReplacedPrimary } from "../db/fence.ts";
 import { pendingMigrations } from "../db/migrations.ts";
 import { readReplication } from "../db/replication.ts";

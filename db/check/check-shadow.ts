@@ -7,7 +7,7 @@ import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { connect, urlForDatabase } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
 import { applyMigrations } from "../migrations.ts";
-import { shadowRefused } from "../shadow-refused.ts";
+import { shadowRefused } from "../migrate-settings.ts";
 import { makeRoles } from "../create-roles.ts";
 
 /** PostgreSQL's SQLSTATE. */

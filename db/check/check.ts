@@ -2,7 +2,7 @@
 import { committedMigrations } from "../committed.ts";
 import { connect, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
-import { recordedMigrations, type RecordedMigration } from "../applied-migrations.ts";
+import { recordedMigrations, type RecordedMigration } from "../committed.ts";
 import { readCatalog, type CatalogObject } from "./catalog.ts";
 import { findUndescribed } from "./comments.ts";
 import { findDrift, type Drift } from "./drift.ts";

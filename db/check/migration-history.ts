@@ -1,6 +1,6 @@
 // Checks that the committed migrations are unchanged, and that the database has them all.
 import type { CommittedMigration } from "../committed.ts";
-import type { RecordedMigration } from "../applied-migrations.ts";
+import type { RecordedMigration } from "../committed.ts";
 import type { Finding } from "./finding.ts";
 
 const FOLDER = "db/migrations/committed";

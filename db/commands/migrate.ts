@@ -8,7 +8,7 @@ import { ownerUrl, shadowUrls } from "../locate.ts";
 import { retryLocks } from "../lock-retry.ts";
 import { migrateSettings } from "../migrate-settings.ts";
 import { applyMigrations } from "../migrations.ts";
-import { shadowRefused } from "../shadow-refused.ts";
+import { shadowRefused } from "../migrate-settings.ts";
 
 const USAGE = `Usage: npm run db:migrate
        npm run db:commit [-- --message TEXT]

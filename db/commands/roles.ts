@@ -2,7 +2,7 @@
 import { readCommandLine } from "../command-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { makeRoles } from "../create-roles.ts";
-import { shownUrl } from "../shown-url.ts";
+import { shownUrl } from "../postgres-url.ts";
 
 readCommandLine({
   options: {},
@@ -19,7 +19,7 @@ The database is that of DATABASE_OWNER_URL, else of DATABASE_URL, else the embed
 try {
   const url = await ownerUrl(process.env);
   const service = serviceLogin(url, process.env["DATABASE_URL"]);
-  const { isPublicCut } = await makeRoles(url, service);
+  const isPublicCut = await makeRoles(url, service);
   console.log(`dex_owner, dex_writer and dex_reader have their rights on ${shownUrl(url)}.`);
   if (service !== undefined) console.log(`${service} may become dex_reader.`);
   if (!isPublicCut) {

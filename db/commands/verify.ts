@@ -4,7 +4,7 @@ import { readCommandLine } from "../command-line.ts";
 import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
-import { shownUrl } from "../shown-url.ts";
+import { shownUrl } from "../postgres-url.ts";
 import type { Difference } from "../verify/difference.ts";
 import { verify } from "../verify/verify-database.ts";
 

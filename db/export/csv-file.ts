@@ -1,7 +1,6 @@
 // Makes the bytes of a CSV file (RFC 4180, UTF-8), compressed by gzip.
 import { Gzip } from "fflate";
-import type { Kind } from "./format.ts";
-import type { RowSink, Value } from "./row-sink.ts";
+import type { Kind, RowSink, Value } from "./format.ts";
 
 /** What is compressed at once: with other pieces the same text could have other bytes. */
 const PIECE_BYTES = 65_536;

@@ -28,6 +28,17 @@ export interface Kind {
   values: (day: DayRange) => (string | number)[];
 }
 
+/** Of a column: text, but for integers and booleans. */
+export type Value = string | number | boolean | null;
+
+/** What makes the bytes of a file of its rows. */
+export interface RowSink {
+  /** The bytes that are ready: they depend on the rows alone, not on how many come at once. */
+  add: (rows: readonly (readonly Value[])[]) => Uint8Array[];
+  /** The last bytes. */
+  end: () => Uint8Array[];
+}
+
 const integer = (name: string): Column => ({ name, type: "integer" });
 const integerOrNull = (name: string): Column => ({ name, type: "integer", isNullable: true });
 const text = (name: string): Column => ({ name, type: "text" });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { errorText } from "../error-text.ts";
 import { parseInSteps } from "../parse-in-steps.ts";
@@ -107,9 +108,7 @@ function refuseDoubled({ days }: Contents): void {
       const before = known.get(file.name);
       known.set(file.name, { day, file });
       if (before === undefined) continue;
-      const { kind, rows, bytes, sha256: hash } = before.file;
-      const isSame =
-        kind === file.kind && rows === file.rows && bytes === file.bytes && hash === file.sha256;
+      const isSame = isDeepStrictEqual(before.file, file);
       if (isSame && before.day !== day) continue;
       throw new BadManifest(
         `${MANIFEST} lists ${file.name} twice: for ${before.day}, and for ${day}${isSame ? "" : " otherwise"}`,

@@ -1,7 +1,6 @@
 // Makes the bytes of a Parquet file, row group by row group.
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { FORMAT, type Column, type Kind } from "./format.ts";
-import type { RowSink, Value } from "./row-sink.ts";
+import { FORMAT, type Column, type Kind, type RowSink, type Value } from "./format.ts";
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][number];
 

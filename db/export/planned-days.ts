@@ -45,12 +45,10 @@ export function plannedDays({ basis, days }: Contents): PlannedDay[] {
 }
 
 export function plannedDay({
-  day,
-  firstBlock,
-  lastBlock,
-  digest,
   files,
+  ...listed
 }: ListedDay & { firstBlock: number; lastBlock: number }): PlannedDay {
+  const { day } = listed;
   const of = (kind: string, isRight: (name: string) => boolean): ListedFile => {
     const found = files.filter((file) => file.kind === kind && isRight(file.name));
     const [file] = found;
@@ -63,7 +61,7 @@ export function plannedDay({
   const registry = (kind: string): ListedFile =>
     of(kind, (name) => name === `${kind}-${name.slice(-20, -4)}.csv`);
   return {
-    ...{ day, firstBlock, lastBlock, digest },
+    ...listed,
     files: {
       ...{ blocks: csv("blocks"), offers: csv("offers"), trades: csv("trades") },
       ...{ ends: csv("ends"), pools: csv("pools") },

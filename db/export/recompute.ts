@@ -1,7 +1,6 @@
 // Computes the digest of each block from the CSV files alone, as docs/digests.md has it.
 import { createHash } from "node:crypto";
-import { blocksOfDay, type Facts } from "./day-blocks.ts";
-import type { Row } from "./exported-rows.ts";
+import { blocksOfDay, type Facts, type Row } from "./exported-rows.ts";
 import type { PlannedDay } from "./planned-days.ts";
 
 /** The fields of the line of a fact, a column each. "ends" has cancellations, and ends that follow from other facts. */

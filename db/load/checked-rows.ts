@@ -22,9 +22,8 @@ export interface PairRow {
   active?: boolean | undefined;
 }
 
-export interface OfferRow {
+interface SwapRow {
   line?: number;
-  id: number;
   /** Computed from the two addresses if it is missing. */
   pair?: string | undefined;
   maker: string;
@@ -32,36 +31,27 @@ export interface OfferRow {
   lot_amt: string;
   bid_gem: string;
   bid_amt: string;
+  block: number;
+  time: string;
+  tx: string;
+  /** Address of the contract or pool. */
+  venue?: string | undefined;
+}
+
+export interface OfferRow extends SwapRow {
+  id: number;
   /** The block of the cancellation. 0 means unknown: it does not revoke a recorded cancellation. */
   killed?: number | undefined;
   /** Whether nothing is left. `false` means unknown: it does not reopen an offer. */
   filled?: boolean | undefined;
-  block: number;
-  time: string;
-  tx: string;
-  /** Address of the contract or pool. */
-  venue?: string | undefined;
 }
 
-export interface TradeRow {
-  line?: number;
+export interface TradeRow extends SwapRow {
   /** Given for all trades of a load or for none; if missing, the database continues its ids. */
   id?: number | undefined;
   /** Missing where the trade matched no offer, as in a pool. */
   offer_id?: number | undefined;
-  /** Computed from the two addresses if it is missing. */
-  pair?: string | undefined;
-  maker: string;
   taker: string;
-  lot_gem: string;
-  lot_amt: string;
-  bid_gem: string;
-  bid_amt: string;
-  block: number;
-  time: string;
-  tx: string;
-  /** Address of the contract or pool. */
-  venue?: string | undefined;
   /** Given for all trades of a load or for none; if missing, the row's ordinal in its block, from 0. */
   idx?: number | undefined;
 }

@@ -20,20 +20,16 @@ export async function readFolder(folder: string): Promise<LoadSource> {
       `folder ${folder} has ${file}: it must be named ${name}, and not be packed`,
     );
   }
-  if (!TABLES.some((table) => files.has(`${table}.csv`))) {
+  const given = TABLES.filter((table) => files.has(`${table}.csv`));
+  if (given.length === 0) {
     const names = TABLES.map((table) => `${table}.csv`).join(", ");
     throw new LoadError(`folder ${folder} has nothing to load: it has none of ${names}`);
   }
-  const read = <Name extends keyof typeof formats>(name: Name, format: (typeof formats)[Name]) => {
-    const file = `${name}.csv`;
-    return files.has(file) ? { [name]: readRows(join(folder, file), file, format as never) } : {};
-  };
-  return {
-    ...read("tokens", formats.tokens),
-    ...read("pairs", formats.pairs),
-    ...read("offers", formats.offers),
-    ...read("trades", formats.trades),
-  };
+  const readers = given.map((table) => {
+    const file = `${table}.csv`;
+    return [table, readRows(join(folder, file), file, formats[table] as never)] as const;
+  });
+  return Object.fromEntries(readers);
 }
 
 async function listFolder(folder: string): Promise<string[]> {

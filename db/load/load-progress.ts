@@ -2,12 +2,6 @@
 import { grouped, progressLine, type Terminal } from "../progress-line.ts";
 import type { LoadProgress } from "./write-rows.ts";
 
-export interface LoadProgressLine {
-  report: (progress: LoadProgress) => void;
-  /** Takes the line off the terminal again. */
-  clear: () => void;
-}
-
 /** A rate over less time than this says nothing: the first rows of a file come from a buffer. */
 const MIN_SECONDS = 1;
 
@@ -15,15 +9,12 @@ const MIN_SECONDS = 1;
  * One line that counts the rows of a file as they are read, with their rate, and then the seconds that
  * writing them has taken. Writes nothing where there is no terminal. `now` gives milliseconds.
  */
-export function loadProgressLine(
-  terminal: Terminal,
-  now: () => number = () => performance.now(),
-): LoadProgressLine {
+export function loadProgressLine(terminal: Terminal, now: () => number = () => performance.now()) {
   const line = progressLine(terminal, now);
   let step = "";
   let began = now();
   return {
-    report: (progress) => {
+    report: (progress: LoadProgress): void => {
       const isReading = progress.step === "reading";
       const current = isReading ? `reading ${progress.table}` : "writing";
       const isNew = current !== step;

@@ -1,14 +1,12 @@
 // Turns a CSV file into checked rows.
 import { readCsv, type CsvRow } from "./read-csv.ts";
-import type { Format } from "./csv-columns.ts";
+import type { Column, Format } from "./csv-columns.ts";
 import { LoadError } from "./load-error.ts";
 import { NotAccepted } from "./values.ts";
 
 /** One column of the file's header. */
-interface Field {
+interface Field extends Column {
   name: string;
-  required: boolean;
-  read: (text: string) => unknown;
 }
 
 /**
@@ -44,7 +42,7 @@ function listed<Row>({ columns }: Format<Row>): string {
 }
 
 function readHeader<Row>({ line, values }: CsvRow, name: string, format: Format<Row>): Field[] {
-  const columns = format.columns as Record<string, Omit<Field, "name"> | undefined>;
+  const columns = format.columns as Record<string, Column | undefined>;
   const refuse = (problem: string): never => {
     throw new LoadError(`${name} line ${line}: ${problem}. Its columns are ${listed(format)}`);
   };
@@ -56,7 +54,7 @@ function readHeader<Row>({ line, values }: CsvRow, name: string, format: Format<
     const known = Object.hasOwn(columns, column) ? columns[column] : undefined;
     return known === undefined
       ? refuse(`column ${JSON.stringify(column)} is unknown`)
-      : { name: column, required: known.required, read: known.read };
+      : { name: column, ...known };
   });
   for (const [column, { required }] of Object.entries<{ required: boolean }>(format.columns)) {
     if (required && !values.includes(column)) refuse(`column "${column}" is missing`);

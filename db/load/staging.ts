@@ -15,12 +15,6 @@ export type Places = Record<"offers" | "trades", Place>;
 /** Whether the trades have each optional column. */
 export type TradeColumns = Record<(typeof OPTIONAL)[number], boolean>;
 
-export interface Staged {
-  rows: number;
-  place: Place;
-  has: TradeColumns;
-}
-
 const OPTIONAL = ["id", "idx"] as const;
 
 const MATCH = [
@@ -56,7 +50,7 @@ export async function stage(
   file: keyof typeof TABLES,
   rows: Rows<OfferRow | TradeRow>,
   onRows: (rows: number) => void,
-): Promise<Staged> {
+): Promise<{ rows: number; place: Place; has: TradeColumns }> {
   const { table, columns } = TABLES[file];
   const given = { id: 0, idx: 0 };
   const lacking: { id?: number; idx?: number } = {};

@@ -31,11 +31,7 @@ export interface Head {
   time: Date;
 }
 
-export interface LoadSummary {
-  tokens: TableSummary | undefined;
-  pairs: TableSummary | undefined;
-  offers: TableSummary | undefined;
-  trades: TableSummary | undefined;
+export interface LoadSummary extends Record<TableName, TableSummary | undefined> {
   /** The last block written; undefined if the load wrote none. */
   head: Head | undefined;
 }

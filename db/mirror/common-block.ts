@@ -1,15 +1,12 @@
 // Finds the last block that a mirror and its origin have both, and what may be taken back.
 import { z } from "zod";
 import type { Client } from "../connect.ts";
-import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
-import type { Origin } from "./origin.ts";
+import type { BlockPage } from "./block-page.ts";
+import { MirrorError } from "./mirror-error.ts";
+import { readJson, type Origin } from "./origin.ts";
 
 /** A block that the mirror has. */
-export interface Own {
-  number: number;
-  hash: string | null;
-  digest: string | null;
-}
+export type Own = BlockPage["head"];
 
 const MAX_BYTES = 100_000;
 
@@ -86,17 +83,9 @@ async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<
       throw error;
     });
   if (text === undefined) return hasNoFacts(own);
-  const { data } = answer.safeParse(parsed(text, path));
+  const { data } = answer.safeParse(readJson(text, `${path} is`));
   if (data === undefined) throw new MirrorError(`${origin.url}${path} is not as documented`);
   const { block, hash, digest } = data.data;
   if (digest !== own.digest) return false;
   return block !== own.number || hash === null || own.hash === null || hash === own.hash;
-}
-
-function parsed(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new OriginUnavailable(`${path} is not JSON`, { cause: error });
-  }
 }

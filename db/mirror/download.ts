@@ -1,7 +1,6 @@
 // Fetches a file that a manifest lists: an interrupted download goes on where it was, and only the right bytes count.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { constants } from "node:fs";
+import { constants, createReadStream } from "node:fs";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -5,59 +5,8 @@ import { address, amount, hash, isText, NotAccepted, time, wholeNumber } from ".
 import { MirrorError } from "./mirror-error.ts";
 import type { FactBlock } from "./block-page.ts";
 
-export interface OfferRow extends SwapRow {
-  id: number;
-  filled: boolean;
-}
-
-export interface TradeRow extends SwapRow {
-  offer_id: number | null;
-  taker: string;
-  idx: number;
-}
-
-interface SwapRow {
-  pair: string;
-  maker: string;
-  lot_gem: string;
-  lot_amt: string;
-  bid_gem: string;
-  bid_amt: string;
-  tx: string;
-  venue: string | null;
-}
-
-export interface PoolRow {
-  venue: string;
-  gem0: string;
-  reserve0: string | null;
-  gem1: string;
-  reserve1: string | null;
-  fee: number;
-  tick_spacing: number | null;
-  sqrt_price: string | null;
-  tick: number | null;
-  liquidity: string | null;
-  nets: string | null;
-}
-
-export interface BlockRows {
-  number: number;
-  hash: string | null;
-  parent: string | null;
-  time: string;
-  digest: string | null;
-  offers: OfferRow[];
-  trades: TradeRow[];
-  killed: number[];
-  pools: PoolRow[];
-}
-
 /** In the transaction that writes them: an order gets its id there. Throws a MirrorError for a value that is none. */
-export async function rowsOfFacts(
-  client: Client,
-  blocks: readonly FactBlock[],
-): Promise<BlockRows[]> {
+export async function rowsOfFacts(client: Client, blocks: readonly FactBlock[]) {
   const ids = await idsOf(client, blocks);
   const idOf = (name: string): number => ids.get(name) ?? value("offer", name, wholeNumber);
   return blocks.map((block) =>
@@ -97,25 +46,18 @@ export async function rowsOfFacts(
   );
 }
 
-function swapOf({
-  maker,
-  pair,
-  lotGem,
-  lotAmt,
-  bidGem,
-  bidAmt,
-  tx,
-  venue,
-}: FactBlock["offers"][number] | FactBlock["trades"][number]): SwapRow {
+export type BlockRows = Awaited<ReturnType<typeof rowsOfFacts>>[number];
+
+function swapOf(fact: FactBlock["offers"][number] | FactBlock["trades"][number]) {
   const row = {
-    pair: value("pair", pair, hash),
-    maker: value("maker", maker, address),
-    lot_gem: value("lot_gem", lotGem, address),
-    lot_amt: value("lot_amt", lotAmt, amount),
-    bid_gem: value("bid_gem", bidGem, address),
-    bid_amt: value("bid_amt", bidAmt, amount),
-    tx: value("tx", tx, hash),
-    venue: valueOrNull("venue", venue, address),
+    pair: value("pair", fact.pair, hash),
+    maker: value("maker", fact.maker, address),
+    lot_gem: value("lot_gem", fact.lotGem, address),
+    lot_amt: value("lot_amt", fact.lotAmt, amount),
+    bid_gem: value("bid_gem", fact.bidGem, address),
+    bid_amt: value("bid_amt", fact.bidAmt, amount),
+    tx: value("tx", fact.tx, hash),
+    venue: valueOrNull("venue", fact.venue, address),
   };
   const right = pairHash(row.lot_gem, row.bid_gem);
   if (row.pair === right) return row;

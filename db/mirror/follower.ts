@@ -4,16 +4,14 @@ import { z } from "zod";
 import { connect, type Client } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { isUnreachable } from "../failure.ts";
-import { parseInSteps } from "../parse-in-steps.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
-import { refuseOtherBasis } from "./basis.ts";
+import { recordFinal, recordSource, refuseOtherBasis } from "./basis.ts";
 import { commonBlock, hasNoFacts, isFinal, type Own } from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
-import { Origin } from "./origin.ts";
+import { Origin, readAnswer } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
 import { register, registrationsOf, type Registrations } from "./origin-registry.ts";
-import { recordFinal, recordSource } from "./recorded-source.ts";
 import { refuseOtherDigests, writeOneByOne } from "./write-facts.ts";
 
 /** A block with more is refused. */
@@ -77,14 +75,6 @@ export async function follow(options: FollowOptions): Promise<void> {
 const isAborted = ({ aborted }: AbortSignal): boolean => aborted;
 
 const answer = z.object({ data: blockPage });
-
-function parsed(given: unknown, url: string): z.infer<typeof answer> {
-  try {
-    return parseInSteps(answer, given);
-  } catch (error) {
-    throw new MirrorError(`${url} is not as documented: ${errorText(error).slice(0, 300)}`);
-  }
-}
 
 class Follower {
   readonly #options: FollowOptions;
@@ -154,13 +144,7 @@ class Follower {
       signal: this.#options.signal,
       isDigested: true,
     });
-    let given: unknown;
-    try {
-      given = JSON.parse(text);
-    } catch (error) {
-      throw new OriginUnavailable(`${this.#origin.url}${path} is not JSON`, { cause: error });
-    }
-    const { data } = parsed(given, `${this.#origin.url}${path}`);
+    const { data } = readAnswer(answer, text, `${this.#origin.url}${path} is`);
     refuseContradiction(data, from);
     return data;
   }

@@ -1,22 +1,17 @@
 // Registers the tokens and pairs of the origin, which no digest has.
 import { z } from "zod";
 import type { Client } from "../connect.ts";
-import { errorText } from "../error-text.ts";
 import { freeSymbols } from "../exchanged-symbols.ts";
-import { parseInSteps } from "../parse-in-steps.ts";
 import { address, flag, isText } from "../load/values.ts";
 import { formats, type Format } from "../load/csv-columns.ts";
 import { refusedByDatabase } from "../load/load-error.ts";
 import { readRows } from "../load/read-rows.ts";
 import { checksumAddress } from "../load/checksum.ts";
-import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
-import type { Origin } from "./origin.ts";
-import { registrationPage } from "./block-page.ts";
+import { MirrorError } from "./mirror-error.ts";
+import { readAnswer, type Origin } from "./origin.ts";
+import { registrationPage, type RegistrationPage } from "./block-page.ts";
 
-export interface Registrations {
-  tokens: { address: string; symbol: string | null; decimals: number; name: string | null }[];
-  pairs: { baseGem: string; quoteGem: string; active: boolean }[];
-}
+export type Registrations = Pick<RegistrationPage, "tokens" | "pairs">;
 
 /** What is registered is held in memory. */
 export const MAX_REGISTRY_BYTES = 64 * 1024 * 1024;
@@ -58,7 +53,8 @@ export async function registrationsOf(
   const found: Registrations = { tokens: [], pairs: [] };
   for (let after: string | null = ""; after !== null;) {
     const path = `v2/registrations${after === "" ? "" : `?after=${after}`}`;
-    const page = parsePage(await origin.text(path, MAX_PAGE_BYTES, { signal, isDigested: true }));
+    const text = await origin.text(path, MAX_PAGE_BYTES, { signal, isDigested: true });
+    const { data: page } = readAnswer(answer, text, "the registrations are");
     if (page.next !== null && (page.next <= after || page.tokens.length === 0)) {
       throw new MirrorError(
         `the pages of registrations do not end: one after ${after} leads to ${page.next}`,
@@ -74,22 +70,6 @@ export async function registrationsOf(
     after = page.next;
   }
   return found;
-}
-
-function parsePage(text: string): z.infer<typeof registrationPage> {
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch (error) {
-    throw new OriginUnavailable("the registrations are not JSON", { cause: error });
-  }
-  try {
-    return parseInSteps(answer, given).data;
-  } catch (error) {
-    throw new MirrorError(
-      `the registrations are not as documented: ${errorText(error).slice(0, 300)}`,
-    );
-  }
 }
 
 const REFUSED = "the registrations of the origin are refused";

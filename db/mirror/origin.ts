@@ -1,8 +1,10 @@
 // Requests to the service that is mirrored. Whatever it answers, no more is read of it than was asked for.
 import { createHash } from "node:crypto";
 import { Agent, fetch, Headers, request } from "undici";
+import type { z } from "zod";
 import { errorText } from "../error-text.ts";
 import { jsonPartsOf, MAX_JSON_PARTS } from "../json-parts.ts";
+import { parseInSteps } from "../parse-in-steps.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 
 /** For the headers of an answer, and then for each of its parts of this length. */
@@ -204,4 +206,27 @@ async function messageOf(response: Answer): Promise<string> {
     return message === undefined ? "" : `: ${message}`;
   }
   return "";
+}
+
+/** `subject` is how a message begins: "the registrations are". */
+export function readJson(text: string, subject: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new OriginUnavailable(`${subject} not JSON`, { cause: error });
+  }
+}
+
+/** What an answer says. Throws a MirrorError for the first thing in it that is not as documented. */
+export function readAnswer<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  subject: string,
+): z.infer<Schema> {
+  const given = readJson(text, subject);
+  try {
+    return parseInSteps(schema, given);
+  } catch (error) {
+    throw new MirrorError(`${subject} not as documented: ${errorText(error).slice(0, 300)}`);
+  }
 }

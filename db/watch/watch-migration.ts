@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "graphile-migrate";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
 import { errorText } from "../error-text.ts";
-import { logTo } from "../graphile-migrate-log.ts";
+import { logTo } from "../migrate-settings.ts";
 import { retryLocks } from "../lock-retry.ts";
 import { explainError, type MigrationError } from "./explain-error.ts";
 

@@ -13,14 +13,13 @@ import fc from "fast-check";
 import { checkFolder } from "../../../db/export/check-files.ts";
 import { takeLock } from "../../../db/embedded/lock.ts";
 import { CsvFile } from "../../../db/export/csv-file.ts";
-import { writeDay } from "../../../db/export/export-day.ts";
-import { exportDays } from "../../../db/export/export-days.ts";
+import { exportDays, writeDay } from "../../../db/export/export-days.ts";
 import { KINDS as KINDS_OF_FILES } from "../../../db/export/format.ts";
 import { manifestText, readManifest, type ListedDay } from "../../../db/export/manifest.ts";
 import { plannedDay } from "../../../db/export/planned-days.ts";
 import { ParquetFile } from "../../../db/export/parquet-file.ts";
 import { digestOfDay, FIRST_DIGEST } from "../../../db/export/recompute.ts";
-import type { Value } from "../../../db/export/row-sink.ts";
+import type { Value } from "../../../db/export/format.ts";
 import {
   anAddress,
   anOffer,
