@@ -2,7 +2,7 @@
 import type { Pool } from "../db/connect.ts";
 import { intervalsBetween, type Interval } from "./candle-intervals.ts";
 import { readPlace, type CurrentPlace } from "./place.ts";
-import { beginAsOf } from "./queries/past-block.ts";
+import { beginAsOf } from "./queries/as-of.ts";
 import { inSnapshot } from "./queries/snapshot.ts";
 
 export interface PlaceAt {

@@ -2,10 +2,10 @@
 import {
   LOOKED_THROUGH,
   type AccountOffer,
+  type DealtTrade,
   type OfferPage,
   type OfferPlace,
-} from "../market/queries/account-offers.ts";
-import type { DealtTrade } from "../market/queries/deals.ts";
+} from "../market/queries/deals.ts";
 import { PAGE, type AccountPages, type ShownAccount } from "./account-page.ts";
 import { documentOf, type Explorer } from "./document.ts";
 import { html, type Html } from "./html.ts";

@@ -4,11 +4,11 @@ import type { Pool } from "../db/connect.ts";
 import { BadParameter } from "../http/errors.ts";
 import {
   findAccountOffers,
+  findAccountTrades,
+  type DealtTrade,
   type OfferPage,
   type OfferPlace,
-} from "../market/queries/account-offers.ts";
-import { findAccountTrades } from "../market/queries/account-trades.ts";
-import type { DealtTrade } from "../market/queries/deals.ts";
+} from "../market/queries/deals.ts";
 import { inSnapshot, type Moment } from "../market/queries/snapshot.ts";
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i;

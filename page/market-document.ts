@@ -2,8 +2,7 @@
 import { hasChange } from "./client/market-order.js";
 import type { BookRecord } from "../market/queries/book.ts";
 import type { Moment } from "../market/queries/snapshot.ts";
-import type { TradeDetails } from "../market/queries/trade-details.ts";
-import type { TradeRecord } from "../market/queries/trades.ts";
+import type { TradeDetails, TradeRecord } from "../market/queries/trades.ts";
 import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
 import { dataOf, html, type Html } from "./html.ts";
 import {

@@ -4,7 +4,7 @@ import type { Pool } from "../db/connect.ts";
 import type { ExportedFolder, Listing } from "../db/export/exported-folder.ts";
 import { UnknownPair } from "../market/absent.ts";
 import type { FindAsOf } from "../market/queries/as-of.ts";
-import { findNewestTrades } from "../market/queries/newest-trades.ts";
+import { findNewestTrades } from "../market/queries/deals.ts";
 import { findPair, findPairs } from "../market/queries/pairs.ts";
 import { inSnapshot, pairNamed } from "../market/queries/snapshot.ts";
 import { findSummaries } from "../market/queries/summaries.ts";

@@ -4,12 +4,12 @@ import { INTERVALS, type Interval } from "../market/candle-intervals.ts";
 import { bookOf, findBook, type BookRecord } from "../market/queries/book.ts";
 import { candleRecords, findCandles, type CandleRecord } from "../market/queries/candles.ts";
 import { findPair } from "../market/queries/pairs.ts";
-import { findNeighbours, type Neighbours } from "../market/queries/recorded-blocks.ts";
+import { findNeighbours, type Neighbours } from "../market/queries/head.ts";
 import { onlyRecord, type KeyedRow } from "../market/records.ts";
 import type { PairName, Snapshot } from "../market/queries/snapshot.ts";
 import { findSummary, type SummaryRecord } from "../market/queries/summaries.ts";
-import { findTradeDetails, type TradeDetails } from "../market/queries/trade-details.ts";
-import { findTrades, tradeRecords, type TradeRecord } from "../market/queries/trades.ts";
+import { findTradeDetails, findTrades, tradeRecords } from "../market/queries/trades.ts";
+import type { TradeDetails, TradeRecord } from "../market/queries/trades.ts";
 
 import type { UsdVolume } from "../market/queries/usd-volumes.ts";
 

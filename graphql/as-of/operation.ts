@@ -9,7 +9,7 @@ import {
 import type { WithPgClient } from "postgraphile/@dataplan/pg";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { Absent } from "../../market/absent.ts";
-import { beginAsOf, type PastBlock } from "../../market/queries/past-block.ts";
+import { beginAsOf, type PastBlock } from "../../market/queries/as-of.ts";
 import { stateIn } from "../../http/request.ts";
 import { inSnapshot } from "../rows/operation-snapshot.ts";
 import { AS_OF, askedBlock, isAsOf } from "./directive.ts";

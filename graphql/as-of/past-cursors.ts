@@ -11,7 +11,7 @@ import {
   type GrafastArgumentConfig,
   type Step,
 } from "postgraphile/grafast";
-import type { PastBlock } from "../../market/queries/past-block.ts";
+import type { PastBlock } from "../../market/queries/as-of.ts";
 import { fromContext, propertyOf } from "../grafast-internals.ts";
 import { isPlannedAsOf } from "./past-rows.ts";
 

@@ -30,7 +30,7 @@ interface Known {
  * looked up, once for all statements, since they have one snapshot. What follows joins by `left join`: a plan of any other
  * join may find no row before it reads `asked`, and so raises no error that there is no such block.
  */
-export const WITH_ASKED = `
+const WITH_ASKED = `
   with named as materialized (
     select case
       when set_config('dex.as_of_block', $1, true) is not null then dex_private.named_moment()
@@ -104,4 +104,54 @@ function isFinal(asOf: AsOf, { block }: Snapshot<unknown>, { final, finalTime }:
   if ("block" in asOf) return asOf.block <= final;
   if ("time" in asOf) return Date.parse(asOf.time) < Date.parse(finalTime);
   return block !== null && block <= final;
+}
+
+/** What a transaction that the caller has begun is as of. */
+export interface PastBlock {
+  number: number;
+  /** Stands for its facts, hash and time: a block of the same number may be another after a reorganisation. */
+  mark: string;
+  /** No trade up to it has a greater id. */
+  lastTrade: number;
+  /** The head of the same snapshot. */
+  head: number;
+  asked: AsOf;
+}
+
+interface Statement {
+  name: string;
+  text: string;
+  values: string[];
+}
+
+const BEGIN_AS_OF = {
+  name: "begin_as_of",
+  text: `
+    ${WITH_ASKED}
+    select
+      block.number,
+      left(md5(concat_ws(' ', encode(block.digest, 'hex'), block.hash, extract(epoch from block.time))), 8) as mark,
+      least((asked.moment).beyond - 1, state.last_trade)::float8 as "lastTrade",
+      (
+        select max(head.number)
+        from dex_block as head
+      ) as head
+    from asked
+    left join dex_block as block on block.number = (asked.moment).block
+    left join dex_private.write_state as state on true
+  `,
+};
+
+/** What follows in the transaction is as of this block. Throws NoSuchBlock for one that the database does not have. */
+export async function beginAsOf(
+  db: { query: (statement: Statement) => Promise<{ rows: readonly Omit<PastBlock, "asked">[] }> },
+  asked: AsOf,
+): Promise<PastBlock> {
+  const value = String(Object.values(asked)[0]);
+  const { rows } = await db
+    .query({ ...BEGIN_AS_OF, values: [value] })
+    .catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
+  const [found] = rows;
+  if (found === undefined) throw new Error(`no row of the block that is ${value}`);
+  return { ...found, asked };
 }

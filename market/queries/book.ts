@@ -57,13 +57,7 @@ export function bookOf(rows: LevelRow[]): BookRecord {
 }
 
 /** With the digits of its columns. */
-export interface RawLevel {
-  act: "buy" | "sell";
-  price: string;
-  vol: string;
-  quoteVol: string;
-  offers: number;
-}
+export type RawLevel = z.infer<typeof level> & { act: "buy" | "sell" };
 
 export interface AskedBook extends PairName {
   depth: number;

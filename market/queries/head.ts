@@ -1,4 +1,4 @@
-// The head.
+// The head, and other recorded blocks.
 import { z } from "zod";
 import type { Database } from "../../db/connect.ts";
 import { basisSchema } from "../../db/export/manifest.ts";
@@ -116,4 +116,42 @@ export async function readDigestOf(db: Database, block: number): Promise<string 
     values: [block],
   });
   return rows[0]?.digest ?? null;
+}
+
+/** The recorded blocks on both sides of a block; null where there is none. */
+export interface Neighbours {
+  previous: number | null;
+  next: number | null;
+  /** Whether both stay: a block without rows is deleted some time later. */
+  areLasting: boolean;
+}
+
+/** One look into the index for each side. */
+export async function findNeighbours(db: Database, block: number | null): Promise<Neighbours> {
+  const { rows } = await db.query<Neighbours>({
+    name: "block_neighbours",
+    text: `
+      select
+        earlier.number as previous,
+        later.number as next,
+        coalesce(earlier.has_rows, true) and coalesce(later.has_rows, true) as "areLasting"
+      from (values (true)) as one (row)
+      left join lateral (
+        select *
+        from dex_block as block
+        where block.number < $1
+        order by block.number desc
+        limit 1
+      ) as earlier on true
+      left join lateral (
+        select *
+        from dex_block as block
+        where block.number > $1
+        order by block.number
+        limit 1
+      ) as later on true
+    `,
+    values: [block],
+  });
+  return rows[0] ?? { previous: null, next: null, areLasting: false };
 }

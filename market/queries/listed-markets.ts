@@ -1,4 +1,4 @@
-// What the listing formats say of each market: dex_summary, with the pair and its tokens.
+// What the listing formats say of each market: dex_summary, with the pair and its tokens. A token by its address.
 import type { Database } from "../../db/connect.ts";
 import type { KeyedRow } from "../records.ts";
 import {
@@ -91,3 +91,23 @@ export const everyListedMarket = {
   find: findListedMarkets,
   probe: (db: Database): Promise<unknown> => findListedMarket(db, NO_PAIR),
 };
+
+/** The key is the address. */
+interface TokenRow extends KeyedRow {
+  symbol: string | null;
+  name: string | null;
+}
+
+/** In any letter case. */
+export const findToken = (db: Database, address: string): Promise<Snapshot<TokenRow>> =>
+  readSnapshot(db, {
+    name: "rest_token",
+    text: `
+      ${SELECT_MOMENT},
+        token.address as key,
+        token.symbol,
+        token.name
+      ${FROM_AS_OF}
+      left join dex_token as token on lower(token.address) = lower($1)`,
+    values: [address],
+  });

@@ -3,7 +3,14 @@ import type { Database } from "../../db/connect.ts";
 import { z } from "zod";
 import { UnknownPair } from "../absent.ts";
 import { decimal, isoMoment, type KeyedRow } from "../records.ts";
-import { figure, isoTime, readRowsOfPair, type PairName, type Snapshot } from "./snapshot.ts";
+import {
+  figure,
+  figureOrNull,
+  isoTime,
+  readRowsOfPair,
+  type PairName,
+  type Snapshot,
+} from "./snapshot.ts";
 
 export const tradeRecord = z
   .object({
@@ -30,7 +37,7 @@ const TRADE_COLUMNS = `${figure("trade.price", "price")},
         ${isoTime("trade.time")} as time`;
 
 /** SQL of the trades of `pair` that is joined to it: the newest, of $4 at most, whose id is at most $3. */
-export const newestTradesOfPair = `(
+const newestTradesOfPair = `(
         -- Compared with any (...) and ordered by market_id too, so that only the index on
         -- (market_id, id) serves: with a plain = the planner may walk back through the trades of
         -- all markets, the whole history for one that traded long ago or never.
@@ -67,6 +74,43 @@ export function tradeRecords(rows: TradeRow[]): TradeRecord[] {
   return rows
     .filter((row) => row.id !== null)
     .map(({ id, price, volume, time }) => ({ id: Number(id), price, volume, time }));
+}
+
+/** What the page of a market shows of its trades beside REST, as GraphQL has it. */
+export interface TradeDetails {
+  id: string;
+  act: "buy" | "sell";
+  lotAmt: string;
+  bidAmt: string;
+  maker: string;
+  taker: string;
+  tx: string;
+}
+
+type DetailsRow = KeyedRow & Omit<TradeDetails, "id"> & { id: string | null };
+
+/** Of the newest `limit` trades, newest first. */
+export async function findTradeDetails(
+  db: Database,
+  pair: PairName,
+  limit: number,
+): Promise<TradeDetails[]> {
+  const { rows } = await readRowsOfPair<DetailsRow>(db, pair, {
+    name: "page_trades",
+    columns: `
+        trade.id,
+        trade.act,
+        ${figureOrNull("trade.lot_amt", "lotAmt")},
+        ${figureOrNull("trade.bid_amt", "bidAmt")},
+        trade.maker,
+        trade.taker,
+        trade.tx`,
+    joined: newestTradesOfPair,
+    values: [Number.MAX_SAFE_INTEGER, limit],
+  });
+  return rows.flatMap(({ id, act, lotAmt, bidAmt, maker, taker, tx }) =>
+    id === null ? [] : [{ id, act, lotAmt, bidAmt, maker, taker, tx }],
+  );
 }
 
 /** A trade of one of several markets. */

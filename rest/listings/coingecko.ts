@@ -11,16 +11,17 @@ import {
   listedTrades,
   MAX_TRADES,
   side,
+  type Side,
 } from "../../market/queries/listed-trades.ts";
-import type { Side } from "../../market/queries/listed-trades.ts";
 import { decimal } from "../../market/records.ts";
 import {
+  address,
   addressesOf,
+  book,
   byAddresses,
   depthOfBothSides,
-  levels,
-  levelsOf,
   levelsOfASide,
+  listedBook,
   marketByAddresses,
   sideAsked,
   tradesAsked,
@@ -30,7 +31,6 @@ const tickerId = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}_0x[0-9a-fA-F]{40}$/)
   .describe("The addresses of base and target token, joined by an underscore.");
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const poolId = tickerId.describe(
   "The market's id, which is `ticker_id`: a market is one book, also where several pools trade its pair.",
 );
@@ -65,14 +65,7 @@ const pair = z
   .object({ ticker_id: tickerId, base: address, target: address, pool_id: poolId })
   .meta({ id: "CoinGeckoPair" });
 
-const orderbook = z
-  .object({
-    ticker_id: tickerId,
-    timestamp: z.int().describe("The head's time, in milliseconds since the Unix epoch."),
-    bids: levels.describe("Price and base amount, from the highest price down."),
-    asks: levels.describe("Price and base amount, from the lowest price up."),
-  })
-  .meta({ id: "CoinGeckoOrderbook" });
+const orderbook = z.object({ ticker_id: tickerId, ...book }).meta({ id: "CoinGeckoOrderbook" });
 
 const trade = z
   .object({
@@ -163,11 +156,9 @@ export const coingecko = (usdTokens: readonly string[]): Version => ({
         const found = await findBook(db, byAddresses(ticker_id), { depth: levelsOfASide(depth) });
         return { ...found, rows: [{ ticker_id, ...bookOf(found.rows) }] };
       },
-      shape: ([book], { time }) => ({
-        ticker_id: book?.ticker_id ?? "",
-        timestamp: Date.parse(time),
-        bids: levelsOf(book?.bids ?? []),
-        asks: levelsOf(book?.asks ?? []),
+      shape: ([found], { time }) => ({
+        ticker_id: found?.ticker_id ?? "",
+        ...listedBook(found ?? { bids: [], asks: [] }, time),
       }),
       data: orderbook,
     }),

@@ -13,10 +13,11 @@ import {
 } from "../../market/queries/listed-trades.ts";
 import { decimal, signedDecimal } from "../../market/records.ts";
 import {
+  address,
+  book,
   depthOfBothSides,
-  levels,
-  levelsOf,
   levelsOfASide,
+  listedBook,
   requiredText,
 } from "./listing-params.ts";
 
@@ -32,22 +33,9 @@ function namedBy(marketPair: string): PairName {
   return { base: unescaped(base), quote: unescaped(quote) };
 }
 
-interface Asset {
-  symbol: string;
-  gem: string;
-  name: string | null;
-}
-
-const assetsOf = ({
-  base,
-  baseGem,
-  baseName,
-  quote,
-  quoteGem,
-  quoteName,
-}: ListedMarket): Asset[] => [
-  { symbol: base, gem: baseGem, name: baseName },
-  { symbol: quote, gem: quoteGem, name: quoteName },
+const assetsOf = (market: ListedMarket) => [
+  { symbol: market.base, gem: market.baseGem, name: market.baseName },
+  { symbol: market.quote, gem: market.quoteGem, name: market.quoteName },
 ];
 
 /** The codes of assets: their symbols, with the address where several tokens have the symbol. */
@@ -97,7 +85,7 @@ const summary = z
 const asset = z
   .object({
     name: z.string().optional().describe("As the token gives it. Absent where it is not known."),
-    contractAddress: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+    contractAddress: address,
   })
   .meta({ id: "CoinMarketCapAsset" });
 
@@ -110,13 +98,7 @@ const ticker = z
   })
   .meta({ id: "CoinMarketCapTicker" });
 
-const orderbook = z
-  .object({
-    timestamp: z.int().describe("The head's time, in milliseconds since the Unix epoch."),
-    bids: levels.describe("Price and base amount, from the highest price down."),
-    asks: levels.describe("Price and base amount, from the lowest price up."),
-  })
-  .meta({ id: "CoinMarketCapOrderbook" });
+const orderbook = z.object(book).meta({ id: "CoinMarketCapOrderbook" });
 
 const trade = z
   .object({
@@ -221,10 +203,7 @@ export const coinmarketcap: Version = {
       },
       find: (db, _pair, { market_pair, depth, level }) =>
         findBook(db, namedBy(market_pair), { depth: level === "1" ? 1 : levelsOfASide(depth) }),
-      shape: (rows, { time }) => {
-        const { bids, asks } = bookOf(rows);
-        return { timestamp: Date.parse(time), bids: levelsOf(bids), asks: levelsOf(asks) };
-      },
+      shape: (rows, { time }) => listedBook(bookOf(rows), time),
       data: orderbook,
     }),
     endpoint({

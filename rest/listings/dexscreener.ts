@@ -6,12 +6,16 @@ import { UnknownAsset, UnknownPair } from "../../market/absent.ts";
 import { endpoint, type Version } from "../endpoint.ts";
 import { integerAccepted, integerIn, type Parameter } from "../params.ts";
 import { findHead, headOf } from "../../market/queries/head.ts";
-import { findListedMarket } from "../../market/queries/listed-markets.ts";
-import { findSwaps, type SwapRow } from "../../market/queries/swaps.ts";
-import { findToken } from "../../market/queries/tokens.ts";
-import { addressesOf, byAddresses, marketByAddresses, requiredText } from "./listing-params.ts";
+import { findListedMarket, findToken } from "../../market/queries/listed-markets.ts";
+import { findSwaps, type SwapRow } from "../../market/queries/listed-trades.ts";
+import {
+  address,
+  addressesOf,
+  byAddresses,
+  marketByAddresses,
+  requiredText,
+} from "./listing-params.ts";
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const pairId = z.string().regex(/^0x[0-9a-fA-F]{40}_0x[0-9a-fA-F]{40}$/);
 
 const block = z

@@ -5,6 +5,9 @@ import { integerAccepted, integerIn, type Parameter } from "../params.ts";
 import type { BookRecord } from "../../market/queries/book.ts";
 import { MAX_TRADES, SIDES, side, type Side } from "../../market/queries/listed-trades.ts";
 
+/** An address in any letter case. */
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+
 /** A text that names a market or a token, and must be given. */
 export const requiredText = (
   pattern: RegExp,
@@ -54,11 +57,22 @@ export const depthOfBothSides: Parameter<number> = {
 export const levelsOfASide = (depth: number): number =>
   depth === 0 ? MAX_LEVELS : Math.ceil(depth / 2);
 
-/** Price and base amount. */
-export const levels = z.array(z.tuple([z.string(), z.string()]));
+const levels = z.array(z.tuple([z.string(), z.string()]));
 
-export const levelsOf = (side: BookRecord["bids"]): [price: string, amount: string][] =>
+export const book = {
+  timestamp: z.int().describe("The head's time, in milliseconds since the Unix epoch."),
+  bids: levels.describe("Price and base amount, from the highest price down."),
+  asks: levels.describe("Price and base amount, from the lowest price up."),
+};
+
+const levelsOf = (side: BookRecord["bids"]): [price: string, amount: string][] =>
   side.map(({ price, vol }) => [price, vol]);
+
+export const listedBook = ({ bids, asks }: BookRecord, time: string) => ({
+  timestamp: Date.parse(time),
+  bids: levelsOf(bids),
+  asks: levelsOf(asks),
+});
 
 export const sideAsked: Parameter<Side | undefined> = {
   description: "The side of the taker; without it, both.",

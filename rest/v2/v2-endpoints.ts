@@ -14,9 +14,13 @@ import { addressOf, blockNumber, limitUpTo, momentInUtc, oneOf, tradeId } from "
 import { bookOf, bookRecord, findBook } from "../../market/queries/book.ts";
 import { INTERVALS } from "../../market/candle-intervals.ts";
 import { candleRecord, candleRecords, EMPTY, findCandles } from "../../market/queries/candles.ts";
-import { findBlockFacts, onlyPage } from "../../market/queries/block-facts.ts";
+import {
+  findBlockFacts,
+  findRegistrations,
+  onlyPage,
+  pageOfRegistrations,
+} from "../../market/queries/block-facts.ts";
 import { findBlock, findBlockAt, headRecord, onlyBlock } from "../../market/queries/head.ts";
-import { findRegistrations, pageOfRegistrations } from "../../market/queries/registrations.ts";
 import { findSummaries, findSummary, summaryRecord } from "../../market/queries/summaries.ts";
 import { findTrades, tradeRecord, tradeRecords } from "../../market/queries/trades.ts";
 
