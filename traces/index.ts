@@ -1,5 +1,6 @@
 // Traces: what the service loads where OTEL_EXPORTER_OTLP_ENDPOINT is set.
-import { diag, DiagLogLevel } from "@opentelemetry/api";
+import { diag, DiagLogLevel, type DiagLogger } from "@opentelemetry/api";
+import { ExportResultCode, type ExportResult } from "@opentelemetry/core";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import {
@@ -12,6 +13,7 @@ import {
   AlwaysOnSampler,
   BasicTracerProvider,
   BatchSpanProcessor,
+  type ReadableSpan,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,9 +22,7 @@ import { release } from "../http/release.ts";
 import type { Step } from "../http/request.ts";
 import type { Version } from "../rest/endpoint.ts";
 import { makeOperationSpansPlugin, withEndpointSpans } from "./operation-spans.ts";
-import { ReportedExporter, reportSeldom } from "./reported-exporter.ts";
-import { spanOfRequest } from "./request-spans.ts";
-import { samplingBy, type Sampling } from "./sampled.ts";
+import { samplingBy, spanOfRequest, type Sampling } from "./request-spans.ts";
 import { followStatements } from "./statement-spans.ts";
 
 export interface Traces {
@@ -38,9 +38,11 @@ export interface Traces {
   close: () => Promise<void>;
 }
 
+type Log = Record<"info" | "warn", (line: string) => void>;
+
 export interface TracesOptions extends Sampling {
   protocol: "http/protobuf" | "http/json";
-  log: Record<"info" | "warn", (line: string) => void>;
+  log: Log;
 }
 
 const NAME = "dex-market-data";
@@ -77,4 +79,58 @@ export function openTraces({ protocol, log, ...sampling }: TracesOptions): Trace
         sleep(CLOSE_MS, undefined, { ref: false }),
       ]),
   };
+}
+
+/** Logs once that the collector gets nothing, and once that it does again. */
+class ReportedExporter implements SpanExporter {
+  readonly #exporter: SpanExporter;
+  readonly #log: Log;
+  #lost = 0;
+
+  constructor(exporter: SpanExporter, log: Log) {
+    this.#exporter = exporter;
+    this.#log = log;
+  }
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.#exporter.export(spans, (result) => {
+      if (result.code !== ExportResultCode.SUCCESS) this.#lose(spans.length, result.error);
+      else if (this.#lost > 0) this.#recover();
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+
+  #lose(count: number, error: Error | undefined): void {
+    if (this.#lost === 0) {
+      const reason = error === undefined || error.message === "" ? "no reason" : error.message;
+      this.#log.warn(
+        `The collector of traces takes no spans: ${reason}. They are lost until it does; requests are answered as before.`,
+      );
+    }
+    this.#lost += count;
+  }
+
+  #recover(): void {
+    this.#log.info(`The collector of traces takes spans again; ${this.#lost} were lost.`);
+    this.#lost = 0;
+  }
+}
+
+const SELDOM_MS = 60_000;
+
+/** OpenTelemetry's warnings, among them that its queue is full: one a minute. */
+function reportSeldom(warn: (line: string) => void): DiagLogger {
+  let next = 0;
+  const report = (line: string): void => {
+    if (Date.now() < next) return;
+    next = Date.now() + SELDOM_MS;
+    warn(`OpenTelemetry: ${line}`);
+  };
+  const quiet = (): void => undefined;
+  // An error is one of an export, which ReportedExporter has.
+  return { error: quiet, warn: report, info: quiet, debug: quiet, verbose: quiet };
 }

@@ -1,14 +1,17 @@
-// The span of a request, from its first line until its answer is out.
+// The span of a request, from its first line until its answer is out, and which requests have one.
 import {
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Context,
   type Span,
+  type SpanContext,
   type Tracer,
 } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base";
 import type { IncomingHttpHeaders } from "node:http";
 import {
   currentState,
@@ -17,7 +20,6 @@ import {
   type Step,
   type Trace,
 } from "../http/request.ts";
-import type { IsSampled } from "./sampled.ts";
 
 /** The trace of a sampled request; `context` is that of its innermost span. */
 export class RequestTrace implements Trace {
@@ -108,4 +110,27 @@ function end(span: Span, state: RequestState): void {
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
+}
+
+/** Takes what a request gives by `traceparent`. */
+type IsSampled = (given: SpanContext | undefined) => boolean;
+
+export interface Sampling {
+  /** The value of OTEL_TRACES_SAMPLER. */
+  sampler: string;
+  ratio: number;
+}
+
+/** Decides before anything is made for a request. */
+export function samplingBy({ sampler, ratio }: Sampling): IsSampled {
+  const believesParent = sampler.startsWith("parentbased_");
+  const share = sampler.endsWith("always_on") ? 1 : sampler.endsWith("always_off") ? 0 : ratio;
+  const byId = new TraceIdRatioBasedSampler(share);
+  return (given) => {
+    // A trace that begins here has no id yet by which another service would decide.
+    if (given === undefined) return Math.random() < share;
+    if (believesParent) return (given.traceFlags & TraceFlags.SAMPLED) !== 0;
+    const { decision } = byId.shouldSample(ROOT_CONTEXT, given.traceId);
+    return decision === SamplingDecision.RECORD_AND_SAMPLED;
+  };
 }

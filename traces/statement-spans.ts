@@ -1,11 +1,10 @@
 // Spans of the statements that a pool runs for sampled requests.
 import { SpanKind, SpanStatusCode, type Span, type Tracer } from "@opentelemetry/api";
-import type { Pool, PooledClient } from "../db/connect.ts";
+import type { Connected, Pool, PooledClient } from "../db/connect.ts";
 import { sampledTrace, type RequestTrace } from "./request-spans.ts";
 
 type Query = (config: unknown, values?: unknown, done?: unknown) => unknown;
 type Done = (error: Error | null, result?: unknown) => void;
-type Connected = NonNullable<Parameters<Pool["connect"]>[0]>;
 
 /** A request that is not sampled gets a connection as without traces. */
 export function followStatements(pool: Pool, tracer: Tracer): void {
