@@ -3,6 +3,7 @@ import { numberToHex } from "viem";
 import type { ContractCall, Decoder } from "./exchange-facts.ts";
 import { EXIT, Halt } from "./halt.ts";
 import { Refused, Unavailable, type Requests } from "./requests.ts";
+import type { Recorded } from "./written-blocks.ts";
 
 export interface Contract {
   requests: Requests;
@@ -11,10 +12,7 @@ export interface Contract {
 }
 
 /** The block whose state is read; without a hash whichever has the number. */
-interface StateBlock {
-  number: number;
-  hash: string | null;
-}
+type StateBlock = Pick<Recorded, "number" | "hash">;
 
 /** The state of the contract cannot be read now. */
 export class NotAudited extends Error {

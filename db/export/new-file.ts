@@ -11,8 +11,6 @@ export interface WrittenFile {
   sha256: string;
 }
 
-const TEMPORARY = ".partial";
-
 /** Others may have files with this end too. */
 const OWN_TEMPORARY = /\.[0-9a-f]{12}\.partial$/;
 
@@ -32,7 +30,7 @@ export class NewFile {
   }
 
   static async create(dir: string, name: string): Promise<NewFile> {
-    const path = join(dir, `${name}.${randomBytes(6).toString("hex")}${TEMPORARY}`);
+    const path = join(dir, `${name}.${randomBytes(6).toString("hex")}.partial`);
     return new NewFile(dir, name, path, await open(path, "wx", 0o644));
   }
 

@@ -1,7 +1,6 @@
 // What decides digests beside the facts: it is compared before them, and recorded.
 import type { Client } from "../connect.ts";
 import type { Basis } from "../export/manifest.ts";
-import { versionProblem } from "../export/recompute.ts";
 import { MirrorError } from "./mirror-error.ts";
 
 const WHERE: Record<keyof Basis, string> = {
@@ -13,12 +12,6 @@ const WHERE: Record<keyof Basis, string> = {
   kind: "they are of different kinds of exchanges",
   taker: "another rule decides whose trade it is",
 };
-
-/** An empty database has no basis to compare with. Throws a MirrorError. */
-export function refuseOtherVersion({ version }: Basis): void {
-  const problem = versionProblem(version);
-  if (problem !== undefined) throw new MirrorError(problem);
-}
 
 /** What only an indexer records is compared where both have it. Throws a MirrorError that names the first difference. */
 export function refuseOtherBasis(own: Basis, theirs: Basis): void {

@@ -113,7 +113,7 @@ class Follower {
       const { firstBlock, hashed } = isBegunAnew ? page.basis : basis;
       refuseOtherBasis({ ...basis, firstBlock, hashed }, page.basis);
     }
-    if (own !== undefined && isBehind(page, own)) {
+    if (own !== undefined && page.head.number < own.number) {
       throw new OriginUnavailable(
         `The origin is behind, at block ${page.head.number}; this database has block ${own.number}`,
       );
@@ -245,8 +245,6 @@ async function lastBlockOf(client: Client): Promise<Own | undefined> {
   });
   return rows[0];
 }
-
-const isBehind = ({ head }: BlockPage, own: Own): boolean => head.number < own.number;
 
 /** Whether the page goes on from this block. A block without rows may be recorded here alone. */
 function follows({ before }: BlockPage, own: Own): boolean {

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
+import { versionProblem } from "../export/check-files.ts";
 import { findBasis } from "../export/days.ts";
 import { MANIFEST, NAME, parseManifest, type Contents } from "../export/manifest.ts";
 import { FACT_KINDS, plannedDays, type PlannedDay } from "../export/planned-days.ts";
 import { makeFolder } from "../make-folder.ts";
-import { refuseOtherBasis, refuseOtherVersion } from "./basis.ts";
+import { refuseOtherBasis } from "./basis.ts";
 import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
@@ -64,7 +65,9 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   const origin = new Origin(url);
   const manifest = await readManifestOf(origin, options);
   const own = await findBasis(client);
-  refuseOtherVersion(manifest.basis);
+  // An empty database has no basis to compare with.
+  const problem = versionProblem(manifest.basis.version);
+  if (problem !== undefined) throw new MirrorError(problem);
   if (own !== undefined) refuseOtherBasis(own, manifest.basis);
   const planned = plannedDays(manifest);
   refuseLongDays(planned, maxDayBytes);

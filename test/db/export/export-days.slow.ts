@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { checkFolder } from "../../../db/export/check-files.ts";
+import { checkFolder, digestOfDay, FIRST_DIGEST } from "../../../db/export/check-files.ts";
 import { takeLock } from "../../../db/embedded/lock.ts";
 import { CsvFile } from "../../../db/export/csv-file.ts";
 import { exportDays, writeDay } from "../../../db/export/export-days.ts";
@@ -18,7 +18,6 @@ import { KINDS as KINDS_OF_FILES } from "../../../db/export/format.ts";
 import { manifestText, readManifest, type ListedDay } from "../../../db/export/manifest.ts";
 import { plannedDay } from "../../../db/export/planned-days.ts";
 import { ParquetFile } from "../../../db/export/parquet-file.ts";
-import { digestOfDay, FIRST_DIGEST } from "../../../db/export/recompute.ts";
 import type { Value } from "../../../db/export/format.ts";
 import {
   anAddress,
