@@ -5,7 +5,7 @@ import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl } from "../locate.ts";
 import { shownUrl } from "../postgres-url.ts";
-import type { Difference } from "../verify/difference.ts";
+import type { Difference } from "../verify/history-rules.ts";
 import { verify } from "../verify/verify-database.ts";
 
 const USAGE = `Usage: npm run db:verify [-- --json]

@@ -1,8 +1,20 @@
-// Finds rows of the history that no writer could have written: the rules of ingest, each as a separate query that
-// shares no function with it.
+// Finds rows of the history that no writer could have written, and wrong digests: the rules of ingest, each as a separate
+// query that shares no function with it, the digests apart.
 import type { Client } from "../connect.ts";
 import { pairHash } from "../load/checksum.ts";
-import { MAX_SHOWN, type Difference } from "./difference.ts";
+
+/** A row that differs from what it should be. */
+export interface Difference {
+  /** The table and the key of the row. */
+  row: string;
+  /** The row in the database, as JSON; null if it is missing. */
+  kept: string | null;
+  /** The correct row, as JSON, or in words what it should be; null if there should be none. */
+  right: string | null;
+}
+
+/** Maximum number of differences reported per table or rule. */
+export const MAX_SHOWN = 100;
 
 /** Each query returns the key of a wrong row, the row as JSON, and what it should be, in words. */
 const RULES: readonly string[] = [
@@ -174,14 +186,31 @@ const RULES: readonly string[] = [
   order by trade.id`,
 ];
 
-/** Returns the rows that contradict a rule, at most 100 for each rule. `ingest.rebuild()` mends none of trades and offers. */
+/** The blocks whose facts are not those that their digests were made of. */
+const DIGESTS = `
+  select
+    'dex_block ' || block.number as row,
+    coalesce('of the digest 0x' || encode(block.digest, 'hex'), 'without a digest') as kept,
+    case
+      when block.right_digest is null then 'without a digest, as block ' || block.number_before || ' before it has none'
+      else 'of the digest 0x' || encode(block.right_digest, 'hex')
+        || ', which its facts have after that of ' || coalesce('block ' || block.number_before, '32 zero bytes')
+    end as right
+  from dex_private.misdigested_block as block
+  order by block.number`;
+
+/**
+ * Returns the rows that contradict a rule, at most 100 for each rule. `ingest.rebuild()` mends none of trades, offers and
+ * digests.
+ */
 export async function verifyHistory(client: Client): Promise<Difference[]> {
   const found: Difference[] = [];
-  for (const rule of RULES) {
-    const { rows } = await client.query<Difference>(`${rule} limit ${MAX_SHOWN}`);
-    found.push(...rows);
-  }
-  return [...found, ...(await wrongPairs(client))];
+  for (const rule of RULES) found.push(...(await contradicting(client, rule)));
+  return [...found, ...(await wrongPairs(client)), ...(await contradicting(client, DIGESTS))];
+}
+
+async function contradicting(client: Client, rule: string): Promise<Difference[]> {
+  return (await client.query<Difference>(`${rule} limit ${MAX_SHOWN}`)).rows;
 }
 
 /** PostgreSQL cannot compute keccak256, so the pair hashes are checked here. */
