@@ -1,9 +1,11 @@
 // `npm run simulate`: trades a simulated exchange into the database, or into the loader's files.
+import { setTimeout as sleep } from "node:timers/promises";
 import { abortOnSignals, readCommandLine, refuse } from "../command-line.ts";
 import { progressBar, progressLine } from "../progress-line.ts";
 import { ownerUrl } from "../locate.ts";
 import { writeHistoryCsv } from "../simulate/write-csv.ts";
-import { holdingsOf, OtherDataError, simulateHistory } from "../simulate/simulated-history.ts";
+import { OtherDataError } from "../simulate/restore.ts";
+import { holdingsOf, simulateHistory } from "../simulate/simulated-history.ts";
 import { startLive } from "../simulate/live-trading.ts";
 import {
   OptionError,
@@ -18,6 +20,7 @@ type Of<Mode> = Extract<SimulateOptions, { mode: Mode }>;
 const line = progressLine(process.stderr);
 /** How often trading live says how far it is, where there is no terminal. */
 const SAID_EVERY_MS = 60_000;
+const SLEEP_MS = 60_000;
 
 const signal = abortOnSignals();
 
@@ -91,17 +94,12 @@ async function tradeLive({ seed, rate, seconds }: Of<"live">): Promise<void> {
   console.log(`${trades} trades in ${blocks} blocks.`);
 }
 
-async function stopOrTime(seconds: number | undefined): Promise<void> {
-  const signals = [signal];
-  if (seconds !== undefined) signals.push(AbortSignal.timeout(seconds * 1000));
-  const either = AbortSignal.any(signals);
-  if (either.aborted) return;
-  // A signal alone would not keep the process running.
-  const alive = setInterval(() => undefined, 60_000);
-  await new Promise((resolve) => {
-    either.addEventListener("abort", resolve, { once: true });
-  });
-  clearInterval(alive);
+async function stopOrTime(seconds = Infinity): Promise<void> {
+  const end = performance.now() + 1000 * seconds;
+  for (let left = 1000 * seconds; left > 0 && !signal.aborted; left = end - performance.now()) {
+    // A timer takes 24 days at most.
+    await sleep(Math.min(left, SLEEP_MS), undefined, { signal }).catch(() => undefined);
+  }
 }
 
 function showProgress(done: number, total: number): void {

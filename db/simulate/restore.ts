@@ -38,7 +38,7 @@ export async function findHoldings(db: Database): Promise<Holdings> {
       ) as simulated,
       not exists (select from dex_token)
         and not exists (select from dex_head) as empty`,
-    gems(),
+    [MARKETS.map(({ base }) => base.address), MARKETS.map(({ quote }) => quote.address)],
   );
   if (rows[0]?.simulated) return "simulated";
   return rows[0]?.empty ? "empty" : "other";
@@ -168,8 +168,3 @@ function openOffer(row: OfferColumns): OpenOffer[] {
     },
   ];
 }
-
-const gems = (): [string[], string[]] => [
-  MARKETS.map(({ base }) => base.address),
-  MARKETS.map(({ quote }) => quote.address),
-];

@@ -19,9 +19,6 @@ import {
   type Stretch,
 } from "./schedule.ts";
 
-export { OtherDataError, type Holdings } from "./restore.ts";
-export type { HistoryOptions } from "./schedule.ts";
-
 /** What was written. */
 export interface HistoryReport {
   trades: number;
@@ -41,11 +38,6 @@ export interface HistoryRun {
   signal?: AbortSignal | undefined;
 }
 
-/** The end that was asked for lies before the head, or in the future. */
-export class EndOfHistoryError extends Error {
-  override name = "EndOfHistoryError";
-}
-
 /** As many trades as are written at once, about. */
 const BATCH_TRADES = 5000;
 /** `catchUp` writes no more, however long the exchange stood still. */
@@ -55,8 +47,8 @@ const CATCH_UP_TRADES = 50_000;
  * Writes so many trades over so many days. In an empty database they end at `until`, or now; in one
  * that has a simulated exchange they follow its head, for that many days but not beyond `until`:
  * where little time is left, blocks follow each other fast. `url` must let its login become
- * dex_writer. Throws OtherDataError for a database with other data, EndOfHistoryError for an
- * `until` before the head.
+ * dex_writer. Throws OtherDataError for a database with other data, and for an `until` before the head
+ * or in the future.
  */
 export async function simulateHistory(
   url: string,
@@ -64,11 +56,11 @@ export async function simulateHistory(
 ): Promise<HistoryReport> {
   const now = new Date();
   const end = until ?? now;
-  if (end > now) throw new EndOfHistoryError("history cannot end in the future");
+  if (end > now) throw new Error("history cannot end in the future");
   const plan = async ({ head, client }: Turn, left: number): Promise<Stretch> => {
     if (head === null) return firstStretch({ seed, days, trades: left, until: end });
     if (head.time > secondsOf(end)) {
-      throw new EndOfHistoryError(
+      throw new Error(
         `the exchange's head, block ${head.block}, is of ${isoTime(head.time)}: ` +
           `history after it cannot end at ${isoTime(secondsOf(end))}`,
       );

@@ -1,39 +1,11 @@
 // Writes a simulated history as the loader's four files, holding only the open offers in memory.
-import { once } from "node:events";
-import { createWriteStream, type WriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { finished } from "node:stream/promises";
-import type { OfferRow, PairRow, TokenRow, TradeRow } from "../load/checked-rows.ts";
+import type { OfferRow, PairRow, TradeRow } from "../load/checked-rows.ts";
 import { MARKETS, TOKENS } from "./simulated-tokens.ts";
 import { Exchange } from "./simulated-exchange.ts";
 import { offerRow } from "./offer.ts";
 import { firstStretch, schedule, type HistoryOptions } from "./schedule.ts";
-
-const TOKEN_COLUMNS = ["address", "symbol", "decimals", "name"] as const;
-const PAIR_COLUMNS = ["base", "quote", "base_gem", "quote_gem", "active"] as const;
-const MATCH_COLUMNS = ["lot_gem", "lot_amt", "bid_gem", "bid_amt"] as const;
-const OFFER_COLUMNS = [
-  "id",
-  "pair",
-  "maker",
-  ...MATCH_COLUMNS,
-  "killed",
-  "block",
-  "time",
-  "tx",
-] as const;
-const TRADE_COLUMNS = [
-  "offer_id",
-  "pair",
-  "maker",
-  "taker",
-  ...MATCH_COLUMNS,
-  "block",
-  "time",
-  "tx",
-  "idx",
-] as const;
 
 /**
  * Writes tokens.csv, pairs.csv, offers.csv and trades.csv into a folder, which is made if need be;
@@ -51,11 +23,13 @@ export async function writeHistoryCsv(
   },
 ): Promise<{ trades: number; offers: number }> {
   await mkdir(folder, { recursive: true });
-  await writeAll(join(folder, "tokens.csv"), TOKEN_COLUMNS, TOKENS);
-  await writeAll(join(folder, "pairs.csv"), PAIR_COLUMNS, pairRows());
+  await writeAll(join(folder, "tokens.csv"), TOKENS);
+  await writeAll(join(folder, "pairs.csv"), pairRows());
 
-  const offers = new CsvFile<OfferRow>(join(folder, "offers.csv"), OFFER_COLUMNS);
-  const trades = new CsvFile<TradeRow>(join(folder, "trades.csv"), TRADE_COLUMNS);
+  await using offersFile = await open(join(folder, "offers.csv"), "w");
+  await using tradesFile = await open(join(folder, "trades.csv"), "w");
+  const offers = new CsvFile<OfferRow>(offersFile);
+  const trades = new CsvFile<TradeRow>(tradesFile);
   const exchange = new Exchange(options.seed);
   for (const plan of schedule(firstStretch(options))) {
     options.signal?.throwIfAborted();
@@ -63,11 +37,11 @@ export async function writeHistoryCsv(
     for (const trade of events.trades) trades.add(trade);
     for (const offer of events.filled) offers.add(offerRow(offer));
     for (const offer of events.killed) offers.add(offerRow(offer, plan.number));
-    await Promise.all([offers.drained(), trades.drained()]);
+    await Promise.all([offers.write(PIECE), trades.write(PIECE)]);
     options.onProgress?.(trades.rows, options.trades);
   }
   for (const offer of exchange.open) offers.add(offerRow(offer));
-  await Promise.all([offers.close(), trades.close()]);
+  await Promise.all([offers.write(), trades.write()]);
   return { trades: trades.rows, offers: offers.rows };
 }
 
@@ -82,52 +56,36 @@ export function pairRows(): PairRow[] {
   }));
 }
 
-async function writeAll<Row extends TokenRow | PairRow>(
-  path: string,
-  columns: readonly (keyof Row & string)[],
-  rows: readonly Row[],
-): Promise<void> {
-  const file = new CsvFile<Row>(path, columns);
+async function writeAll(path: string, rows: readonly object[]): Promise<void> {
+  await using handle = await open(path, "w");
+  const file = new CsvFile(handle);
   for (const row of rows) file.add(row);
-  await file.close();
-}
-
-/** A file that is written in large pieces. Nothing simulated needs quotes. */
-class CsvFile<Row> {
-  rows = 0;
-  readonly #columns: readonly (keyof Row & string)[];
-  readonly #stream: WriteStream;
-  #text: string;
-  #failure: Error | undefined;
-
-  constructor(path: string, columns: readonly (keyof Row & string)[]) {
-    this.#columns = columns;
-    this.#stream = createWriteStream(path);
-    this.#stream.on("error", (error) => {
-      this.#failure = error;
-    });
-    this.#text = `${columns.join(",")}\n`;
-  }
-
-  add(row: Row): void {
-    this.#text += `${this.#columns.map((column) => String(row[column])).join(",")}\n`;
-    this.rows += 1;
-  }
-
-  /** Resolves when more may be added; rejects when the file cannot be written. */
-  async drained(): Promise<void> {
-    if (this.#text.length < PIECE) return;
-    const text = this.#text;
-    this.#text = "";
-    if (this.#failure !== undefined) throw this.#failure;
-    if (!this.#stream.write(text)) await once(this.#stream, "drain");
-  }
-
-  async close(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    this.#stream.end(this.#text);
-    await finished(this.#stream);
-  }
+  await file.write();
 }
 
 const PIECE = 65_536;
+
+/** A file with a column for each field of its first row. Nothing simulated needs quotes. */
+class CsvFile<Row extends object> {
+  rows = 0;
+  readonly #handle: FileHandle;
+  #text = "";
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  add(row: Row): void {
+    if (this.rows === 0) this.#text = `${Object.keys(row).join(",")}\n`;
+    this.#text += `${Object.values(row).join(",")}\n`;
+    this.rows += 1;
+  }
+
+  /** Writes what was added, if it is at least so long. */
+  async write(least = 0): Promise<void> {
+    if (this.#text.length < least) return;
+    const text = this.#text;
+    this.#text = "";
+    await this.#handle.appendFile(text);
+  }
+}

@@ -721,15 +721,20 @@ describe("the command", () => {
     expect(await trades()).toBe(400);
   });
 
-  it("trades live until a signal", async () => {
+  it.each([
+    ["--rate 50", "; Ctrl-C ends it"],
+    ["--rate 50 --for 31536000", " for 31536000 s"],
+  ])("%s trades live until a signal", async (line, howLong) => {
     const before = await trades();
-    const ended = await simulate("--rate 50", async (stop) => {
-      while ((await trades()) === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    const ended = await simulate(line, async (stop) => {
+      for (let looks = 0; looks < 400 && (await trades()) === before; looks += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
       stop();
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toBe(
-      "Trading at 50 trades a second; Ctrl-C ends it.\n" +
+      `Trading at 50 trades a second${howLong}.\n` +
         `${(await trades()) - before} trades in ${blocksOf(ended)} blocks.\n`,
     );
   });
