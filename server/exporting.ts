@@ -9,6 +9,7 @@ import type { Database } from "../db/connect.ts";
 import { errorText } from "../db/error-text.ts";
 import { knownDays } from "../db/export/days.ts";
 import { makeFolder } from "../db/make-folder.ts";
+import { startTask, type RunningTask } from "../db/running-task.ts";
 
 const COMMAND = fileURLToPath(new URL("../db/commands/export.ts", import.meta.url));
 
@@ -28,11 +29,6 @@ export interface ExportingOptions {
   killAfterMs?: number;
 }
 
-export interface Exporting {
-  /** Resolves when nothing is left running. */
-  stop: () => Promise<void>;
-}
-
 const EVERY_MS = 60_000;
 
 /** Throws where the setting is wrong: an export would fail each minute, and what is served with it. */
@@ -42,41 +38,32 @@ export async function makeFilesDir(dir: string): Promise<void> {
   });
 }
 
-export function startExporting(options: ExportingOptions): Exporting {
+export const startExporting = (options: ExportingOptions): RunningTask =>
+  startTask((signal) => exportAgainAndAgain(options, signal));
+
+async function exportAgainAndAgain(options: ExportingOptions, signal: AbortSignal): Promise<void> {
   const { db, finality, log, everyMs = EVERY_MS } = options;
-  const stopping = new AbortController();
-  const isStopping = (): boolean => stopping.signal.aborted;
-  const running = run();
-
-  async function run(): Promise<void> {
-    let exportedTo: string | undefined;
-    let complaint: string | undefined;
-    while (!isStopping()) {
-      try {
-        const days = await knownDays(db, finality);
-        if (days !== undefined && days.notFinal !== exportedTo) {
-          for (const line of await exportOnce(options, stopping.signal)) log.info(line);
-          exportedTo = days.notFinal;
-        }
-        complaint = undefined;
-      } catch (error) {
-        const reason = errorText(error);
-        // It is tried again and again.
-        if (!isStopping() && reason !== complaint) {
-          log.warn(`The files of each day are not exported: ${reason}`);
-        }
-        complaint = reason;
+  const isStopping = (): boolean => signal.aborted;
+  let exportedTo: string | undefined;
+  let complaint: string | undefined;
+  while (!isStopping()) {
+    try {
+      const days = await knownDays(db, finality);
+      if (days !== undefined && days.notFinal !== exportedTo) {
+        for (const line of await exportOnce(options, signal)) log.info(line);
+        exportedTo = days.notFinal;
       }
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      complaint = undefined;
+    } catch (error) {
+      const reason = errorText(error);
+      // It is tried again and again.
+      if (!isStopping() && reason !== complaint) {
+        log.warn(`The files of each day are not exported: ${reason}`);
+      }
+      complaint = reason;
     }
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
   }
-
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
 }
 
 /** The lines of the days. Throws what the command says where it fails. */

@@ -1,9 +1,10 @@
 // Trades on a simulated exchange as time goes by, a block a second.
 import { setTimeout as sleep } from "node:timers/promises";
+import { startTask, type RunningTask } from "../running-task.ts";
 import { MARKETS } from "./simulated-tokens.ts";
 import { Ledger } from "./next-blocks.ts";
 import { makeRandom } from "./random.ts";
-import { findActiveMarkets, type Head } from "./restore.ts";
+import { findActiveMarkets } from "./restore.ts";
 import { GENESIS_BLOCK, isoTime } from "./schedule.ts";
 
 export interface LiveOptions {
@@ -25,11 +26,6 @@ export interface LiveBlock {
   trades: number;
 }
 
-export interface Live {
-  /** Ends with the block that is being written. Resolves when nothing is left running. */
-  stop(): Promise<void>;
-}
-
 const FIRST_RETRY = 500;
 const LAST_RETRY = 30_000;
 /** More than a history has, whose offers would be most of its rows. */
@@ -37,17 +33,9 @@ const DEPTH = 20;
 /** After a pause, trades are made up for so many seconds. */
 const MADE_UP_SECONDS = 10;
 
-/** Starts trading. In an empty database, it opens the exchange first. */
-export function startLive(url: string, options: LiveOptions): Live {
-  const stopping = new AbortController();
-  const running = run(url, options, stopping.signal);
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
+/** Starts trading; it stops with the block that is being written. In an empty database, it opens the exchange first. */
+export const startLive = (url: string, options: LiveOptions): RunningTask =>
+  startTask((signal) => run(url, options, signal));
 
 async function run(url: string, options: LiveOptions, signal: AbortSignal): Promise<void> {
   const { interval = 1000 } = options;
@@ -81,7 +69,13 @@ async function makeBlock(
   let made: LiveBlock | undefined;
   await ledger.turn(async ({ exchange, head, client }) => {
     const now = Math.floor(Date.now() / 1000);
-    if (head !== null && head.time > now) throw new HeadInFutureError(head);
+    // Block times never go back, so there is none before the head's.
+    if (head !== null && head.time > now) {
+      const time = isoTime(head.time);
+      throw new Error(
+        `the exchange's head, block ${head.block}, is of ${time}, which is still to come`,
+      );
+    }
     const number = (head?.block ?? GENESIS_BLOCK) + 1;
     const registered = head === null ? MARKETS : await findActiveMarkets(client);
     const markets = registered.filter(({ course }) => course === "traded");
@@ -92,14 +86,6 @@ async function makeBlock(
     return [{ number, time, ...exchange.make(plan) }];
   });
   if (made !== undefined) onBlock?.(made);
-}
-
-/** Block times never go back, so there is none before the head's. */
-class HeadInFutureError extends Error {
-  override name = "HeadInFutureError";
-  constructor({ block, time }: Head) {
-    super(`the exchange's head, block ${block}, is of ${isoTime(time)}, which is still to come`);
-  }
 }
 
 /** How many trades a block has, so that they come to the rate: some blocks none, others several. */
