@@ -9,12 +9,12 @@ import { startLive } from "../db/simulate/live-trading.ts";
 import { makeApp } from "./compose.ts";
 import { isatty } from "node:tty";
 import { setFlagsFromString } from "node:v8";
-import { readConfig, type Config } from "./config.ts";
-import { readDocuments, type PersistedDocuments } from "../graphql/persisted/documents.ts";
+import { readConfig } from "./config.ts";
+import { readDocuments } from "../graphql/persisted/documents.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 import { finishAnswersOf, listen, type Address } from "../http/listen.ts";
-import { openKeys, type OpenKeys } from "../http/keys/api-keys.ts";
-import { openLog, type Log } from "../http/observe/log.ts";
+import { openKeys } from "../http/keys/api-keys.ts";
+import { openLog } from "../http/observe/log.ts";
 import { release } from "../http/release.ts";
 import { WINDOW_MS, type SharedCounts } from "../http/rate-limit.ts";
 import type { SharedCountsOptions } from "../http/shared-counts.ts";
@@ -79,9 +79,13 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   const names = settings().map(({ name }) => name);
   for (const line of similarityWarnings(process.env, names)) log.warn(line);
 
-  const documents = await openDocuments(config);
+  const { persisted, limits, apiKeysFile } = config;
+  const documents =
+    persisted.dir === undefined
+      ? undefined
+      : await readDocuments(persisted.dir, { only: persisted.only, maxBytes: limits.bodyBytes });
   const marketFiles = config.index && (await readMarketFiles(config.index));
-  const keyFile = openKeyFile(config, log);
+  const keyFile = apiKeysFile === undefined ? undefined : openKeys({ file: apiKeysFile, log });
   if (config.filesDir !== undefined) await makeFilesDir(config.filesDir);
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
@@ -202,20 +206,6 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
   log.info("Stopping …");
   log.flush();
   hurry.addEventListener("abort", () => log.info("Stopping at once …"), { once: true });
-}
-
-function openKeyFile({ apiKeysFile: file }: Config, log: Log): OpenKeys | undefined {
-  return file === undefined ? undefined : openKeys({ file, log });
-}
-
-async function openDocuments({
-  persisted,
-  limits,
-}: Config): Promise<PersistedDocuments | undefined> {
-  const { dir, only } = persisted;
-  return dir === undefined
-    ? undefined
-    : await readDocuments(dir, { only, maxBytes: limits.bodyBytes });
 }
 
 /** Only those that share their counts load the client of Redis. */

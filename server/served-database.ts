@@ -14,11 +14,6 @@ import { currentClient as askedBy } from "../http/request.ts";
 import { unlessAborted } from "./stopping.ts";
 import { isUnreachable } from "../db/failure.ts";
 
-/** The database cannot be served as it is; the message says how to mend that. */
-export class CannotServe extends Error {
-  override readonly name = "CannotServe";
-}
-
 export interface ServedDatabase {
   /** REST's connections, as dex_reader. */
   pool: Pool;
@@ -135,8 +130,8 @@ async function migrate(url: string): Promise<void> {
   try {
     await applyMigrations(url);
   } catch (cause) {
-    if (cause instanceof BeforeBaseline) throw new CannotServe(cause.message, { cause });
-    throw new CannotServe(
+    if (cause instanceof BeforeBaseline) throw new Error(cause.message, { cause });
+    throw new Error(
       `The migrations cannot be applied by ${shownUrl(url)}: ${reason(cause)}. Give a login that ` +
         "may become dex_owner as DATABASE_OWNER_URL, and make the roles by `npm run db:roles`.",
       { cause },
@@ -185,7 +180,7 @@ async function checkReader(pool: Pool, url: string, prepare: boolean): Promise<v
     .query<{ role: string }>("select current_user as role")
     .catch((cause: unknown) => {
       if (isUnreachable(cause) || cause instanceof ReplacedPrimary) throw cause;
-      throw new CannotServe(
+      throw new Error(
         `${shownUrl(url)} cannot become dex_reader: ${reason(cause)}. Make the roles by ` +
           "`npm run db:roles` with a DATABASE_OWNER_URL that may; it grants dex_reader to the " +
           "login of DATABASE_URL.",
@@ -195,7 +190,7 @@ async function checkReader(pool: Pool, url: string, prepare: boolean): Promise<v
   if (!prepare) return checkSettings(pool, url);
   const role = rows[0]?.role ?? "an unknown role";
   if (role === "dex_reader") return;
-  throw new CannotServe(
+  throw new Error(
     `${shownUrl(url)} reads as ${role}, not as dex_reader: the connection's \`options\` are lost on the ` +
       `way. ${BEHIND_POOLER}`,
   );
@@ -212,7 +207,7 @@ async function checkSettings(pool: Pool, url: string): Promise<void> {
     .filter(({ name, setting }) => setting !== needed[name])
     .map(({ name }) => `${name} = ${needed[name] ?? ""}`);
   if (missing.length === 0) return;
-  throw new CannotServe(
+  throw new Error(
     `With PREPARE=off the login of ${shownUrl(url)} must have the role and the settings of the service's sessions, and ` +
       `lacks ${missing.join(", ")}: docs/deployment.md has the statements.`,
   );
@@ -235,7 +230,7 @@ async function checkExposed(
       `dex_reader may not see the schema ${name}: \`grant usage on schema ${name} to dex_reader\``,
     ];
   });
-  if (problems.length > 0) throw new CannotServe(`EXPOSED_SCHEMAS: ${problems.join("; ")}.`);
+  if (problems.length > 0) throw new Error(`EXPOSED_SCHEMAS: ${problems.join("; ")}.`);
 }
 
 const SELECT_EXPOSED = `

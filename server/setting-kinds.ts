@@ -2,6 +2,7 @@
 import proxyaddr from "proxy-addr";
 import { z } from "zod";
 import type { TrustedProxies } from "../http/request.ts";
+import type { Explorer } from "../page/document.ts";
 
 /** A number in plain digits: Number() alone would take `0x10`, `1e3` and a space. */
 export const number = z
@@ -19,10 +20,7 @@ export const milliseconds = (initial: number, min = 1) =>
   integer(initial, min, 3_600_000, { of: "milliseconds", zero: min === 0 ? "never" : "" });
 export const atMost = (initial: number, min = 1, max = 1_000_000) => integer(initial, min, max);
 export const named = (words: readonly string[]): string =>
-  words
-    .map((word) => `\`${word}\``)
-    .join(", ")
-    .replace(/, ([^,]*)$/, " or $1");
+  new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words.map((word) => `\`${word}\``));
 
 /** A number of proxies, or their addresses as proxy-addr takes them; undefined for anything else. */
 export function trustedProxies(text: string): TrustedProxies | undefined {
@@ -47,12 +45,6 @@ export function publicUrl(text: string): string | undefined {
 /** Whether it is a URL, http or https, without a query. */
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? "") && !/[?#]/.test(text);
-
-/** Where an explorer of the chain has a transaction, and an account. */
-export interface Explorer {
-  tx?: string;
-  address?: string;
-}
 
 /** One URL with {tx}, one with {address}, or both, separated by a comma; undefined for anything else. */
 export function explorerUrls(text: string): Explorer | undefined {
