@@ -7,7 +7,7 @@ export function reportLines(shownUrl: string, result: CheckResult): string[] {
   const { compared, exposed, migrations, findings, additions, notes, skipped } = result;
   return [
     `Checked ${shownUrl}: ${migrations.applied} of ${migrations.committed} migrations.`,
-    `Compared the schemas ${listed(compared)}. Checked comments in ${listed(exposed)}.`,
+    `Compared the schemas ${compared.join(", ")}. Checked comments in ${exposed.join(", ")}.`,
     "Did not check data: `npm run db:verify` does.",
     ...notes.map((note) => `Note: ${note}.`),
     ...additions.map((object) => `Not compared, because its comment has @addition: ${object}.`),
@@ -22,8 +22,4 @@ export function reportLines(shownUrl: string, result: CheckResult): string[] {
 
 function findingLines({ check, object, problem, remedy }: Finding): string[] {
   return ["", `${check}: ${object}`, `  ${problem}.`, `  → ${remedy}`];
-}
-
-function listed(names: string[]): string {
-  return names.join(", ");
 }

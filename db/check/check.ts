@@ -5,7 +5,7 @@ import type { ShadowUrls } from "../locate.ts";
 import { recordedMigrations, type RecordedMigration } from "../committed.ts";
 import { readCatalog, type CatalogObject } from "./catalog.ts";
 import { findUndescribed } from "./comments.ts";
-import { findDrift, type Drift } from "./drift.ts";
+import { findDrift } from "./drift.ts";
 import type { Finding } from "./finding.ts";
 import { findExcessiveRights, readLogins } from "./grants.ts";
 import {
@@ -97,7 +97,7 @@ export async function checkDatabase(options: CheckOptions): Promise<CheckResult>
           reached.map(({ file }) => file),
         );
         const intended = await readIntended(shadow.url, live.version);
-        const drift: Drift = findDrift(live.catalog, intended, reached);
+        const drift = findDrift(live.catalog, intended, reached);
         result.findings.push(...drift.findings);
         result.additions = drift.additions;
       }

@@ -1,16 +1,11 @@
 // Checks the locale of the database, and how long other sessions may hold back the cleaning of rows.
 import { readFile } from "node:fs/promises";
 import type { Database } from "../connect.ts";
-import type { Finding } from "./finding.ts";
+import type { Findings } from "./finding.ts";
 
 const SETTINGS = new URL("./settings.sql", import.meta.url);
 
-export interface Settings {
-  notes: string[];
-  findings: Finding[];
-}
-
-export async function readSettings(db: Database): Promise<Settings> {
+export async function readSettings(db: Database): Promise<Findings> {
   const { rows } = await db.query<{
     capitalOfI: string;
     isOtherAlphabet: boolean;

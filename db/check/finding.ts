@@ -1,4 +1,4 @@
-// A finding of `npm run db:check`.
+// What `npm run db:check` finds.
 
 /** A fault of the database, or of a file that is tracked for it. */
 export interface Finding {
@@ -15,4 +15,10 @@ export interface Finding {
   object: string;
   problem: string;
   remedy: string;
+}
+
+export interface Findings {
+  /** Information that is not a fault. */
+  notes: string[];
+  findings: Finding[];
 }

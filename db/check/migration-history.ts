@@ -5,25 +5,29 @@ import type { Finding } from "./finding.ts";
 
 const FOLDER = "db/migrations/committed";
 
+const finding = (object: string, problem: string, remedy: string): Finding => ({
+  check: "migrations",
+  object,
+  problem,
+  remedy,
+});
+
 /** Finds files whose content or order does not match their headers. */
 export function findChangedFiles(committed: CommittedMigration[]): Finding[] {
   return committed.flatMap((migration, index) => {
     const before = committed[index - 1];
     const object = `${FOLDER}/${migration.file}`;
-    const changed: Finding = {
-      check: "migrations",
+    const changed = finding(
       object,
-      problem: "it has been changed since it was committed: its hash differs from its header's",
-      remedy: `Restore it (git checkout ${object}), and write the change as a new migration.`,
-    };
-    const unchained: Finding = {
-      check: "migrations",
+      "it has been changed since it was committed: its hash differs from its header's",
+      `Restore it (git checkout ${object}), and write the change as a new migration.`,
+    );
+    const unchained = finding(
       object,
-      problem: `its header does not name the hash of ${before?.file ?? "an empty history"}, the one before it`,
-      remedy:
-        "Two migrations have the same predecessor, or one is missing: `npm run db:uncommit` the later " +
+      `its header does not name the hash of ${before?.file ?? "an empty history"}, the one before it`,
+      "Two migrations have the same predecessor, or one is missing: `npm run db:uncommit` the later " +
         "one and commit it again.",
-    };
+    );
     return [
       ...(migration.actualHash === migration.hash ? [] : [changed]),
       ...(migration.previousHash === (before?.hash ?? null) ? [] : [unchained]),
@@ -37,28 +41,21 @@ export function findForeignRecords(
   recorded: RecordedMigration[],
 ): Finding[] {
   const byName = new Map(committed.map((migration) => [migration.recordedAs, migration]));
-  return recorded.flatMap(({ filename, hash }): Finding[] => {
+  return recorded.flatMap(({ filename, hash }): Finding | [] => {
     const migration = byName.get(filename);
     if (migration === undefined) {
-      return [
-        {
-          check: "migrations",
-          object: `migration ${filename}`,
-          problem: `the database has it, but ${FOLDER} lacks it`,
-          remedy: "Check the database with the release that migrated it, or a later one.",
-        },
-      ];
+      return finding(
+        `migration ${filename}`,
+        `the database has it, but ${FOLDER} lacks it`,
+        "Check the database with the release that migrated it, or a later one.",
+      );
     }
     if (migration.hash === hash) return [];
-    return [
-      {
-        check: "migrations",
-        object: `${FOLDER}/${migration.file}`,
-        problem: "the database has a different migration of this number",
-        remedy:
-          "Find out which of the two is right. Write what the database lacks as a new migration.",
-      },
-    ];
+    return finding(
+      `${FOLDER}/${migration.file}`,
+      "the database has a different migration of this number",
+      "Find out which of the two is right. Write what the database lacks as a new migration.",
+    );
   });
 }
 
@@ -82,28 +79,17 @@ export function findPending(
     if (names.has(recordedAs)) return [];
     const object = `${FOLDER}/${file}`;
     if (index >= reached) {
-      return [
-        {
-          check: "migrations",
-          object,
-          problem: "the database lacks it",
-          remedy: "Apply it with `npm run db:migrate`.",
-        },
-      ];
+      return finding(object, "the database lacks it", "Apply it with `npm run db:migrate`.");
     }
     const values = [hash, previousHash, recordedAs].map((text) =>
       text === null ? "null" : `'${text}'`,
     );
-    return [
-      {
-        check: "migrations",
-        object,
-        problem: "the database's record lacks it, but has later ones",
-        remedy:
-          "The missing parts are reported as drift: apply them by hand. Then record the migration, which " +
-          "`npm run db:migrate` cannot do: insert into graphile_migrate.migrations (hash, previous_hash, " +
-          `filename) values (${values.join(", ")});`,
-      },
-    ];
+    return finding(
+      object,
+      "the database's record lacks it, but has later ones",
+      "The missing parts are reported as drift: apply them by hand. Then record the migration, which " +
+        "`npm run db:migrate` cannot do: insert into graphile_migrate.migrations (hash, previous_hash, " +
+        `filename) values (${values.join(", ")});`,
+    );
   });
 }

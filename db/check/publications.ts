@@ -1,18 +1,12 @@
 // Lists publications of our tables, and finds those that make writes fail.
 import { readFile } from "node:fs/promises";
 import type { Database } from "../connect.ts";
-import type { Finding } from "./finding.ts";
+import type { Findings } from "./finding.ts";
 
 const PUBLICATIONS = new URL("./publications.sql", import.meta.url);
 
-export interface Publications {
-  /** The tables of each publication, for information. */
-  notes: string[];
-  findings: Finding[];
-}
-
-/** The publications that include tables of these schemas. */
-export async function readPublications(db: Database, schemas: string[]): Promise<Publications> {
+/** The publications that include tables of these schemas; the notes have the tables of each. */
+export async function readPublications(db: Database, schemas: string[]): Promise<Findings> {
   const { rows } = await db.query<{
     name: string;
     isOfAll: boolean;
