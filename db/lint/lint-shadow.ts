@@ -178,7 +178,7 @@ async function applyOne(client: Client, given: string): Promise<string | undefin
   return error?.message ?? warning;
 }
 
-/** All schemas but PostgreSQL's. */
+/** In SQL: all schemas but PostgreSQL's. */
 const SCHEMAS = `array(
   select schema.nspname::text
   from pg_namespace as schema
@@ -186,19 +186,23 @@ const SCHEMAS = `array(
     and schema.nspname <> 'information_schema'
 )`;
 
+async function schemasOf(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ schemas: string[] }>(`select ${SCHEMAS} as schemas`);
+  return rows[0]?.schemas ?? [];
+}
+
 /** The rights of dex_writer that `npm run db:check` reports. */
 async function excessOf(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ schemas: string[] }>(`select ${SCHEMAS} as schemas`);
-  const found = await findExcessiveRights(client, rows[0]?.schemas ?? []);
+  const found = await findExcessiveRights(client, await schemasOf(client));
   return found.filter(({ object }) => object === "role dex_writer").map(({ problem }) => problem);
 }
 
 /** By kind and name. */
 async function catalogOf(client: Client): Promise<Catalog> {
-  const { rows } = await client.query<{ schemas: string[] }>(`select ${SCHEMAS} as schemas`);
+  const schemas = await schemasOf(client);
   // An empty path makes every name include its schema.
   await client.query("set search_path to ''");
-  const objects = await readCatalog(client, rows[0]?.schemas ?? []);
+  const objects = await readCatalog(client, schemas);
   await client.query("reset search_path");
   return new Map(objects.map((object) => [`${object.kind} ${object.name}`, object]));
 }

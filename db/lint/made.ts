@@ -1,10 +1,9 @@
 // Finds what a migration makes that does not belong there.
 import type { CatalogObject } from "../check/catalog.ts";
 import { isEqual, isGrantedToReader, isSilent, textOf } from "../check/object-facts.ts";
-import { findBadType } from "./bad-types.ts";
 import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, keptBy, listed, nameOf } from "./readers.ts";
-import type { Placed } from "./taken-away.ts";
+import type { Placed } from "./rules.ts";
 
 const PUBLISHED = ["table", "view", "materialized view", "function"];
 
@@ -31,8 +30,30 @@ export function findMade(changes: Changes): Placed[] {
   ];
 }
 
+/** Types that round, or that depend on the session, with the reason. */
+const BAD_TYPES: [RegExp, string][] = [
+  [/^real\b/, "is rounded to 6 digits"],
+  [/^double precision\b/, "is rounded to 15 digits"],
+  [/^(timestamp|time)\b.* without time zone/, "depends on the time zone"],
+];
+
+function findBadType(
+  was: CatalogObject | undefined,
+  { kind, name, facts }: CatalogObject,
+  at: number,
+): Placed[] {
+  if (kind !== "column" && kind !== "domain") return [];
+  const type = textOf(facts, kind === "column" ? "type" : "base");
+  if (was?.facts["type"] === type) return [];
+  return BAD_TYPES.filter(([pattern]) => pattern.test(type)).map(([, reason]): Placed => ({
+    rule: "column-type",
+    what: `${name} has a type that ${reason}`,
+    at,
+  }));
+}
+
 /** The comments and the grant of a new object that clients read. */
-export function findUndescribed(object: CatalogObject, at: number): Placed[] {
+function findUndescribed(object: CatalogObject, at: number): Placed[] {
   const { kind, name, facts } = object;
   const isTrigger = facts["result"] === "trigger";
   if (!name.startsWith(`${EXPOSED_SCHEMA}.`) || isTrigger) return [];

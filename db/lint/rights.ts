@@ -4,7 +4,7 @@ import { isEqual, isGrantedToReader, listOf, textOf } from "../check/object-fact
 import type { Changes } from "./catalog-changes.ts";
 import type { Catalog } from "./lint-shadow.ts";
 import { nameOf, reachedFrom } from "./readers.ts";
-import type { Placed } from "./taken-away.ts";
+import type { Placed } from "./rules.ts";
 
 /** `excess` has what dex_writer gains that is no right of a writer. */
 export function findRights(changes: Changes, excess: string[]): Placed[] {
@@ -35,16 +35,26 @@ export function findRights(changes: Changes, excess: string[]): Placed[] {
 }
 
 /** The grant of a column is a right on its table. */
-function findExcess({ made, changed }: Changes, excess: string[]): Placed[] {
+function findExcess(changes: Changes, excess: string[]): Placed[] {
   return excess.map((right) => {
     const isOf = ({ kind, name, partOf }: CatalogObject): boolean =>
       right.includes(` ${kind === "column" ? partOf : name},`);
-    const places = [
-      ...made.flatMap(({ object, at }) => (isOf(object) ? at : [])),
-      ...changed.flatMap(({ is, at }) => (isOf(is) ? ["grants", "security"].map(at) : [])),
-    ];
-    return { rule: "write-grant", what: `dex_writer: ${right}`, at: Math.max(0, ...places) };
+    const at = lastOf(changes, isOf, ["grants", "security"]);
+    return { rule: "write-grant", what: `dex_writer: ${right}`, at };
   });
+}
+
+/** The last statement that makes such an object, or changes one of its facts. */
+function lastOf(
+  { made, changed }: Changes,
+  isOf: (object: CatalogObject) => boolean,
+  facts: string[],
+): number {
+  return Math.max(
+    0,
+    ...made.flatMap(({ object, at }) => (isOf(object) ? at : [])),
+    ...changed.flatMap(({ is, at }) => (isOf(is) ? facts.map(at) : [])),
+  );
 }
 
 /** The functions that dex_reader may call, that run as their owner, and that reach one that may write: by it. */
@@ -60,21 +70,16 @@ function writersBehind(catalog: Catalog): Map<CatalogObject, Set<string>> {
   return new Map(found);
 }
 
-function findWritersBehind({ before, after, made, changed }: Changes): Placed[] {
-  const had = new Set([...writersBehind(before).keys()].map(({ id }) => id));
-  return [...writersBehind(after)]
+function findWritersBehind(changes: Changes): Placed[] {
+  const had = new Set([...writersBehind(changes.before).keys()].map(({ id }) => id));
+  const facts = ["body", "definition", "volatility", "security", "grants"];
+  return [...writersBehind(changes.after)]
     .filter(([{ id }]) => !had.has(id))
     .map(([{ name }, reached]): Placed => {
       const isPart = (one: CatalogObject): boolean =>
         one.name === name || reached.has(nameOf(one.name));
-      const places = [
-        ...made.flatMap(({ object, at }) => (isPart(object) ? at : [])),
-        ...changed.flatMap(({ is, at }) =>
-          isPart(is) ? ["body", "definition", "volatility", "security", "grants"].map(at) : [],
-        ),
-      ];
       const what = `it lets dex_reader call ${name}, which runs with its owner's rights and calls what may write`;
-      return { rule: "write-grant", what, at: Math.max(0, ...places) };
+      return { rule: "write-grant", what, at: lastOf(changes, isPart, facts) };
     });
 }
 

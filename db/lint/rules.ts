@@ -99,6 +99,11 @@ export interface Violation {
   what: string;
 }
 
+/** With the number of the statement that breaks it. */
+export interface Placed extends Violation {
+  at: number;
+}
+
 export function isRule(name: string): name is Rule {
   return Object.hasOwn(SAFE_WAYS, name);
 }

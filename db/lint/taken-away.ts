@@ -3,14 +3,7 @@ import type { CatalogObject } from "../check/catalog.ts";
 import { descriptionOf, isEqual, isSilent, listOf, textOf } from "../check/object-facts.ts";
 import type { Changes } from "./catalog-changes.ts";
 import { EXPOSED_SCHEMA, keptBy, readersOf, type Readers } from "./readers.ts";
-import type { Rule } from "./rules.ts";
-
-/** A broken rule, with the number of the statement that breaks it. */
-export interface Placed {
-  rule: Rule;
-  what: string;
-  at: number;
-}
+import type { Placed, Rule } from "./rules.ts";
 
 /** What is read by its name, as far as it is visible or somebody names it. */
 const READ = [
