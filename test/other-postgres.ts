@@ -12,12 +12,7 @@ export async function openOther(dataDir: string, programs: string): Promise<Clus
     await mkdir(dataDir, { mode: 0o700 });
     await chown(dataDir, account.uid, account.gid);
   }
-  const binaries = {
-    initdb: join(programs, "initdb"),
-    pg_ctl: join(programs, "pg_ctl"),
-    postgres: join(programs, "postgres"),
-  };
-  return { dataDir, account, binaries };
+  return { dataDir, account, programs };
 }
 
 /** PostgreSQL 15 and 16 do not have the built-in locale provider. */
@@ -27,7 +22,7 @@ export async function initialiseOther(
   passwordFile: string,
 ): Promise<void> {
   await writePrivate(passwordFile, password, cluster.account);
-  await run(cluster.account, cluster.binaries.initdb, [
+  await run(cluster.account, join(cluster.programs, "initdb"), [
     `--pgdata=${cluster.dataDir}`,
     `--username=${SUPERUSER}`,
     `--pwfile=${passwordFile}`,

@@ -4,31 +4,19 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { canReach, type Account } from "./account.ts";
 
-export interface Binaries {
-  initdb: string;
-  pg_ctl: string;
-  postgres: string;
-}
-
 /** Where root puts what an unprivileged account must reach and the clone's folder does not let it. */
 export const SYSTEM_DIR = "/var/lib/dex-market-data";
 
 /**
- * The programs, for the account that will run them. Where that account cannot enter the folder they
- * were installed in (a clone in root's home), they are copied once, a copy a version, into
+ * The folder of the programs, for the account that will run them. Where that account cannot enter the
+ * folder they were installed in (a clone in root's home), they are copied once, a copy a version, into
  * `SYSTEM_DIR`.
  */
-export async function findBinaries(account: Account | undefined): Promise<Binaries> {
+export async function findPrograms(account: Account | undefined): Promise<string> {
   const installed = join(packageFolder(), "native");
   await checkLinks(installed);
-  const folder = (await canReach(account, join(installed, "bin", "postgres")))
-    ? installed
-    : await copyOf(installed);
-  return {
-    initdb: join(folder, "bin", "initdb"),
-    pg_ctl: join(folder, "bin", "pg_ctl"),
-    postgres: join(folder, "bin", "postgres"),
-  };
+  const isReached = await canReach(account, join(installed, "bin", "postgres"));
+  return join(isReached ? installed : await copyOf(installed), "bin");
 }
 
 function packageFolder(): string {
@@ -44,17 +32,13 @@ function packageFolder(): string {
   }
 }
 
-interface Link {
-  target: string;
-}
-
 /**
  * npm packages hold no links: an install script makes those of PostgreSQL's libraries. Where npm ran no
  * scripts, PostgreSQL would end with the name of a library and nothing more.
  */
 export async function checkLinks(native: string): Promise<void> {
   const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
-  for (const { target } of JSON.parse(list) as Link[]) {
+  for (const { target } of JSON.parse(list) as { target: string }[]) {
     const link = join(dirname(native), target);
     if ((await lstat(link).catch(() => undefined)) !== undefined) continue;
     throw new Error(

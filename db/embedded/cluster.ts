@@ -1,10 +1,11 @@
 // One PostgreSQL cluster in a folder: makes it, starts it, stops it.
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { serverAccount, type Account } from "./account.ts";
-import { findBinaries, type Binaries } from "./binaries.ts";
+import { findPrograms } from "./binaries.ts";
 import { writePrivate } from "./private-file.ts";
 import { hasNumber, isAlive } from "./process.ts";
 import { run } from "./run-program.ts";
@@ -21,13 +22,14 @@ const PASSING_FAULT = /Address already in use|could not bind|pre-existing shared
 export interface Cluster {
   dataDir: string;
   account: Account | undefined;
-  binaries: Binaries;
+  /** The folder of PostgreSQL's programs. */
+  programs: string;
 }
 
 /** The cluster in this folder, whether or not it was made yet. */
 export async function openCluster(dataDir: string): Promise<Cluster> {
   const account = await serverAccount(dataDir);
-  return { dataDir, account, binaries: await findBinaries(account) };
+  return { dataDir, account, programs: await findPrograms(account) };
 }
 
 /** The major version of the cluster's data, e.g. 18; undefined where there is no cluster yet. */
@@ -39,7 +41,7 @@ export async function dataVersion(cluster: Cluster): Promise<number | undefined>
 /** The major version of the programs. */
 export async function programVersion(cluster: Cluster): Promise<number> {
   // postgres (PostgreSQL) 18.4
-  const printed = await run(cluster.account, cluster.binaries.postgres, ["--version"]);
+  const printed = await run(cluster.account, join(cluster.programs, "postgres"), ["--version"]);
   return Number.parseInt(/\d+/.exec(printed)?.[0] ?? "", 10);
 }
 
@@ -57,7 +59,7 @@ export async function initialiseCluster(cluster: Cluster, password: string): Pro
       await chown(draft, cluster.account.uid, cluster.account.gid);
     }
     await writePrivate(passwordFile, password, cluster.account);
-    await run(cluster.account, cluster.binaries.initdb, [
+    await run(cluster.account, join(cluster.programs, "initdb"), [
       `--pgdata=${draft}`,
       `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
@@ -127,7 +129,7 @@ async function startOn(
     unix_socket_directories: "",
     ...settings,
   });
-  await run(cluster.account, cluster.binaries.pg_ctl, [
+  await run(cluster.account, join(cluster.programs, "pg_ctl"), [
     "start",
     "--wait",
     "--timeout=60",
@@ -172,7 +174,7 @@ async function mayServe(pid: number, dataDir: string): Promise<boolean> {
 /** Stops the server: what runs in it is rolled back, what it has committed is on disk. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   if ((await runningServer(cluster)) === undefined) return;
-  await run(cluster.account, cluster.binaries.pg_ctl, [
+  await run(cluster.account, join(cluster.programs, "pg_ctl"), [
     "stop",
     "--wait",
     "--timeout=60",
@@ -182,14 +184,8 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   ]);
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
+async function freePort(): Promise<number> {
+  await using probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  return (probe.address() as AddressInfo).port;
 }

@@ -64,38 +64,28 @@ export async function openEmbedded({
   onLost = ({ message }) => log(message),
 }: EmbeddedOptions): Promise<Embedded> {
   await makeDataDir(dataDir);
-  const unlock = await takeLock(dataDir);
-  try {
-    const cluster = await openCluster(await clusterFolder(dataDir));
-    const { connection, adopted } = await startedConnection(dataDir, cluster, log);
-    const stopping = new AbortController();
-    const watched = keepRunning(cluster, connection.port, stopping.signal, log).catch(onLost);
-    const stopOnce = async (): Promise<void> => {
-      stopping.abort();
-      await watched;
-      await stopServer(cluster);
-      await unlock();
-    };
-    let stopped: Promise<void> | undefined;
-    const stop = (): Promise<void> => (stopped ??= stopOnce());
-    try {
-      await prepareDatabases(connection);
-      const readerUrl = await makeReaderLogin(connection);
-      return {
-        url: connectionUrl(connection),
-        readerUrl,
-        clusterDir: cluster.dataDir,
-        adopted,
-        stop,
-      };
-    } catch (error) {
-      await stop();
-      throw error;
-    }
-  } catch (error) {
-    await unlock();
-    throw error;
-  }
+  await using stack = new AsyncDisposableStack();
+  stack.defer(await takeLock(dataDir));
+  const cluster = await openCluster(await clusterFolder(dataDir));
+  const { connection, adopted } = await startedConnection(dataDir, cluster, log);
+  const stopping = new AbortController();
+  const watched = keepRunning(cluster, connection.port, stopping.signal, log).catch(onLost);
+  stack.defer(async () => {
+    stopping.abort();
+    await watched;
+    await stopServer(cluster);
+  });
+  await prepareDatabases(connection);
+  const readerUrl = await makeReaderLogin(connection);
+  const opened = stack.move();
+  let stopped: Promise<void> | undefined;
+  return {
+    url: connectionUrl(connection),
+    readerUrl,
+    clusterDir: cluster.dataDir,
+    adopted,
+    stop: () => (stopped ??= opened.disposeAsync()),
+  };
 }
 
 /** Starts the server again, on the same port, whenever it has ended. Throws where it cannot. */

@@ -48,7 +48,7 @@ export async function startFaultyServer(trades: number): Promise<FaultyServer> {
   const maintenance = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
   const url = urlForDatabase(maintenance, "dex");
   const control = (...args: string[]): Promise<string> =>
-    run(cluster.account, cluster.binaries.pg_ctl, [
+    run(cluster.account, join(cluster.programs, "pg_ctl"), [
       ...args,
       "--wait",
       "--timeout=60",
