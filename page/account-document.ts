@@ -135,7 +135,7 @@ export function accountDocument(account: ShownAccount, explorer: Explorer): stri
   return documentOf({
     title: `Account ${address}`,
     description: `The trades and offers of ${address}.`,
-    modules: ["account", "clipboard"],
+    page: "account",
     main: html`<main id="page" data-page="account">
       <h1>Account</h1>
       <p>${wholeAccountOf(address, explorer)}</p>

@@ -1,4 +1,5 @@
 // The frame of each HTML document, and the modules that it starts.
+import { modulesOf } from "./files.ts";
 import { html, type Html } from "./html.ts";
 import { INTERFACES, NOT_FOR_GET } from "./interfaces.ts";
 
@@ -15,22 +16,27 @@ export const explorerData = ({ tx, address }: Explorer): Html =>
 
 /** What leads to each other. */
 const PAGES = [
-  { path: "/", name: "Markets", module: "markets" },
-  { path: "/trades", name: "All trades", module: "trades" },
-  { path: "/state", name: "State", module: "state" },
+  { path: "/", name: "Markets", page: "markets" },
+  { path: "/trades", name: "All trades", page: "trades" },
+  { path: "/state", name: "State", page: "state" },
 ];
+
+/** Of each page the module that takes over in a browser that runs scripts, and what it imports at once. */
+const MODULES = new Map(
+  ["markets", "market", "trades", "account", "state"].map((page) => [page, [...modulesOf(page)]]),
+);
 
 interface Document {
   title: string;
   description: string;
   main: Html;
-  /** The module that takes over in a browser that runs scripts, and what it imports at once. */
-  modules?: readonly string[];
+  /** Default: one without a module. */
+  page?: string;
   /** Reloads the document after so many seconds. */
   refresh?: number;
 }
 
-export const documentOf = ({ title, description, main, modules = [], refresh }: Document): string =>
+export const documentOf = ({ title, description, main, page = "", refresh }: Document): string =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -46,13 +52,13 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
         <link rel="stylesheet" href="/page/panels.css" />
         <link rel="stylesheet" href="/page/chart.css" />
         <link rel="stylesheet" href="/page/tables.css" />
-        ${modules.map((name) => html`<link rel="modulepreload" href="/page/${name}.js" />`)}
-        ${modules.slice(0, 1).map((name) => html`<script type="module" src="/page/${name}.js"></script>`)}
+        ${(MODULES.get(page) ?? []).map((name) => html`<link rel="modulepreload" href="/page/${name}.js" />`)}
+        ${MODULES.has(page) ? html`<script type="module" src="/page/${page}.js"></script>` : ""}
       </head>
       <body>
         <nav class="pages" aria-label="Pages">
           <ul>
-            ${PAGES.map(({ path, name, module }) => html`<li><a href="${path}" ${module === modules[0] ? html`aria-current="page"` : ""}>${name}</a></li>`)}
+            ${PAGES.map((one) => html`<li><a href="${one.path}" ${one.page === page ? html`aria-current="page"` : ""}>${one.name}</a></li>`)}
           </ul>
         </nav>
         ${main}
@@ -77,22 +83,3 @@ export const documentOf = ({ title, description, main, modules = [], refresh }: 
         </footer>
       </body>
     </html> `.text;
-
-/** What each page imports at once. */
-export const SHARED = [
-  "html",
-  "preact",
-  "htm",
-  "age",
-  "clipboard",
-  "decimal",
-  "figures",
-  "frame",
-  "market-order",
-  "read-service",
-  "stored",
-  "stream",
-  "times",
-  "how-to-ask",
-  "past",
-];

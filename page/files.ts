@@ -1,6 +1,6 @@
 // Serves the files of the pages: their own modules and style, and the libraries from node_modules.
 import { Router } from "express";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
@@ -33,6 +33,18 @@ const FILES = {
   ...Object.fromEntries(OWN.map((name) => [name, join(CLIENT, name)])),
   ...LIBRARIES,
 };
+
+/** A module and what it imports at once: a browser asks for a module only when it has read one that imports it. */
+export function modulesOf(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  if (!OWN.includes(`${name}.js`)) return found;
+  const text = readFileSync(join(CLIENT, `${name}.js`), "utf8");
+  for (const [, imported = ""] of text.matchAll(/ from "(?:\.\/)?([\w-]+)(?:\.js)?";$/gm)) {
+    modulesOf(imported, found);
+  }
+  return found;
+}
 
 /** A browser resolves the names of packages by an import map only, which is an inline script. */
 const forBrowsers = (module: string): string =>

@@ -3,7 +3,7 @@ import { hasChange } from "./client/market-order.js";
 import type { BookRecord } from "../market/queries/book.ts";
 import type { Moment } from "../market/queries/snapshot.ts";
 import type { TradeDetails, TradeRecord } from "../market/queries/trades.ts";
-import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
+import { documentOf, explorerData, type Explorer } from "./document.ts";
 import { dataOf, html, type Html } from "./html.ts";
 import {
   cells,
@@ -118,22 +118,7 @@ export function marketDocument(
   return documentOf({
     title: `${base}/${quote}${at}`,
     description: `The market ${base}/${quote}: candles, depth, book and trades.`,
-    modules: [
-      ...[
-        "market",
-        "addresses",
-        "book",
-        "candles-panel",
-        "chart-choice",
-        "comparison",
-        "depth",
-        "market-copy",
-        "market-header",
-        "market-picker",
-        "market-questions",
-      ],
-      ...["tables", "trade-details", "trade-filter", ...SHARED],
-    ],
+    page: "market",
     main: html`<main
         id="page"
         data-page="market"

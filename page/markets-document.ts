@@ -1,7 +1,7 @@
 // The document of all markets, with a table for browsers that run no script.
 import { firstOrder, inOrder } from "./client/market-order.js";
 import { totalsOf } from "./client/totals.js";
-import { documentOf, SHARED } from "./document.ts";
+import { documentOf } from "./document.ts";
 import { html, type Html } from "./html.ts";
 import {
   cells,
@@ -59,7 +59,7 @@ export function marketsDocument(
   return documentOf({
     title: "Markets",
     description: "Every market of the exchange: prices and volumes of the last 24 hours.",
-    modules: ["markets", "dollars", "favourites", "market-row", "sparkline", "totals", ...SHARED],
+    page: "markets",
     main: html`<main
       id="page"
       data-page="markets"

@@ -150,8 +150,7 @@ export function pageRouter({
   // It is answered whatever the database does, and is never kept.
   const ofState = ofHead(async (req, res) => {
     const plain = stateDocument(await readState(pool, gate, state), Date.now());
-    const content = { type: HTML, cacheControl: "no-store", plain, fixed: FIXED };
-    sendAnswer(req, res, await etagAnswer(content, encodingFor(req, "gzip")));
+    await answerContent(req, res, { type: HTML, cacheControl: "no-store", plain, fixed: FIXED });
   });
   readOnlyRoute(router, "/state", ofState);
 

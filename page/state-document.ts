@@ -99,7 +99,7 @@ export function stateDocument(
   return documentOf({
     title: "State of the service",
     description: "Whether the service serves, its head, its database, its indexer and its limits.",
-    modules: ["state", "clipboard"],
+    page: "state",
     main: html`<main id="page" data-page="state">
       <h1>State of the service</h1>
       <div role="status" id="readiness" data-part>

@@ -1,7 +1,7 @@
 // The document of the newest trades of all markets, with a table for browsers that run no script.
 import type { DealtTrade } from "../market/queries/deals.ts";
 import type { Moment } from "../market/queries/snapshot.ts";
-import { documentOf, explorerData, SHARED, type Explorer } from "./document.ts";
+import { documentOf, explorerData, type Explorer } from "./document.ts";
 import { html, type Html } from "./html.ts";
 import { accountOf, transactionOf } from "./shown-addresses.ts";
 import { bidOf, lotOf, marketOf, priceOf, sideOf } from "./shown-deals.ts";
@@ -34,7 +34,7 @@ export const tradesDocument = (
   documentOf({
     title: "All trades",
     description: "The newest trades of all markets.",
-    modules: ["trades", "addresses", "tables", ...SHARED],
+    page: "trades",
     main: html`<main id="page" data-page="trades" ${explorerData(explorer)}>
       <h1>All trades</h1>
       <p>As of ${block === null ? "" : html`block ${block}, `}${momentOf(time)} UTC</p>

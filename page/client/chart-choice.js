@@ -16,14 +16,9 @@ const PARAMETER = "chart";
 /** @returns {Choice} */
 export function chartChoice() {
   const asked = (new URL(location.href).searchParams.get(PARAMETER) ?? "").split(",");
-  const has = (/** @type {Name} */ name) => asked.includes(name);
-  return {
-    line: has("line"),
-    quoteVolume: has("quoteVolume"),
-    averages: has("averages"),
-    vwap: has("vwap"),
-    log: has("log"),
-  };
+  return /** @type {Choice} */ (
+    Object.fromEntries(NAMES.map((name) => [name, asked.includes(name)]))
+  );
 }
 
 /** @param {Name} name */

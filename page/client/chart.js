@@ -4,17 +4,14 @@ import {
   ColorType,
   createChartEx,
   HistogramSeries,
-  LineSeries,
   PriceScaleMode,
   TickMarkType,
 } from "lightweight-charts";
 import { Component } from "preact";
-import { Averages } from "./averages.js";
-import { ComparedLine } from "./compared-line.js";
+import { averagesOf, ChartLine, closesOf, comparedOf, secondsOf, vwapsOf } from "./chart-line.js";
 import { placeOf, powerOf, shifted, shortened } from "./decimal.js";
 import { html } from "./html.js";
 import { dayAndClock, formatted, inUtc } from "./times.js";
-import { Vwap } from "./vwap.js";
 import { WholeLabels } from "./whole-labels.js";
 
 /**
@@ -37,6 +34,8 @@ const PLACES = 8;
 const AHEAD = 20;
 const SCROLL = 30;
 const RIGHT_OFFSET = 4;
+/** Of so many closes, each with its color. */
+const AVERAGES = [7, 25, 99];
 /** @type {Intl.DateTimeFormatOptions} */
 const YEAR = { year: "numeric" };
 
@@ -48,10 +47,6 @@ const TICKS = {
   [TickMarkType.Time]: { hour: "2-digit", minute: "2-digit" },
   [TickMarkType.TimeWithSeconds]: { hour: "2-digit", minute: "2-digit", second: "2-digit" },
 };
-
-/** @param {string} iso */
-const secondsOf = (iso) =>
-  /** @type {import("lightweight-charts").UTCTimestamp} */ (Date.parse(iso) / 1000);
 
 /** @param {readonly Candle[]} candles @param {"close" | "vol" | "quoteVol"} column */
 function scaleOf(candles, column) {
@@ -67,14 +62,8 @@ export class Chart extends Component {
   #prices;
   /** @type {import("lightweight-charts").ISeriesApi<"Histogram"> | undefined} */
   #volumes;
-  /** @type {import("lightweight-charts").ISeriesApi<"Line"> | undefined} */
-  #line;
-  /** @type {Averages | undefined} */
-  #averages;
-  /** @type {Vwap | undefined} */
-  #vwap;
-  /** @type {ComparedLine | undefined} */
-  #compared;
+  /** @type {ChartLine[]} */
+  #lines = [];
   #comparedChanges = -1;
   #shownAs = "";
   /** @type {Candle[]} */
@@ -119,10 +108,23 @@ export class Chart extends Component {
         shortened(shifted(place.toFixed(PLACES), this.#power)),
     };
     this.#prices = chart.addSeries(CandlestickSeries, { priceFormat });
-    this.#line = chart.addSeries(LineSeries, { priceFormat, lineWidth: 2, visible: false });
-    this.#averages = new Averages(chart, priceFormat, ({ time }) => secondsOf(time));
-    this.#vwap = new Vwap(chart, priceFormat, ({ time }) => secondsOf(time));
-    this.#compared = new ComparedLine(chart, ({ time }) => secondsOf(time));
+    const withoutMarks = {
+      ...{ priceFormat, crosshairMarkerVisible: false },
+      ...{ priceLineVisible: false, lastValueVisible: false },
+    };
+    /** @param {readonly Candle[]} candles */
+    const ofCompared = (candles) => comparedOf(candles, this.props.compared?.candles ?? []);
+    this.#lines = [
+      new ChartLine(chart, "line", "link", closesOf, { priceFormat, lineWidth: 2 }),
+      ...AVERAGES.map((length) => {
+        const options = /** @type {const} */ ({ ...withoutMarks, lineWidth: 1 });
+        return new ChartLine(chart, "averages", `average-${length}`, averagesOf(length), options);
+      }),
+      new ChartLine(chart, "vwap", "vwap", vwapsOf, { ...withoutMarks, lineWidth: 2 }),
+      new ChartLine(chart, "compared", "compared", ofCompared, {
+        ...{ lineWidth: 2, priceLineVisible: false },
+      }),
+    ];
     this.#volumes = chart.addSeries(HistogramSeries, {
       priceScaleId: "volume",
       lastValueVisible: false,
@@ -170,22 +172,18 @@ export class Chart extends Component {
       ...{ downColor: down, wickDownColor: down, borderDownColor: down },
     });
     this.#volumes?.applyOptions({ color: color("faint") });
-    this.#line?.applyOptions({ color: color("link") });
-    this.#averages?.paint(color);
-    this.#vwap?.paint(color);
-    this.#compared?.paint(color);
+    for (const one of this.#lines) one.paint(color);
   };
 
   /** Shows the series that the reader has chosen. Returns whether that changed. */
   #choose() {
     const { choice, compared } = this.props;
-    const shownAs = JSON.stringify([choice, compared !== undefined]);
+    const shown = { ...choice, compared: compared !== undefined };
+    const shownAs = JSON.stringify(shown);
     if (shownAs === this.#shownAs) return false;
     this.#shownAs = shownAs;
     this.#prices?.applyOptions({ visible: !choice.line });
-    this.#line?.applyOptions({ visible: choice.line });
-    this.#averages?.show(choice.averages);
-    this.#vwap?.show(choice.vwap);
+    for (const line of this.#lines) line.show(shown[line.name]);
     // Prices of two markets compare by what they have changed since the first that is shown.
     const plain = choice.log ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal;
     const mode = compared ? PriceScaleMode.Percentage : plain;
@@ -204,7 +202,6 @@ export class Chart extends Component {
     const comparedChanges = compared?.changes ?? -1;
     if (changes === this.#changes && comparedChanges === this.#comparedChanges && !isChosen) return;
     this.#comparedChanges = comparedChanges;
-    this.#compared?.set(candles, compared?.candles);
     const [power, volumePower] = [scaleOf(candles, "close"), scaleOf(candles, this.#volumeColumn)];
     const isSameScale = power === this.#power && volumePower === this.#volumePower;
     const isSame = isSameScale && !isChosen && interval === this.#interval;
@@ -214,17 +211,16 @@ export class Chart extends Component {
     if (fresh === undefined) {
       this.#prices?.setData(candles.map(this.#candle));
       this.#volumes?.setData(candles.map(this.#volume));
-      this.#line?.setData(candles.map(this.#close));
-      this.#averages?.set(candles, power);
-      this.#vwap?.set(candles, power);
     } else {
       for (const candle of fresh) {
         this.#prices?.update(this.#candle(candle));
         this.#volumes?.update(this.#volume(candle));
-        this.#line?.update(this.#close(candle));
       }
-      this.#averages?.update(candles, power, fresh.length);
-      this.#vwap?.update(candles, power, fresh.length);
+    }
+    for (const line of this.#lines) {
+      // The other market may have changed anywhere.
+      if (fresh === undefined || line.name === "compared") line.set(candles, power);
+      else line.update(candles, power, fresh.length);
     }
     if (interval !== this.#interval && candles.length > 0) {
       this.#interval = interval;
@@ -257,11 +253,6 @@ export class Chart extends Component {
   #volume = (/** @type {Candle} */ candle) => ({
     time: secondsOf(candle.time),
     value: placeOf(candle[this.#volumeColumn], this.#volumePower),
-  });
-
-  #close = (/** @type {Candle} */ { time, close }) => ({
-    time: secondsOf(time),
-    value: placeOf(close, this.#power),
   });
 
   /** @param {number} candles */

@@ -35,24 +35,25 @@ export function unitsOf(text) {
 /**
  * The decimal of so many units, without trailing zeros.
  * @param {bigint} units
+ * @param {number} [places] Which digit the units are of.
  */
-export function decimalOf(units) {
-  const digits = String(units < 0n ? -units : units).padStart(DIGITS + 1, "0");
-  const fraction = digits.slice(-DIGITS).replace(/0+$/, "");
-  return `${units < 0n ? "-" : ""}${digits.slice(0, -DIGITS)}${fraction && `.${fraction}`}`;
+export function decimalOf(units, places = DIGITS) {
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "");
+  return `${units < 0n ? "-" : ""}${digits.slice(0, -places)}${fraction && `.${fraction}`}`;
 }
+
+/** Without trailing zeros, as REST has amounts. @param {string} text */
+export const withoutZeros = (text) => decimalOf(unitsOf(text));
 
 /**
  * Half of the sum, whole: it can have a digit more.
  * @param {string} one
  * @param {string} other
  */
-export function middleOf(one, other) {
+export const middleOf = (one, other) =>
   // Half of a unit is five of the next digit.
-  const digits = String((unitsOf(one) + unitsOf(other)) * 5n).padStart(DIGITS + 2, "0");
-  const fraction = digits.slice(-DIGITS - 1).replace(/0+$/, "");
-  return `${digits.slice(0, -DIGITS - 1)}${fraction && `.${fraction}`}`;
-}
+  decimalOf((unitsOf(one) + unitsOf(other)) * 5n, DIGITS + 1);
 
 /**
  * Negative if the first is the smaller one.

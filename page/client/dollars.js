@@ -1,5 +1,5 @@
 // The volumes of 24 hours in dollars, by the tokens that the operator calls dollars. Read again as heads come.
-import { decimalOf, unitsOf } from "./decimal.js";
+import { withoutZeros } from "./decimal.js";
 import { ask } from "./read-service.js";
 
 /**
@@ -14,9 +14,6 @@ export const QUERY = `query ($usdTokens: [String]) {
     nodes { pair volumeInUsd through }
   }
 }`;
-
-/** Without trailing zeros, as REST has amounts. @param {string | null} amount */
-const plain = (amount) => (amount === null ? null : decimalOf(unitsOf(amount)));
 
 export class UsdVolumes {
   /** @type {Map<string, Dollars>} */
@@ -73,7 +70,7 @@ export class UsdVolumes {
       return;
     }
     for (const { pair, volumeInUsd, through } of found?.dexUsdVolume.nodes ?? []) {
-      const volume = plain(volumeInUsd);
+      const volume = volumeInUsd && withoutZeros(volumeInUsd);
       const known = this.#known.get(pair);
       // Unchanged, it stays the same object, and its row is not made again.
       if (known?.volumeInUsd === volume && known.through === through) continue;

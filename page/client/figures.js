@@ -126,3 +126,7 @@ export const segments = ({ base, quote }) =>
  */
 export const hasAddress = ({ base, quote }) =>
   [base, quote].every((symbol) => symbol !== "." && symbol !== "..");
+
+/** A market without an address has no link. @param {{ base: string, quote: string }} pair */
+export const marketLink = (pair) =>
+  hasAddress(pair) ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>` : name(pair);

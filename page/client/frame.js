@@ -1,7 +1,7 @@
 // What both pages have: the head, its age, the connection, the zone of times, and drawing once a frame.
 import { render } from "preact";
 import { Age } from "./age.js";
-import { copyWholeNumbers } from "./clipboard.js";
+import { serveClipboard } from "./clipboard.js";
 import { beginToMark, moment } from "./figures.js";
 import { html } from "./html.js";
 import { pastBlock } from "./past.js";
@@ -94,7 +94,7 @@ let draw;
  * }} page Until it is ready, the server's own tables stand.
  */
 export function startPage(place, { view, isReady, connection }) {
-  copyWholeNumbers();
+  serveClipboard();
   const notice = document.createElement("div");
   place.prepend(notice);
   draw = () => {

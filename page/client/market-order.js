@@ -1,4 +1,4 @@
-// The order of markets by each column of their list, for the browser and for the server.
+// The order of markets by each column of their list, and those of a name, for the browser and for the server.
 import { compare } from "./decimal.js";
 
 /**
@@ -114,3 +114,18 @@ export const inOrder = (column, isDescending) => (one, other) => {
   if (order === 0) return BY_NAME.order(one, other);
   return isDescending ? -order : order;
 };
+
+/**
+ * Those whose names have each word of a text.
+ * @template {{ key: string }} Named
+ * @param {readonly Named[]} markets
+ * @param {string} text
+ */
+export function marketsNamed(markets, text) {
+  const words = text
+    .trim()
+    .toUpperCase()
+    .split(/[\s/]+/);
+  // PostgreSQL leaves letters as they are that have no single capital, such as ß.
+  return markets.filter(({ key }) => words.every((word) => key.toUpperCase().includes(word)));
+}

@@ -2,7 +2,7 @@
 import { Component } from "preact";
 import { hasAddress, name, percentChange, price } from "./figures.js";
 import { html } from "./html.js";
-import { BY_VOLUME, inOrder } from "./market-order.js";
+import { BY_VOLUME, inOrder, marketsNamed } from "./market-order.js";
 import { asOfBlock } from "./past.js";
 import { read } from "./read-service.js";
 
@@ -97,13 +97,7 @@ export class MarketPicker extends Component {
 
   render() {
     const { title, style = "", byKey = false, addressOf } = this.props;
-    const words = this.sought
-      .trim()
-      .toUpperCase()
-      .split(/[\s/]+/);
-    const found = (this.markets ?? []).filter(({ key }) =>
-      words.every((word) => key.toUpperCase().includes(word)),
-    );
+    const found = marketsNamed(this.markets ?? [], this.sought);
     return html`<button type="button" class=${style} onClick=${() => this.open()}>
         ${title}${byKey && html` <kbd>/</kbd>`}
       </button>

@@ -6,10 +6,9 @@ import {
   absent,
   dollars,
   hasAddress,
-  name,
+  marketLink,
   percentChange,
   price,
-  segments,
   volume,
 } from "./figures.js";
 import { html } from "./html.js";
@@ -97,8 +96,7 @@ export class Row extends Component {
             onFavourite();
           }}
         ></button>
-        ${hasAddress(pair) ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>` : name(pair)}
-        ${!pair.active && html`<span class="tag">inactive</span>`}
+        ${marketLink(pair)}${!pair.active && html`<span class="tag">inactive</span>`}
       </th>
       <td>${price(last)}</td>
       <td>${percentChange(summary)}</td>

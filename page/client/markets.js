@@ -2,10 +2,18 @@
 import { asking } from "./how-to-ask.js";
 import { QUERY as USD_QUERY, UsdVolumes } from "./dollars.js";
 import { isFavourite } from "./favourites.js";
-import { dollars, hasAddress, name, percentChange, segments } from "./figures.js";
+import { dollars, hasAddress, marketLink, percentChange, segments } from "./figures.js";
 import { placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
-import { BY_CHANGE, BY_NAME, columnsWith, firstOrder, hasChange, inOrder } from "./market-order.js";
+import {
+  BY_CHANGE,
+  BY_NAME,
+  columnsWith,
+  firstOrder,
+  hasChange,
+  inOrder,
+  marketsNamed,
+} from "./market-order.js";
 import { onRowSeen, Row } from "./market-row.js";
 import { read } from "./read-service.js";
 import { Sparklines } from "./sparkline.js";
@@ -50,21 +58,10 @@ const allMarkets = () =>
     return summary ? [{ key, pair, summary, dollars: volumes.of(key) }] : [];
   });
 
-function marketsFound() {
-  const words = sought
-    .trim()
-    .toUpperCase()
-    .split(/[\s/]+/);
-  return allMarkets()
-    .filter(({ key }) => {
-      // PostgreSQL leaves letters as they are that have no single capital, such as ß.
-      const inCapitals = key.toUpperCase();
-      return (
-        words.every((word) => inCapitals.includes(word)) && (!onlyFavourites || isFavourite(key))
-      );
-    })
+const marketsFound = () =>
+  marketsNamed(allMarkets(), sought)
+    .filter(({ key }) => !onlyFavourites || isFavourite(key))
     .sort(inOrder(sortedBy, isDescending));
-}
 
 /** @param {typeof COLUMNS[number]} column */
 function sortBy(column) {
@@ -82,9 +79,7 @@ const moversList = (title, found) =>
     <ol>
       ${found.map(
         ({ key, pair, summary }) =>
-          html`<li key=${key}>
-            <a href="/markets/${segments(pair)}">${name(pair)}</a> ${percentChange(summary)}
-          </li>`,
+          html`<li key=${key}>${marketLink(pair)} ${percentChange(summary)}</li>`,
       )}
     </ol>
   </div>`;

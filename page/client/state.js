@@ -1,10 +1,10 @@
 // Keeps the page of the service's state up to date: reads its document again while it is seen.
-import { copyWholeNumbers } from "./clipboard.js";
+import { serveClipboard } from "./clipboard.js";
 
 const EVERY_MS = 5000;
 const ANSWER_MS = 10_000;
 
-copyWholeNumbers();
+serveClipboard();
 
 /** @type {HTMLElement | undefined} */
 let lost;

@@ -74,16 +74,15 @@ export function follow(topics, follower, from) {
     lose();
     reopen();
   };
-  document.addEventListener("visibilitychange", reopen);
-  addEventListener("online", reopen);
-  addEventListener("offline", lose);
-  addEventListener(UNREACHABLE, renew);
+  const ending = new AbortController();
+  const { signal } = ending;
+  document.addEventListener("visibilitychange", reopen, { signal });
+  addEventListener("online", reopen, { signal });
+  addEventListener("offline", lose, { signal });
+  addEventListener(UNREACHABLE, renew, { signal });
   reopen();
   return () => {
-    document.removeEventListener("visibilitychange", reopen);
-    removeEventListener("online", reopen);
-    removeEventListener("offline", lose);
-    removeEventListener(UNREACHABLE, renew);
+    ending.abort();
     close();
     return asked.get("from") ?? undefined;
   };

@@ -117,36 +117,40 @@ export const tradesTable = (trades, { base, quote }, detailsOf) => {
     base: placesIn(trades.map(({ volume }) => volume)),
     quote: placesIn(trades.flatMap(({ id }) => inQuote(detailsOf(id)) ?? [])),
   };
-  return html`<div class="scroll tape" role="region" aria-label="Trades, newest first" tabindex="0">
+  return newestTable({
+    label: "Trades, newest first",
+    style: "tape",
+    headings: [
+      ...["Time", "Side", "Price", html`Amount in <bdi>${base}</bdi>`],
+      ...[html`Total in <bdi>${quote}</bdi>`, "Maker", "Taker", "Transaction", "Age"],
+    ],
+    rows: trades.map(
+      (trade) =>
+        html`<${TradeRow}
+          key=${trade.id}
+          trade=${trade}
+          details=${detailsOf(trade.id)}
+          places=${places}
+          isUtc=${inUtc()}
+        />`,
+    ),
+  });
+};
+
+/** @param {{ label: string, style?: string, headings: readonly unknown[], rows: readonly unknown[] }} shown */
+export const newestTable = ({ label, style = "", headings, rows }) =>
+  html`<div class="scroll ${style}" role="region" aria-label=${label} tabindex="0">
     <table>
       <caption>
         Newest first. The side is the taker's.
       </caption>
       <thead>
         <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Side</th>
-          <th scope="col">Price</th>
-          <th scope="col">Amount in <bdi>${base}</bdi></th>
-          <th scope="col">Total in <bdi>${quote}</bdi></th>
-          <th scope="col">Maker</th>
-          <th scope="col">Taker</th>
-          <th scope="col">Transaction</th>
-          <th scope="col">Age</th>
+          ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${trades.map(
-          (trade) =>
-            html`<${TradeRow}
-              key=${trade.id}
-              trade=${trade}
-              details=${detailsOf(trade.id)}
-              places=${places}
-              isUtc=${inUtc()}
-            />`,
-        )}
+        ${rows}
       </tbody>
     </table>
   </div>`;
-};

@@ -4,27 +4,23 @@ import { store, stored } from "./stored.js";
 const KEY = "times";
 
 let isUtc = stored(KEY) === "utc";
+/** By the object of their options. @type {WeakMap<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>} */
+let formats = new WeakMap();
 
 export const inUtc = () => isUtc;
 
 /** @param {boolean} utc */
 export function setUtc(utc) {
   isUtc = utc;
+  formats = new WeakMap();
   store(KEY, utc ? "utc" : "local");
 }
-
-/** @typedef {WeakMap<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>} Formats By the object of their options. */
-/** @type {Formats} */
-const localFormats = new WeakMap();
-/** @type {Formats} */
-const utcFormats = new WeakMap();
 
 /**
  * @param {number} ms
  * @param {Intl.DateTimeFormatOptions} options One object for each kind of time, as making a format takes long.
  */
 export function formatted(ms, options) {
-  const formats = isUtc ? utcFormats : localFormats;
   const zone = isUtc ? { timeZone: "UTC" } : {};
   const format =
     formats.get(options) ??

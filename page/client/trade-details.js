@@ -1,5 +1,5 @@
 // What GraphQL has of trades beside REST: the maker's side, both amounts, the accounts and the transaction.
-import { decimalOf, unitsOf } from "./decimal.js";
+import { withoutZeros } from "./decimal.js";
 import { ask } from "./read-service.js";
 
 /**
@@ -23,9 +23,6 @@ const QUERY = `query ($ids: [BigInt!]!, $count: Int!) {
   }
 }`;
 
-/** Without trailing zeros, as REST has amounts. @param {string} amount */
-const plain = (amount) => decimalOf(unitsOf(amount));
-
 export class TradeDetails {
   /** @type {Map<number, Details>} */
   #known = new Map();
@@ -47,7 +44,7 @@ export class TradeDetails {
   /** @param {readonly Details[]} found */
   add(found) {
     for (const one of found) {
-      const [lotAmt, bidAmt] = [plain(one.lotAmt), plain(one.bidAmt)];
+      const [lotAmt, bidAmt] = [withoutZeros(one.lotAmt), withoutZeros(one.bidAmt)];
       this.#known.set(Number(one.id), { ...one, lotAmt, bidAmt });
     }
     this.changes += 1;

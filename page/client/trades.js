@@ -3,13 +3,13 @@ import { Component } from "preact";
 import { address, short, transaction } from "./addresses.js";
 import { Age } from "./age.js";
 import { asking } from "./how-to-ask.js";
-import { decimalOf, placesOf, unitsOf } from "./decimal.js";
-import { amount, hasAddress, moment, name, segments, tradeRow, unmarked } from "./figures.js";
+import { placesOf, withoutZeros } from "./decimal.js";
+import { amount, marketLink, moment, tradeRow, unmarked } from "./figures.js";
 import { partOf, placeOnPage, startPage, statusLine } from "./frame.js";
 import { html } from "./html.js";
 import { ask } from "./read-service.js";
 import { follow, streamPath } from "./stream.js";
-import { SIDES } from "./tables.js";
+import { newestTable, SIDES } from "./tables.js";
 import { inUtc } from "./times.js";
 
 const SHOWN = 50;
@@ -73,20 +73,12 @@ function marketOf({ market, act, lotTkn, bidTkn }) {
   const letters = [...market];
   const length = [...((act === "sell" ? lotTkn : bidTkn) ?? "")].length;
   const pair = { base: letters.slice(0, length).join(""), quote: letters.slice(length).join("") };
-  return hasAddress(pair)
-    ? html`<a href="/markets/${segments(pair)}">${name(pair)}</a>`
-    : name(pair);
+  return marketLink(pair);
 }
-
-/** Without the zeros behind it, as REST has amounts. @param {string} decimal */
-const plain = (decimal) => decimalOf(unitsOf(decimal));
-
-/** @param {string} price */
-const paddedPrice = (price) => amount(price, placesOf(price));
 
 /** @param {string} decimal @param {string | null} symbol @param {string} gem */
 const amountOf = (decimal, symbol, gem) => [
-  unmarked(plain(decimal)),
+  unmarked(withoutZeros(decimal)),
   " ",
   symbol === null ? html`<span title=${gem}>${short(gem)}</span>` : html`<bdi>${symbol}</bdi>`,
 ];
@@ -100,7 +92,8 @@ class TradeRow extends Component {
 
   render() {
     const { trade } = this.props;
-    const { id, time, act, price, maker, taker, tx } = trade;
+    const { id, time, act, maker, taker, tx } = trade;
+    const price = trade.price && withoutZeros(trade.price);
     const side = SIDES[act ?? ""];
     const lot = amountOf(trade.lotAmt, trade.lotTkn, trade.lotGem);
     const bid = amountOf(trade.bidAmt, trade.bidTkn, trade.bidGem);
@@ -109,7 +102,7 @@ class TradeRow extends Component {
       html`<td>${moment(time)}</td>
         <td>${marketOf(trade)}</td>
         <td class=${side?.style}>${side?.word ?? "–"}</td>
-        <td>${price === null ? "–" : paddedPrice(plain(price))}</td>
+        <td>${price ? amount(price, placesOf(price)) : "–"}</td>
         <td>${act === "buy" ? bid : lot}</td>
         <td>${act === "buy" ? lot : bid}</td>
         <td>${address(maker)}</td>
@@ -120,33 +113,21 @@ class TradeRow extends Component {
   }
 }
 
-const COLUMNS = ["Time", "Market", "Side", "Price", "Amount", "Total", "Maker", "Taker"];
-
 const table = partOf(
   () => [trades, inUtc()],
   () => {
     if (trades === undefined) return html`<p>The trades are being read.</p>`;
     if (trades.length === 0) return html`<p>No trade yet.</p>`;
-    return html`<div
-      class="scroll"
-      role="region"
-      aria-label="All trades, newest first"
-      tabindex="0"
-    >
-      <table>
-        <caption>
-          Newest first. The side is the taker's.
-        </caption>
-        <thead>
-          <tr>
-            ${[...COLUMNS, "Transaction", "Age"].map((title) => html`<th scope="col" key=${title}>${title}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${trades.map((trade) => html`<${TradeRow} key=${trade.id} trade=${trade} isUtc=${inUtc()} />`)}
-        </tbody>
-      </table>
-    </div>`;
+    return newestTable({
+      label: "All trades, newest first",
+      headings: [
+        ...["Time", "Market", "Side", "Price", "Amount", "Total"],
+        ...["Maker", "Taker", "Transaction", "Age"],
+      ],
+      rows: trades.map(
+        (trade) => html`<${TradeRow} key=${trade.id} trade=${trade} isUtc=${inUtc()} />`,
+      ),
+    });
   },
 );
 
