@@ -56,20 +56,15 @@ export function serveDatabase(fill?: Fill, options?: TestOptions): Served {
   return { app: useApp(database, options), database };
 }
 
-/** Makes them before each test of the file, and ends them after it. */
+/** Makes them before the file's tests, each of which begins with what `fill` writes and nothing else. */
 export function serveEach(fill?: Fill, options?: TestOptions): Served {
-  let served: Served | undefined;
+  const served = serveDatabase(undefined, options);
+  const { database } = served;
   beforeEach(async () => {
-    const database = await makeDatabase();
+    await database.empty();
     await fill?.(database.writer, database.reader);
-    const app = await makeTestApp(database.reader, options);
-    database.beforeDrop(app.close);
-    served = { app, database };
   });
-  afterEach(async () => {
-    await served?.database.drop();
-  });
-  return { app: later(() => served?.app), database: later(() => served?.database) };
+  return served;
 }
 
 export interface Recorded extends Served {

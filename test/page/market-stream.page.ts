@@ -8,46 +8,35 @@ import {
 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page, Route } from "playwright-core";
-import { makeTestApp, type TestApp } from "../app.ts";
+import { makeTestApp } from "../app.ts";
 import { describeInChromium, useBrowser } from "../browser.ts";
-import { makeDatabase, type TestDatabase } from "../database.ts";
 import { aTrade, blockAt, setHead, write } from "../factories.ts";
+import { serveEach } from "../served.ts";
 import { fillPageExchange } from "./page-exchange.ts";
 import { expected, shown, until } from "./panels.ts";
 
-let database: TestDatabase;
-let app: TestApp;
+const { app, database } = serveEach(fillPageExchange);
 
-beforeEach(async () => {
-  database = await makeDatabase();
-  await fillPageExchange(database.writer);
-  app = await makeTestApp(database.reader);
-});
-afterEach(async () => {
-  await app.close();
-  await database.drop();
-});
-
-const isEqualTo = (page: Page, pair: string) =>
+const isEqualTo = (page: Page, pair: string, served = app) =>
   until(
     () => shown(page) as Promise<unknown>,
-    () => expected(app, pair),
+    () => expected(served, pair),
   );
 
 describeInChromium("the page of a market, followed for long", () => {
   const browser = useBrowser();
 
   it("shows that the connection is lost, and mends it", async () => {
-    const way = await Way.to(app.url);
+    const first = await makeTestApp(database.reader);
+    const way = await Way.to(first.url);
     const { page } = await browser.open(`${way.url}/markets/WETH/DAI`);
     await page.waitForSelector("[role=status]:text('Live')");
-    await isEqualTo(page, "WETH/DAI");
+    await isEqualTo(page, "WETH/DAI", first);
     way.close();
-    await app.close();
+    await first.close();
     await page.waitForSelector("[role=status]:text('Connection lost')");
     await write(database.writer, { trades: [aTrade({ hour: 25, offer_id: 1, base: "0.5" })] });
     await setHead(database.writer, 26);
-    app = await makeTestApp(database.reader);
     way.open(app.url);
     await page.waitForSelector("[role=status]:text('Live')");
     await isEqualTo(page, "WETH/DAI");
