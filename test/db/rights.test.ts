@@ -10,6 +10,10 @@ const SCHEMAS = ["public", "dex_private", "ingest"];
 const database = useDatabase();
 const superuser = useClient(database);
 const owner = useClient(database, "dex_owner");
+const sessions = {
+  dex_reader: useClient(database, "dex_reader"),
+  dex_writer: useClient(database, "dex_writer"),
+};
 let tables: string[];
 beforeAll(async () => {
   // A clone of a template does not have the template's grants.
@@ -28,16 +32,18 @@ beforeAll(async () => {
 
 /** Runs a statement in a transaction that is rolled back, and returns the error; undefined without one. */
 async function refusal(
-  role: "dex_reader" | "dex_writer",
+  role: keyof typeof sessions,
   statement: string,
 ): Promise<string | undefined> {
-  await using client = await openClient(database.url, { role });
+  const client = sessions[role];
   try {
     await client.query("begin read write");
     await client.query(statement);
     return undefined;
   } catch (error) {
     return (error as Error).message;
+  } finally {
+    await client.query("rollback");
   }
 }
 
