@@ -58,6 +58,8 @@ interface Measured {
 export class LintShadow {
   readonly #urls: ShadowUrls;
   #shadow: Promise<Shadow> | undefined;
+  /** One session for all that is rolled back: its caches of the catalog take longer to fill than to use. */
+  #client: Promise<Client> | undefined;
   /** The committed migrations that it has; undefined if it cannot be used again. */
   #applied: string[] | undefined = [];
   #before: Before | undefined;
@@ -128,12 +130,17 @@ export class LintShadow {
       }
       const excess = await excessOf(client);
       await client.query(keep ? "commit" : "rollback");
-      if (keep) [this.#applied, this.#before] = [undefined, undefined];
+      if (keep) {
+        [this.#applied, this.#before] = [undefined, undefined];
+        // A migration may leave settings in its session.
+        await this.#disconnect();
+      }
       return { effects, excess };
     });
   }
 
   async drop(): Promise<void> {
+    await this.#disconnect();
     const shadow = await this.#shadow?.catch(() => undefined);
     this.#shadow = undefined;
     this.#before = undefined;
@@ -145,11 +152,22 @@ export class LintShadow {
   }
 
   async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    await using client = await connect(await this.#url(), {
+    this.#client ??= connect(await this.#url(), {
       role: "dex_owner",
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
-    return await work(client);
+    try {
+      return await work(await this.#client);
+    } catch (error) {
+      await this.#disconnect();
+      throw error;
+    }
+  }
+
+  async #disconnect(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    this.#client = undefined;
+    await client?.end();
   }
 }
 
