@@ -1,8 +1,10 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
+import { execFile } from "node:child_process";
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import type { Client } from "../../db/connect.ts";
 import { isAlive } from "../../db/embedded/process.ts";
 import { applyMigrations } from "../../db/migrations.ts";
@@ -24,7 +26,11 @@ import {
   type Service,
 } from "../service.ts";
 
+const execute = promisify(execFile);
 const dataDirs = new DataDirs();
+const kept = new DataDirs();
+/** Of a service that has stopped, without data: to make a database takes longer than most tests do. */
+let stopped: string;
 const running: Service[] = [];
 
 function start(env: Record<string, string>, args: string[] = []): Service {
@@ -38,6 +44,13 @@ async function stop(service: Service): Promise<Ended> {
   return service.ended;
 }
 
+beforeAll(async () => {
+  stopped = await kept.make();
+  const service = startService({ ...PATIENT, DATA_DIR: stopped, SEED_TRADES: "0" });
+  await service.url;
+  expect((await stop(service)).code).toBe(0);
+});
+afterAll(() => kept.remove());
 afterEach(async () => {
   for (const service of running.splice(0)) {
     service.signal("SIGKILL");
@@ -55,6 +68,13 @@ const get = async (service: Service, path: string): Promise<{ status: number; bo
 async function asSuperuser<T>(dataDir: string, ask: (client: Client) => Promise<T>): Promise<T> {
   await using client = await openClient(await embeddedUrl(dataDir));
   return await ask(client);
+}
+
+/** A DATA_DIR that was used before; cp keeps its owners. */
+async function makeUsed(): Promise<string> {
+  const dataDir = await dataDirs.make();
+  await execute("cp", ["-a", stopped, dataDir]);
+  return dataDir;
 }
 
 /** PostgreSQL deletes the file with its number, for which its stop waits, a moment before it ends. */
@@ -106,7 +126,7 @@ describe("without DATABASE_URL", () => {
 
   it("finishes the first fill that was interrupted", async () => {
     const dataDir = await dataDirs.make();
-    const env = { DATA_DIR: dataDir, SEED_TRADES: "40000" };
+    const env = { DATA_DIR: dataDir, SEED_TRADES: "20000" };
     const interrupted = start(env);
     await interrupted.printed(/Filling/);
     while ((await countTrades(dataDir)) === 0);
@@ -116,7 +136,7 @@ describe("without DATABASE_URL", () => {
     const again = start(env);
     await again.url;
 
-    expect(await countTrades(dataDir)).toBe(40_000);
+    expect(await countTrades(dataDir)).toBe(20_000);
     expect((await stop(again)).code).toBe(0);
     const finished = start(env);
     await finished.url;
@@ -174,7 +194,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("refuses a DATA_DIR that another service has, and names its process", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const first = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await first.url;
 
@@ -190,7 +210,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("takes over the server that a killed service left", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const killed = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await killed.url;
     const server = await serverPid(dataDir);
@@ -208,7 +228,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("starts again where service and server were both killed", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const killed = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await killed.url;
     await asSuperuser(dataDir, (client) => write(client, { trades: [aTrade()] }));
@@ -225,7 +245,7 @@ describe("without DATABASE_URL", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
     "answers at %s what it has begun, and leaves nothing running",
     async (signal) => {
-      const dataDir = await dataDirs.make();
+      const dataDir = await makeUsed();
       const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
       const url = await service.url;
       const server = await serverPid(dataDir);
@@ -253,7 +273,7 @@ describe("without DATABASE_URL", () => {
   );
 
   it("is not ready while it finishes what it has begun, where a balancer asks for that", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     while ((await get(service, "/ready")).status !== 200) await sleep(100);
     const { answer, meanwhile } = await asSuperuser(dataDir, async (client) => {
@@ -280,7 +300,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("gives up at a second signal what it has begun, and leaves nothing running", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     const url = await service.url;
     const server = await serverPid(dataDir);
@@ -305,7 +325,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("stops by npm's SIGTERM, as where npm is what a container runs", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const npm = runScript("start", {
       DATA_DIR: dataDir,
       SEED_TRADES: "0",
@@ -323,7 +343,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("starts its database again when that was killed, and says so once", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0", CACHE_BYTES: "0" });
     await service.url;
     const killed = (await serverPid(dataDir))!;
@@ -339,7 +359,7 @@ describe("without DATABASE_URL", () => {
   });
 
   it("ends with the reason where its database cannot be started again", async () => {
-    const dataDir = await dataDirs.make();
+    const dataDir = await makeUsed();
     const service = start({ DATA_DIR: dataDir, SEED_TRADES: "0" });
     await service.url;
     await writeFile(join(dataDir, "postgres", "postgresql.conf"), "nonsense = 1\n");
