@@ -3,21 +3,22 @@ import type { Pool } from "../db/connect.ts";
 
 export interface Statement {
   text: string;
+  values?: unknown[] | undefined;
   /** Set once the statement has finished. */
   rows?: number | null;
 }
 
-/** From now on `intercept` gets the text of each of the pool's statements, and what sends it. */
+/** From now on `intercept` gets the text of each of the pool's statements, what sends it, and its values. */
 export function interceptStatements(
   pool: Pool,
-  intercept: (text: string, send: () => unknown) => unknown,
+  intercept: (text: string, send: () => unknown, values?: unknown[]) => unknown,
 ): void {
   pool.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     const intercepted = (...args: unknown[]): unknown => {
       const [first] = args;
-      const text = typeof first === "string" ? first : (first as { text: string }).text;
-      return intercept(text, () => query(...args));
+      const { text, values } = typeof first === "string" ? { text: first } : (first as Statement);
+      return intercept(text, () => query(...args), values);
     };
     client.query = intercepted as typeof client.query;
   });
@@ -25,8 +26,8 @@ export function interceptStatements(
 
 /** Records the pool's statements from now on, oldest first; a test may empty the list. */
 export function recordStatements(pool: Pool, statements: Statement[] = []): Statement[] {
-  interceptStatements(pool, (text, send) => {
-    const statement: Statement = { text };
+  interceptStatements(pool, (text, send, values) => {
+    const statement: Statement = { text, values };
     statements.push(statement);
     const answer = send();
     if (answer instanceof Promise) {

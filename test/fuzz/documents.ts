@@ -119,6 +119,12 @@ export const document: fc.Arbitrary<string> = selectionOf(schema.getQueryType()!
 /** The same without arguments: most of these are answered. */
 export const plainDocument: fc.Arbitrary<string> = selectionOf(schema.getQueryType()!, 0, 0);
 
+/** A body whose document has values in variables. */
+export const bodyWithVariables: fc.Arbitrary<string> = variableBody(
+  schema,
+  fc.oneof(document, plainDocument),
+);
+
 /** A document of which a piece was taken out, doubled, or replaced by something. */
 export const brokenDocument: fc.Arbitrary<string> = fc
   .tuple(
@@ -149,7 +155,7 @@ export const brokenDocument: fc.Arbitrary<string> = fc
 /** A body of a POST to /graphql: a request, most often, and JSON or not. */
 export const graphqlBody: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: document.map((query) => JSON.stringify({ query })) },
-  { weight: 3, arbitrary: variableBody(schema, document) },
+  { weight: 3, arbitrary: bodyWithVariables },
   { weight: 3, arbitrary: brokenDocument.map((query) => JSON.stringify({ query })) },
   {
     weight: 1,

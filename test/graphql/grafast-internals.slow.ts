@@ -41,7 +41,7 @@ import { makePool } from "../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
 import { makePreset } from "../../graphql/preset.ts";
 import { aTrade, registerMarkets, write } from "../factories.ts";
-import { document, plainDocument } from "../fuzz/documents.ts";
+import { bodyWithVariables, document, plainDocument } from "../fuzz/documents.ts";
 import { useDatabase } from "../served.ts";
 import { recordStatements } from "../statements.ts";
 
@@ -242,6 +242,11 @@ it("forgetPlans: grafast has no plan left, and plans anew", async () => {
   expect(await ask()).toEqual(first);
 });
 
+interface Body {
+  query: string;
+  variables?: Record<string, unknown>;
+}
+
 it("compiled lists: answers and statements of random documents are those of grafast alone", async () => {
   await using stack = new AsyncDisposableStack();
   const pool = makePool(database.url, { role: "dex_reader" });
@@ -250,23 +255,30 @@ it("compiled lists: answers and statements of random documents are those of graf
   const makeAsk = async (disablePlugins: string[]) => {
     const preset = makePreset({ pool, log: () => undefined, limits: GRAPHQL_LIMITS });
     const { schema, resolvedPreset } = await makeSchema({ extends: [preset], disablePlugins });
-    return async (source: string): Promise<[string, string[]]> => {
+    return async (body: string): Promise<[string, string[]]> => {
+      const { query: source, variables: variableValues } = JSON.parse(body) as Body;
+      const request = { source, variableValues: variableValues ?? null };
       statements.length = 0;
-      const result = await grafast({ schema, source, resolvedPreset, requestContext: {} });
-      const reads = statements.map(({ text }) => text).filter((text) => /^select\s/.test(text));
-      return [JSON.stringify(result), reads.toSorted()];
+      const result = await grafast({ schema, ...request, resolvedPreset, requestContext: {} });
+      const reads = statements.filter(({ text }) => /^select\s/.test(text));
+      return [
+        JSON.stringify(result),
+        reads.map(({ text, values }) => JSON.stringify([text, values])).toSorted(),
+      ];
     };
   };
   const compiled = await makeAsk([]);
   const alone = await makeAsk(["CompiledListsPlugin"]);
-  const documents = fc.sample(fc.oneof(document, plainDocument), { seed: 1, numRuns: 120 });
-  let withRows = 0;
-  for (const source of documents) {
-    const expected = await alone(source);
-    if (expected[0].includes("[{") && !expected[0].startsWith('{"errors"')) withRows += 1;
-    expect([source, ...(await compiled(source))]).toEqual([source, ...expected]);
+  const literal = fc.oneof(document, plainDocument).map((query) => JSON.stringify({ query }));
+  for (const bodies of [literal, bodyWithVariables]) {
+    let withRows = 0;
+    for (const body of fc.sample(bodies, { seed: 1, numRuns: 120 })) {
+      const expected = await alone(body);
+      if (expected[0].includes("[{") && !expected[0].startsWith('{"errors"')) withRows += 1;
+      expect([body, ...(await compiled(body))]).toEqual([body, ...expected]);
+    }
+    expect(withRows).toBeGreaterThan(5);
   }
-  expect(withRows).toBeGreaterThan(5);
 });
 
 /** An operation takes some 100 kB until it is over. */
