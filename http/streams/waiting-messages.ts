@@ -1,6 +1,6 @@
 // Bounds the bytes of messages that wait for clients: a message counts once for a client and once for all, however many
-// of their streams it waits for.
-import { Quota, type Limits } from "../quota.ts";
+// of their streams it waits for. One that is larger than the bound waits alone: else its clients would never get it.
+import { Quota, type QuotaLimits } from "../quota.ts";
 
 /** Gives back what was taken. */
 type Release = () => void;
@@ -11,11 +11,14 @@ interface Waiting {
 }
 
 export class WaitingMessages {
+  readonly #limits: QuotaLimits;
   readonly #ofClients: Quota;
   readonly #ofAll: Quota;
   readonly #messages = new Map<Buffer, Waiting>();
 
-  constructor({ perClient, all }: Limits) {
+  constructor(limits: QuotaLimits) {
+    const { perClient, all } = limits;
+    this.#limits = limits;
     this.#ofClients = new Quota({ perClient, all: Infinity });
     this.#ofAll = new Quota({ perClient: all, all });
   }
@@ -40,7 +43,7 @@ export class WaitingMessages {
   }
 
   #begin(bytes: Buffer): Waiting | undefined {
-    const release = this.#ofAll.take("", bytes.length);
+    const release = this.#ofAll.take("", Math.min(bytes.length, this.#limits.all));
     if (release === undefined) return undefined;
     const message = { ofClients: new Map(), release };
     this.#messages.set(bytes, message);
@@ -50,7 +53,8 @@ export class WaitingMessages {
   #hold({ ofClients }: Waiting, client: string, bytes: Buffer) {
     const held = ofClients.get(client);
     if (held !== undefined) return held;
-    const release = this.#ofClients.take(client, bytes.length);
+    const counted = Math.min(bytes.length, this.#limits.perClient);
+    const release = this.#ofClients.take(client, counted);
     if (release === undefined) return undefined;
     const first = { streams: 0, release };
     ofClients.set(client, first);

@@ -84,6 +84,23 @@ it("closes it for messages that many get, too, where each connection of the clie
   expect(waiting.take("client", Buffer.alloc(50_000))).toBeDefined();
 });
 
+it("sends one message whatever its size where nothing else waits for the client, and no second one", () => {
+  const waiting = new WaitingMessages({ perClient: 10_000, all: 100_000 });
+  const [first, second] = [connect(waiting), connect(waiting)];
+  const large = () => new SharedMessage(JSON.stringify("x".repeat(20_000)));
+  for (const { connection } of [first, second]) connection.sendShared(large(), "id");
+  expect(first.raw.writableLength).toBeGreaterThan(20_000);
+  expect(second.raw.writableLength).toBe(0);
+  expect([first, second].map(({ socket }) => socket.closedBy)).toEqual([
+    undefined,
+    "1013 too much waits for this client",
+  ]);
+  for (const { socket, raw } of [first, second]) {
+    socket.emit("close");
+    raw.destroy();
+  }
+});
+
 it("leaves what fits into the buffer of a connection to it, whatever others of the client hold", () => {
   const waiting = new WaitingMessages({ perClient: 10, all: 100 });
   waiting.take("client", Buffer.alloc(10));

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket } from "ws";
+import { UNREAD } from "../../../http/held-requests.ts";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
 import { makeTestApp, ownErrors } from "../../app.ts";
 import { makeDatabase } from "../../database.ts";
@@ -102,5 +103,30 @@ it("gets a large event for which it takes longer than between two pings, if it r
   await until(3);
   expect(performance.now() - began).toBeGreaterThan(2 * heartbeatMs);
   socket.terminate();
+  expect(ownErrors(app.logged)).toEqual([]);
+});
+
+it("gets an event of more than may wait for a client, where nothing else waits for it, and again when it resumes", async () => {
+  await using database = await makeDatabase();
+  await registerMarkets(database.writer);
+  await using app = await makeTestApp(database.reader);
+  const closed = Promise.withResolvers<unknown>();
+  const client = connectTo(app.url, { on: { closed: closed.resolve } });
+  const fields = Array.from({ length: 75 }, (_, n) => `a${n}: tx`).join(" ");
+  const query = `subscription ($after: String) { dexTrades(after: $after) { cursor nodes { id ${fields} } } }`;
+  const events = follow(client, query);
+  const { cursor: after } = await events.next();
+  await write(database.writer, {
+    trades: Array.from({ length: 7000 }, (_, idx) => aTrade({ hour: 1, idx })),
+  });
+  const event = await Promise.race([events.next(), closed.promise]);
+  expect(JSON.stringify(event).length).toBeGreaterThan(UNREAD.perClient);
+  expect(event).toMatchObject({ nodes: { length: 7000 } });
+  await events.end();
+  const resumed = follow(client, query, { after });
+  expect((await resumed.next()).nodes).toHaveLength(7000);
+  await write(database.writer, { trades: [aTrade({ hour: 2 })] });
+  expect((await resumed.next()).nodes).toMatchObject([{ id: "7001" }]);
+  await client.dispose();
   expect(ownErrors(app.logged)).toEqual([]);
 });

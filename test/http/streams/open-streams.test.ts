@@ -12,6 +12,24 @@ it("holds 32 MB of a client, so that several large messages may be sent", () => 
   expect(open.hold("client", Buffer.alloc(10 * MB))).toBeDefined();
 });
 
+it("lets one message through whatever its size, where nothing else waits", () => {
+  const open = new OpenStreams(LIMITS);
+  const small = open.hold("client", Buffer.alloc(1));
+  expect(open.hold("client", Buffer.alloc(40 * MB))).toBeUndefined();
+  small?.();
+  const large = open.hold("client", Buffer.alloc(40 * MB));
+  expect(large).toBeDefined();
+  expect(open.hold("client", Buffer.alloc(1))).toBeUndefined();
+  // For all it counts as large as it is, up to their bound.
+  expect(open.hold("other", Buffer.alloc(281 * MB))).toBeUndefined();
+  large?.();
+  const ofAll = open.hold("client", Buffer.alloc(330 * MB));
+  expect(ofAll).toBeDefined();
+  expect(open.hold("other", Buffer.alloc(1))).toBeUndefined();
+  ofAll?.();
+  expect(open.hold("other", Buffer.alloc(1))).toBeDefined();
+});
+
 it("counts a message once for all clients, until the last one has taken it", () => {
   const open = new OpenStreams(LIMITS);
   const message = Buffer.alloc(30 * MB);

@@ -25,8 +25,8 @@ it("ends the stream of a client that takes nothing, with at most one event beyon
   res.destroy();
 });
 
-it("ends the stream whose large event would be too much beside those of the client's others", () => {
-  const waiting = new WaitingMessages({ perClient: 7500, all: 100_000 });
+/** Streams of one client that takes nothing, for which so much may wait. */
+function streamsOf(waiting: WaitingMessages) {
   const ended: string[] = [];
   const open = () => {
     const req = new IncomingMessage(new Socket());
@@ -38,7 +38,14 @@ it("ends the stream whose large event would be too much beside those of the clie
     });
     return { res, stream };
   };
-  const eventOf = () => new Frame(`data: ${"x".repeat(3000)}\n\n`);
+  return { ended, open };
+}
+
+const eventOf = (length = 3000) => new Frame(`data: ${"x".repeat(length)}\n\n`);
+
+it("ends the stream whose large event would be too much beside those of the client's others", () => {
+  const waiting = new WaitingMessages({ perClient: 7500, all: 100_000 });
+  const { ended, open } = streamsOf(waiting);
   const streams = Array.from({ length: 10 }, open);
   const [second, third, small] = [open(), open(), open()];
   const same = eventOf();
@@ -57,4 +64,19 @@ it("ends the stream whose large event would be too much beside those of the clie
   for (const { res } of all) res.emit("close");
   expect(waiting.take("client", Buffer.alloc(7500))).toBeDefined();
   for (const { res } of all) res.destroy();
+});
+
+it("sends one event whatever its size where nothing else waits for the client, and no second one", () => {
+  const { ended, open } = streamsOf(new WaitingMessages({ perClient: 7500, all: 100_000 }));
+  const [first, second] = [open(), open()];
+  first.stream.send([eventOf(20_000)]);
+  expect(ended).toEqual([]);
+  expect(first.res.writableLength).toBeGreaterThan(20_000);
+  second.stream.send([eventOf()]);
+  expect(ended).toEqual(["slow"]);
+  expect(second.res.writableLength).toBeLessThan(2000);
+  for (const { res } of [first, second]) {
+    res.emit("close");
+    res.destroy();
+  }
 });
