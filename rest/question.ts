@@ -26,11 +26,11 @@ export function readQuery<Query>(
     const inPath = req.params?.[name];
     const texts: [key: string, text: string][] =
       typeof inPath !== "string" ? given.filter(([key]) => isMeantAs(name, key)) : [[name, inPath]];
-    const misspelt = misspeltIn(texts, name);
+    const misspelt = misspeltIn(texts, name, accepted);
     if (misspelt !== undefined) return misspelt;
-    const [[key, text] = [name, undefined], second] = texts;
-    const { success, data } = schema.safeParse(text);
-    if (!success || key !== name || second !== undefined) return new BadParameter(name, accepted);
+    const [first, second] = texts;
+    const { success, data } = schema.safeParse(first?.[1]);
+    if (!success || second !== undefined) return new BadParameter(name, accepted);
     values[name] = data;
   }
   return values as Query;
@@ -40,7 +40,7 @@ export function readQuery<Query>(
  * Whether a client means the parameter by this key: in any letter case, behind a second `?` of the URL, and also
  * by `name[]=1` and `name[a]=1`, with which other frameworks give a parameter more than once.
  */
-function isMeantAs(name: string, given: string): boolean {
+export function isMeantAs(name: string, given: string): boolean {
   const key = bare(given);
   return (
     key.length >= name.length &&
@@ -51,15 +51,16 @@ function isMeantAs(name: string, given: string): boolean {
 
 const bare = (key: string): string => (key.startsWith("?") ? key.replace(/^\?+/, "") : key);
 
-/** The refusal of a name in another letter case or behind a `?`, which would be ignored as an unknown one. */
+/** The refusal of a key by which the parameter is meant, and which would be ignored as an unknown one. */
 export function misspeltIn(
   given: Iterable<readonly [key: string, text: string]>,
   name: string,
+  accepted: string,
 ): BadParameter | undefined {
   for (const [key] of given) {
-    if (key !== name && bare(key).length === name.length && isMeantAs(name, key)) {
-      return new BadParameter(key, `written ${name}`);
-    }
+    if (key === name || !isMeantAs(name, key)) continue;
+    const isOne = bare(key).length === name.length;
+    return isOne ? new BadParameter(key, `written ${name}`) : new BadParameter(name, accepted);
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import type { AskedTopic } from "../../market/live/asked-topics.ts";
 import { lacksTooMany, placeAt } from "../../market/place-at.ts";
 import { readPlaceText, type Place } from "../../market/place.ts";
 import { AS_OF } from "../params.ts";
+import { isMeantAs } from "../question.ts";
 
 /** Any id that the header has is accepted: a client of another history starts anew. */
 export const NO_PLACE: Place = { origin: "", epoch: "", reorganisation: 0, block: -1, trade: 0 };
@@ -16,7 +17,8 @@ export const FROM_ACCEPTED = "the id of an event, given once";
 /** The place to go on from, or the number of the block; undefined to begin. */
 export function readSince(req: Request, given: URLSearchParams): Place | number | undefined {
   for (const name of Object.keys(AS_OF)) {
-    if (given.has(name)) throw new BadParameter(name, "left out: a stream takes fromBlock");
+    const key = [...given.keys()].find((each) => isMeantAs(name, each));
+    if (key !== undefined) throw new BadParameter(key, "left out: a stream takes fromBlock");
   }
   const last = req.get("Last-Event-ID") ?? "";
   // A browser keeps the URL when it comes back, and adds the header.

@@ -16,6 +16,7 @@ import type { OpenStreams } from "../../http/streams/open-streams.ts";
 import { Absent } from "../../market/absent.ts";
 import type { Place } from "../../market/place.ts";
 import { readOnlyRoute } from "../../http/paths.ts";
+import { AS_OF } from "../params.ts";
 import { misspeltIn, queryOf } from "../question.ts";
 import { findPairs } from "../../market/queries/pairs.ts";
 import {
@@ -27,8 +28,8 @@ import {
 } from "./event-stream.ts";
 import { frameOf } from "./frame.ts";
 import { registeredTopics } from "./registered-topics.ts";
-import { NO_PLACE, placeBehind, readSince } from "./since.ts";
-import { readTopics } from "./topic-names.ts";
+import { FROM_ACCEPTED, NO_PLACE, placeBehind, readSince } from "./since.ts";
+import { acceptedTopics, readTopics } from "./topic-names.ts";
 
 export interface StreamLimits extends StreamBounds, QuotaLimits {
   /** Milliseconds between two looks at the data. */
@@ -56,6 +57,12 @@ export const STREAM_LIMITS: StreamLimits = {
   pageCandles: 1000,
   maxTrades: 10_000,
 };
+
+const ACCEPTED = [
+  ["topics", acceptedTopics()],
+  ["from", FROM_ACCEPTED],
+  ["fromBlock", AS_OF.block.accepted],
+] as const;
 
 export interface StreamOptions {
   /** Reads the changes. */
@@ -118,8 +125,8 @@ export function makeStreams(options: StreamOptions): Streams {
   async function readRequest(req: Request) {
     try {
       const given = queryOf(req);
-      for (const name of ["topics", "from", "fromBlock"]) {
-        const misspelt = misspeltIn(given, name);
+      for (const [name, accepted] of ACCEPTED) {
+        const misspelt = misspeltIn(given, name, accepted);
         if (misspelt !== undefined) throw misspelt;
       }
       const asked = readTopics(given.getAll("topics"));

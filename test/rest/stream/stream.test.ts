@@ -195,6 +195,7 @@ describe("a client that begins behind a block", () => {
     ["3600&fromBlock=3600", /^fromBlock must be an integer/],
     ["3600&from=00000000.0.0.1.1", "from and fromBlock must be given one at a time"],
     ["3600&block=3600", "block must be left out: a stream takes fromBlock"],
+    ["3600&BLOCK=3600", "BLOCK must be left out: a stream takes fromBlock"],
     ["3600&topics=head", /^topics must be/],
   ])("is refused behind %s", async (fromBlock, message) => {
     await writeHours();
@@ -247,10 +248,36 @@ describe("bad requests", () => {
     ["Topics=head", "Topics must be written topics"],
     ["topics=head&FROM=1", "FROM must be written from"],
     ["?topics=head", "?topics must be written topics"],
-  ])("name a parameter in another letter case: ?%s", async (query, message) => {
+    ["topics=head&fromblock=1", "fromblock must be written fromBlock"],
+    ["topics=head&topics[]=trades:*", /^topics must be a list/],
+    ["topics=head&from[]=00000000.0.0.1.1", "from must be the id of an event, given once"],
+    ["topics=head&FROM[0]=00000000.0.0.1.1", "from must be the id of an event, given once"],
+    ["topics=head&fromBlock%5B%5D=1", /^fromBlock must be an integer from 0 to 2147483647/],
+    ...["block", "Block", "block[]", "TIME", "time[a]", "?hash"].map((key): [string, string] => [
+      `topics=head&${key}=1`,
+      `${key} must be left out: a stream takes fromBlock`,
+    ]),
+  ])("name a parameter that is misspelt: ?%s", async (query, message) => {
     const { body } = await app.request.get(`/v2/stream?${query}`).expect(400);
-    expect(body.message).toBe(message);
+    if (typeof message === "string") expect(body.message).toBe(message);
+    else expect(body.message).toMatch(message);
   });
+
+  it.each(["topics=head&from[]=1", "topics=head&block[]=1"])(
+    "?%s are refused beside the header of a browser that comes back, too",
+    async (query) => {
+      const headers = { "Last-Event-ID": "00000000.0.0.1.1" };
+      await app.request.get(`/v2/stream?${query}`).set(headers).expect(400);
+    },
+  );
+
+  it.each(["offset=1", "fromBlocks[]=1", "blocks=1"])(
+    "are none for what no endpoint has: ?%s",
+    async (query) => {
+      const client = await follow(`head&${query}`);
+      expect(client.status).toBe(200);
+    },
+  );
 
   it("name each market that is not registered", async () => {
     const { body } = await app.request
