@@ -12,6 +12,9 @@ const MAX_BYTES = 100_000;
 
 const NO_FACTS = `0x${"0".repeat(64)}`;
 
+/** What ingest.take_back goes back to where it takes back all blocks. */
+const BEFORE_ALL: Own = { number: -1, hash: null, digest: NO_FACTS };
+
 /** Up to such a block there are only blocks without rows, which the origin may not keep any more. */
 export const hasNoFacts = ({ digest }: Own): boolean => digest === NO_FACTS;
 
@@ -24,27 +27,24 @@ const answer = z.object({
 });
 
 /**
- * By halves: where two have the same digest and hash at a block, they do so at every block before it. Throws a
- * MirrorError where the last final block is another: no chain takes that back.
+ * By halves: where two have the same digest and hash at a block, they do so at every block before it. BEFORE_ALL where
+ * they have none in common, and none is final here. Throws a MirrorError where the last final block is another: no
+ * chain takes that back.
  */
 export async function commonBlock(
   client: Client,
   origin: Origin,
   signal: AbortSignal,
 ): Promise<Own> {
-  const { rows } = await client.query<Own>(`
+  const { rows } = await client.query<Own & { final: number | null }>(`
     select
       block.number,
       block.hash,
-      dex_block_digest(block) as digest
+      dex_block_digest(block) as digest,
+      final.number as final
     from dex_block as block
-    where block.number >= coalesce(
-      (
-        select final.number
-        from dex_private.final_block(null) as final
-      ),
-      0
-    )
+    left join dex_private.final_block(null) as final on true
+    where block.number >= coalesce(final.number, 0)
     order by block.number`);
   let [same, other] = [-1, rows.length];
   while (other - same > 1) {
@@ -56,9 +56,10 @@ export async function commonBlock(
   }
   const found = rows[same];
   if (found !== undefined) return found;
-  const [final] = rows;
+  const [first] = rows;
+  if (first === undefined || first.final === null) return BEFORE_ALL;
   throw new MirrorError(
-    `the origin has other facts: at block ${final?.number ?? 0}, which is final here, this database has the digest ${final?.digest ?? "none"} and the hash ${final?.hash ?? "none"}, and the origin others. Nothing was taken back`,
+    `the origin has other facts: at block ${first.number}, which is final here, this database has the digest ${first.digest ?? "none"} and the hash ${first.hash ?? "none"}, and the origin others. Nothing was taken back`,
   );
 }
 
