@@ -11,6 +11,8 @@ interface DatabaseError extends Error {
 
 /** The error's message, with PostgreSQL's detail and hint. */
 export function errorText(error: unknown): string {
+  // What failed first, and not what failed then while it was undone.
+  if (error instanceof SuppressedError) return errorText(error.suppressed);
   const {
     message,
     code,

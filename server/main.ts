@@ -226,6 +226,7 @@ async function checkPort(address: Address): Promise<void> {
 
 /** A message for what the user can mend; the stack of a defect. */
 function forUser(error: unknown): string {
+  if (error instanceof SuppressedError) return forUser(error.suppressed);
   if (!(error instanceof Error)) return String(error);
   const isDefect = /^(Type|Range|Reference|Syntax)Error$/.test(error.name) && !("code" in error);
   return isDefect ? (error.stack ?? error.message) : error.message;

@@ -20,14 +20,14 @@ const timers = new WeakMap();
 
 /** @param {HTMLElement} button */
 async function copyBy(button) {
-  const text = button.dataset["copy"] ?? "";
+  const textOf = () => button.dataset["copy"] ?? "";
   /** @param {boolean} isCopied */
   const show = (isCopied) => {
     button.title = isCopied ? "Copied" : "Copy";
-    button.setAttribute("aria-label", `${button.title} ${text}`);
+    button.setAttribute("aria-label", `${button.title} ${textOf()}`);
     button.querySelector("path")?.setAttribute("d", isCopied ? COPIED : COPY);
   };
-  show(await copyText(text));
+  show(await copyText(textOf()));
   clearTimeout(timers.get(button));
   timers.set(
     button,

@@ -737,6 +737,7 @@ describe("the command", () => {
       `Trading at 50 trades a second${howLong}.\n` +
         `${(await trades()) - before} trades in ${blocksOf(ended)} blocks.\n`,
     );
+    expect(await trades()).toBeGreaterThan(before);
   });
 
   const blocksOf = ({ stdout }: { stdout: string }): string => / in (\d+) /.exec(stdout)?.[1] ?? "";

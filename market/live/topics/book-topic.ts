@@ -1,9 +1,13 @@
 // The topic of a market's book.
 import { z } from "zod";
 import { bookRecord, findLevels, type AskedBook, type RawLevel } from "../../queries/book.ts";
-import { keyOf, type Change, type Row, type TopicKind } from "../topic.ts";
+import type { Change, Row, Topic, TopicKind } from "../topic.ts";
 
 const MAX_DEPTH = 1000;
+
+/** Of the books that one statement reads. */
+const DEPTHS_AT_ONCE = 5000;
+
 const DEPTH = /^([1-9]\d{0,2}|1000)$/;
 
 const levelOfStream = z
@@ -20,6 +24,32 @@ const sideOf = ({ rows }: Change, side: RawLevel["act"]) =>
     .map(({ price, vol, quoteVol, offers }) => ({
       ...{ price: trimmed(price), vol: trimmed(vol), quoteVol: trimmed(quoteVol), offers },
     }));
+
+const marketOf = ({ pair }: Topic): string => JSON.stringify([pair?.base, pair?.quote]);
+
+const depthOf = (topics: readonly Topic[]): number =>
+  Math.max(...topics.map(({ argument }) => Number(argument)));
+
+/** The book for topics of one market. */
+const asked = (topics: readonly Topic[]): AskedBook => ({
+  ...(topics[0]?.pair ?? { base: "", quote: "" }),
+  depth: depthOf(topics),
+});
+
+/** Markets by the statements that read them: each has a bound, as its answer and its time have. */
+function pieces(markets: readonly Topic[][]): Topic[][][] {
+  const found: Topic[][][] = [];
+  let depths = Infinity;
+  for (const topics of markets) {
+    depths += depthOf(topics);
+    if (depths > DEPTHS_AT_ONCE) {
+      found.push([]);
+      depths = depthOf(topics);
+    }
+    found.at(-1)?.push(topics);
+  }
+  return found;
+}
 
 /** The bids, then the asks. */
 function rowsOf(levels: readonly RawLevel[]): Row[][] {
@@ -43,22 +73,20 @@ export const bookTopic: TopicKind = {
   },
   /** Each market's book is read once, at the greatest depth that is asked for: the others are its best levels. */
   async read({ db }, topics) {
-    const deepest = new Map<string, AskedBook>();
-    for (const topic of topics) {
-      if (topic.pair === undefined) continue;
-      const depth = Math.max(Number(topic.argument), deepest.get(keyOf(topic))?.depth ?? 0);
-      deepest.set(keyOf(topic), { ...topic.pair, depth });
-    }
-    const found = await findLevels(db, [...deepest.values()]);
-    const books = new Map([...deepest.keys()].map((key, n) => [key, rowsOf(found[n] ?? [])]));
+    const ofMarkets = Map.groupBy(topics, marketOf);
     const states = new Map<string, readonly Row[]>();
-    for (const topic of topics) {
-      const sides = books.get(keyOf(topic)) ?? [];
-      const depth = Number(topic.argument);
-      states.set(
-        topic.name,
-        sides.flatMap((side) => side.slice(0, depth)),
-      );
+    for (const markets of pieces([...ofMarkets.values()])) {
+      const found = await findLevels(db, markets.map(asked));
+      for (const [n, same] of markets.entries()) {
+        const sides = rowsOf(found[n] ?? []);
+        for (const { name, argument } of same) {
+          const depth = Number(argument);
+          states.set(
+            name,
+            sides.flatMap((side) => side.slice(0, depth)),
+          );
+        }
+      }
     }
     return { states };
   },

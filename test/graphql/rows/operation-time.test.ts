@@ -29,6 +29,9 @@ const FIELDS = Array.from(
 const SEVERAL = `{ dexHead { block } ${FIELDS.join(" ")} }`;
 const ONE = "{ allDexPairs(first: 1) { nodes { base } } }";
 
+// A slow machine plans for longer.
+const LIMITS = { ...GRAPHQL_LIMITS, planningMs: 60_000 };
+
 interface Locked {
   app: TestApp;
   statements: Statement[];
@@ -42,7 +45,11 @@ async function whileLocked(
   await using pool = openPool(database.url, { role: "dex_reader", ...timeouts });
   const statements = recordStatements(pool);
   // A slow machine reads the catalogs for longer than a statement may take here.
-  await using app = await makeTestApp(pool, { catalogs: database.reader, ...options });
+  await using app = await makeTestApp(pool, {
+    catalogs: database.reader,
+    limits: LIMITS,
+    ...options,
+  });
   await dataOf(app, "{ dexHead { block } }");
   statements.length = 0;
   await locker.query("begin");
@@ -110,7 +117,7 @@ it.each([
   ["one statement", ONE, 1],
   ["several statements", SEVERAL, FIELDS.length],
 ])("gives up an operation of %s when its time is up", async (_statements, query, fields) => {
-  const limits = { ...GRAPHQL_LIMITS, planningMs: 60_000, databaseMs: 200 };
+  const limits = { ...LIMITS, databaseMs: 200 };
   await whileLocked({ limits, cache: "off" }, async ({ app, statements }) => {
     const answer = await ask(app, query);
     expect(codesOf(answer)).toEqual(Array.from({ length: fields }, () => "TIMEOUT"));

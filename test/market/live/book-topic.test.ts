@@ -2,7 +2,7 @@
 import type { Database } from "../../../db/connect.ts";
 import { bookTopic } from "../../../market/live/topics/book-topic.ts";
 import { readingOf } from "../../../market/live/reading.ts";
-import { topicOf } from "../../../market/live/topic.ts";
+import { topicOf, type Topic } from "../../../market/live/topic.ts";
 import { anOffer, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { useDatabase } from "../../served.ts";
 
@@ -23,7 +23,8 @@ const database = useDatabase(async (writer) => {
   });
 });
 
-it("gives each topic the best levels of each side up to its depth", async () => {
+/** What the topics have, and how many statements read books for it. */
+async function readBooks(topics: readonly Topic[]) {
   const sent: string[] = [];
   const recording = {
     query: (statement: { text: string }) => {
@@ -31,25 +32,25 @@ it("gives each topic the best levels of each side up to its depth", async () => 
       return database.reader.query(statement);
     },
   } as unknown as Database;
-  const topics = [
-    ...[1, 2, 1000].map((depth) => topicOf(bookTopic, WETHDAI, depth)),
-    topicOf(bookTopic, MKRWETH, 1),
-    topicOf(bookTopic, { base: "no", quote: "such" }, 5),
-  ];
   const reading = await readingOf(recording);
   const bounds = { trades: 0, candles: 0 };
-  const { states } = await bookTopic.read(reading, topics, {
-    since: undefined,
-    upTo: reading.now,
-    bounds,
-  });
-
+  const span = { since: undefined, upTo: reading.now, bounds };
+  const { states } = await bookTopic.read(reading, topics, span);
   const shown = Object.fromEntries(
     topics.map(({ name }) => [
       name,
       states.get(name)?.map(({ key, data }) => [key.split(".")[0], data]),
     ]),
   );
+  return { shown, statements: sent.filter((text) => text.includes("dex_book(")).length };
+}
+
+it("gives each topic the best levels of each side up to its depth", async () => {
+  const { shown, statements } = await readBooks([
+    ...[1, 2, 1000].map((depth) => topicOf(bookTopic, WETHDAI, depth)),
+    topicOf(bookTopic, MKRWETH, 1),
+    topicOf(bookTopic, { base: "no", quote: "such" }, 5),
+  ]);
   const level = (act: string, price: number, offers = 1) => [
     `${act} ${price}`,
     expect.objectContaining({ act, offers }),
@@ -69,5 +70,12 @@ it("gives each topic the best levels of each side up to its depth", async () => 
     "book:MKR/WETH:1": [level("sell", 3)],
     "book:no/such:5": [],
   });
-  expect(sent.filter((text) => text.includes("dex_book("))).toHaveLength(1);
+  expect(statements).toBe(1);
+});
+
+it("reads at most 5,000 levels of a side by one statement", async () => {
+  const pairs = Array.from({ length: 11 }, (_, n) => ({ base: `B${n}`, quote: "DAI" }));
+  // Five markets, five markets, and one.
+  const { statements } = await readBooks(pairs.map((pair) => topicOf(bookTopic, pair, 1000)));
+  expect(statements).toBe(3);
 });
