@@ -183,12 +183,14 @@ async function untilBuilt(
       note(undefined);
       return schema;
     } catch (error) {
+      // Whoever releases it ends its pool.
+      if (signal.aborted) throw error;
       note(error as Error);
       const { message } = error as Error;
       if (message !== logged) log(error);
       logged = message;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) throw error;
+      signal.throwIfAborted();
     }
   }
 }
