@@ -80,6 +80,7 @@ delete process.env["NODE_OPTIONS"];
 const CONTENDERS = {
   "this service": service,
   "by hand": handWritten,
+  "by hand, the same duties": sameDuties,
   "this service, from memory": cached,
 };
 const [, price, , list] = restCases(trades);
