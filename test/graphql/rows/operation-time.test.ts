@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ConnectionOptions } from "../../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
 import { stateOf, type RequestState } from "../../../http/request.ts";
-import { makeTestApp, type TestApp, type TestOptions } from "../../app.ts";
+import { makeTestApp, OF_ONE_VERSION, type TestApp, type TestOptions } from "../../app.ts";
 import { openPool } from "../../database.ts";
 import { registerMarkets, setHead } from "../../factories.ts";
 import { ask, dataOf } from "../../graphql.ts";
@@ -29,9 +29,6 @@ const FIELDS = Array.from(
 const SEVERAL = `{ dexHead { block } ${FIELDS.join(" ")} }`;
 const ONE = "{ allDexPairs(first: 1) { nodes { base } } }";
 
-// A slow machine plans for longer.
-const LIMITS = { ...GRAPHQL_LIMITS, planningMs: 60_000 };
-
 interface Locked {
   app: TestApp;
   statements: Statement[];
@@ -45,11 +42,7 @@ async function whileLocked(
   await using pool = openPool(database.url, { role: "dex_reader", ...timeouts });
   const statements = recordStatements(pool);
   // A slow machine reads the catalogs for longer than a statement may take here.
-  await using app = await makeTestApp(pool, {
-    catalogs: database.reader,
-    limits: LIMITS,
-    ...options,
-  });
+  await using app = await makeTestApp(pool, { catalogs: database.reader, ...options });
   await dataOf(app, "{ dexHead { block } }");
   statements.length = 0;
   await locker.query("begin");
@@ -117,7 +110,7 @@ it.each([
   ["one statement", ONE, 1],
   ["several statements", SEVERAL, FIELDS.length],
 ])("gives up an operation of %s when its time is up", async (_statements, query, fields) => {
-  const limits = { ...LIMITS, databaseMs: 200 };
+  const limits = { ...GRAPHQL_LIMITS, planningMs: 60_000, databaseMs: 200 };
   await whileLocked({ limits, cache: "off" }, async ({ app, statements }) => {
     const answer = await ask(app, query);
     expect(codesOf(answer)).toEqual(Array.from({ length: fields }, () => "TIMEOUT"));
@@ -145,7 +138,7 @@ it.each([
 });
 
 it("goes on for an equal request when the client that asked first has gone", async () => {
-  await whileLocked({}, async ({ app, statements }) => {
+  await whileLocked({ cache: OF_ONE_VERSION }, async ({ app, statements }) => {
     const states: RequestState[] = [];
     app.server.prependListener("request", (req) => states.push(stateOf(req)));
     const first = begin(app, SEVERAL);
