@@ -107,7 +107,10 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
     dump: written("the database of the release to come", "WRITE_DUMP", "test/db/upgrade.test.ts"),
     picture: written("docs/schema.md", "WRITE_PICTURE", "test/docs/schema-picture.test.ts"),
     plans: node("docs/plans.md", "tools/plans.ts"),
-    profile: node("bench/results/profile: where the time of an answer goes", "tools/profile.ts"),
+    profile: {
+      ...node("bench/results/profile: where the time of an answer goes", "tools/profile.ts"),
+      packages: ["tools/bench"],
+    },
     // Faults are timed: another file's would be felt.
     faults: recorded(
       suites.faults,
