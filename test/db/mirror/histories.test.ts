@@ -127,7 +127,10 @@ const WAYS: Record<string, (history: History) => Promise<unknown>> = {
 };
 
 it("is the same by following across a reorganisation, by files, by loading and by restoring", async () => {
-  const histories = fc.tuple(fc.array(block, { minLength: 6, maxLength: 12 }), fc.boolean());
+  const histories = fc
+    .tuple(fc.array(block, { minLength: 6, maxLength: 12 }), fc.boolean())
+    // Blocks without rows are dropped 1,000 blocks below the head, and so may be the parent of what is written again.
+    .filter(([steps, hash]) => !hash || steps[steps.length >> 1]!.higher < 1000);
   await fc.assert(
     fc.asyncProperty(histories, async ([steps, hash]) => {
       const history = loadable(steps, { hash });
