@@ -144,7 +144,9 @@ export function priceOf(
   }
   const { conditions, prices } = known;
   const choice = conditions.map((name) => signOf(variables[name])).join("");
-  const price = prices.get(choice) ?? newPrice(schema, document, operation, variables);
+  const knownPrice = prices.get(choice);
+  if (knownPrice !== undefined) return knownPrice;
+  const price = newPrice(schema, document, operation, variables);
   if (prices.size < KEPT_PRICES) prices.set(choice, price);
   return price;
 }
