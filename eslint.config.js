@@ -67,6 +67,8 @@ export default defineConfig([
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       "@typescript-eslint/no-unused-vars": ["error", { varsIgnorePattern: "^_" }],
+      // The extension points of PostGraphile's types are namespaces.
+      "@typescript-eslint/no-namespace": ["error", { allowDeclarations: true }],
       // `process.env["NAME"]` is what noPropertyAccessFromIndexSignature would ask for.
       "@typescript-eslint/dot-notation": "off",
       "no-restricted-imports": [

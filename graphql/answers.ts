@@ -30,7 +30,6 @@ export const makeGraphqlAnswersPlugin = (
   cache: AnswerCache | undefined,
 ): GraphileConfig.Plugin => ({
   name: "GraphqlAnswersPlugin",
-  version: "1.0.0",
 
   grafserv: {
     middleware: {

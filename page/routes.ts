@@ -21,7 +21,7 @@ import {
   type Content,
   type ShareAnswer,
 } from "../http/answer.ts";
-import type { DatabaseGate } from "../http/known-database.ts";
+import type { DatabaseGate, LastHead } from "../http/known-database.ts";
 import {
   BadParameter,
   DatabaseNotReady,
@@ -29,7 +29,6 @@ import {
   noHistory,
   NoSuchFile,
 } from "../http/errors.ts";
-import type { LastHead } from "../http/known-database.ts";
 import { readOnlyRoute } from "../http/paths.ts";
 import { release } from "../http/release.ts";
 import { clientFacing, isFault } from "../http/refusal.ts";

@@ -8,9 +8,8 @@ import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
 import type { CacheOptions } from "../http/cache/answer-cache.ts";
 import { GRAPHQL_LIMITS, type GraphqlLimits } from "../graphql/limits/limits.ts";
 import { HTTP_BOUNDS, type HttpBounds } from "../http/http-server.ts";
-import { contradictions } from "./setting-contradictions.ts";
-import { removedSettings } from "./removed-settings.ts";
 import { variables } from "./settings.ts";
+import { contradictions, removedSettings } from "./wrong-settings.ts";
 
 /** Some values of the environment are wrong: `lines` has one line for each. */
 export class ConfigError extends Error {

@@ -13,7 +13,6 @@ const MAX_NAME_LENGTH = 100;
 
 export const makeOperationSpansPlugin = (tracer: Tracer): GraphileConfig.Plugin => ({
   name: "OperationSpansPlugin",
-  version: "1.0.0",
   description: "Makes a span of each operation.",
 
   grafast: {

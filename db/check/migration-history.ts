@@ -1,6 +1,5 @@
 // Checks that the committed migrations are unchanged, and that the database has them all.
-import type { CommittedMigration } from "../committed.ts";
-import type { RecordedMigration } from "../committed.ts";
+import type { CommittedMigration, RecordedMigration } from "../committed.ts";
 import type { Finding } from "./finding.ts";
 
 const FOLDER = "db/migrations/committed";

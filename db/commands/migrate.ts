@@ -6,9 +6,8 @@ import { connect } from "../connect.ts";
 import { errorText } from "../error-text.ts";
 import { ownerUrl, shadowUrls } from "../locate.ts";
 import { retryLocks } from "../lock-retry.ts";
-import { migrateSettings } from "../migrate-settings.ts";
+import { migrateSettings, shadowRefused } from "../migrate-settings.ts";
 import { applyMigrations } from "../migrations.ts";
-import { shadowRefused } from "../migrate-settings.ts";
 
 const USAGE = `Usage: npm run db:migrate
        npm run db:commit [-- --message TEXT]

@@ -82,7 +82,6 @@ export function askedBlock(
 
 export const AsOfDirectivePlugin: GraphileConfig.Plugin = {
   name: "AsOfDirectivePlugin",
-  version: "1.0.0",
   description: "Adds @asOf to the schema.",
 
   schema: {

@@ -68,7 +68,6 @@ async function runAsOf(
 /** Comes before the plugin that gives other operations their snapshot. */
 export const AsOfOperationPlugin: GraphileConfig.Plugin = {
   name: "AsOfOperationPlugin",
-  version: "1.0.0",
   description: "Answers an operation with @asOf as of its block.",
 
   grafast: {

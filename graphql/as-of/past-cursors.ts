@@ -16,8 +16,6 @@ import { fromContext, propertyOf } from "../grafast-internals.ts";
 import { isPlannedAsOf } from "./past-rows.ts";
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       /** The block of an operation with @asOf. */
@@ -100,7 +98,6 @@ type ApplyPlan = NonNullable<GrafastArgumentConfig["applyPlan"]>;
 /** Comes after the plugins that read cursors. */
 export const AsOfCursorsPlugin: GraphileConfig.Plugin = {
   name: "AsOfCursorsPlugin",
-  version: "1.0.0",
   description: "Has cursors of an operation with @asOf carry its block.",
 
   schema: {

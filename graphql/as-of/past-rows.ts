@@ -9,8 +9,6 @@ import { plannedOperation } from "../grafast-internals.ts";
 import { isAsOf } from "./directive.ts";
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
       /** Undefined without the tag. */
@@ -41,7 +39,6 @@ function readAsOf(resource: PgResource, rowsAsOf: SQL): void {
 export function makeAsOfRowsPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "AsOfRowsPlugin",
-    version: "1.0.0",
     description: "Reads the rows of a past block in an operation with @asOf.",
 
     gather: {

@@ -31,7 +31,6 @@ export function makeDocumentLimitsPlugin(limits: GraphqlLimits): GraphileConfig.
 
   return {
     name: "DocumentLimitsPlugin",
-    version: "1.0.0",
     description: "Limits the size of documents: tokens, depth, fields, values.",
 
     grafserv: {

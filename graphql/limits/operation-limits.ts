@@ -36,8 +36,6 @@ export interface Assessment {
 }
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       assessment?: Assessment;
@@ -104,7 +102,6 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
 
   return {
     name: "OperationLimitsPlugin",
-    version: "1.0.0",
     description: "Limits pages, lists of values, complexity and cost.",
 
     grafast: {

@@ -218,7 +218,6 @@ export const makeInFlightPlugin = (
   documents?: PersistedDocuments,
 ): GraphileConfig.Plugin => ({
   name: "InFlightPlugin",
-  version: "1.0.0",
   description: "Bounds how many operations are in flight.",
 
   grafserv: {

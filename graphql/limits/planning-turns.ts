@@ -65,7 +65,6 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
 
   return {
     name: "PlansPlugin",
-    version: "1.0.0",
     description: "Bounds the time and the memory that plans take.",
 
     grafast: {

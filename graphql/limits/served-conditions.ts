@@ -83,7 +83,6 @@ const costOfComparison = (operator: string): number =>
 
 export const ServedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ServedConditionsPlugin",
-  version: "1.0.0",
   description: "Knows which conditions an index serves.",
 
   schema: {

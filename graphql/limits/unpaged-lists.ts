@@ -31,7 +31,6 @@ export function makeWholeListsPlugin(limits: GraphqlLimits): GraphileConfig.Plug
 
   return {
     name: "WholeListsPlugin",
-    version: "1.0.0",
     description: "A list without first and last comes whole, or is an error that says how to page.",
 
     schema: {

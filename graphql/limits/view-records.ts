@@ -2,8 +2,6 @@
 import type { PgClass } from "pg-introspection";
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgCodecExtensions {
       isOfView?: boolean;
@@ -23,7 +21,6 @@ const isView = ({ relkind }: PgClass): boolean => relkind === "v";
 
 export const ViewRecordsPlugin: GraphileConfig.Plugin = {
   name: "ViewRecordsPlugin",
-  version: "1.0.0",
   description: "Marks the types of views.",
 
   gather: {

@@ -21,8 +21,6 @@ interface EitherWay {
 type Applied = Pick<GrafastInputFieldConfig<PgCondition, unknown>, "apply">;
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgCodecExtensions {
       /** Undefined without the tag. */
@@ -87,7 +85,6 @@ export function impliedKey(way: EitherWay, alias: SQL, equal: ReadonlyMap<string
 export function makeEitherWayPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "EitherWayPlugin",
-    version: "1.0.0",
     description: "Finds rows of tables tagged @eitherWay by an unordered pair of values.",
 
     gather: {

@@ -131,7 +131,6 @@ function withImplied(comparison: Comparison, where: PgCondition): PgCondition {
 
 export const ImpliedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ImpliedConditionsPlugin",
-  version: "1.0.0",
   description: "Adds implied conditions that an index can use.",
 
   schema: {

@@ -11,7 +11,6 @@ type Apply = NonNullable<GrafastInputFieldConfig["apply"]>;
 
 export const ListsWithoutCasePlugin: GraphileConfig.Plugin = {
   name: "ListsWithoutCasePlugin",
-  version: "1.0.0",
   description: "Looks rows up in the list of inInsensitive.",
 
   schema: {

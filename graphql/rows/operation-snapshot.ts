@@ -205,7 +205,6 @@ const hasErrors = (result: unknown): boolean =>
 
 export const SnapshotPlugin: GraphileConfig.Plugin = {
   name: "SnapshotPlugin",
-  version: "1.0.0",
   description: "An operation is answered from one snapshot.",
 
   grafast: {

@@ -97,7 +97,6 @@ export class OperationTime {
 /** Must come before the plugins that begin transactions. */
 export const makeOperationTimePlugin = ({ databaseMs }: GraphqlLimits): GraphileConfig.Plugin => ({
   name: "OperationTimePlugin",
-  version: "1.0.0",
   description: "Bounds for how long the database works on an operation.",
 
   grafast: {

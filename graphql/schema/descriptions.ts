@@ -184,7 +184,6 @@ export function makeDescriptionsPlugin(limits: GraphqlLimits): GraphileConfig.Pl
 
   return {
     name: "DescriptionsPlugin",
-    version: "1.0.0",
     description: "Describes every generated type, field, argument and value.",
 
     schema: {

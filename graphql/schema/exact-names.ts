@@ -2,7 +2,6 @@
 // inflectors: https://github.com/graphile/crystal/issues/577.
 export const ExactNamesPlugin: GraphileConfig.Plugin = {
   name: "ExactNamesPlugin",
-  version: "1.0.0",
   description: "Uses a column's @name tag unchanged as the field name.",
 
   inflection: {

@@ -89,7 +89,6 @@ function shownValue(given: unknown, node: ValueNode | undefined): string {
 
 export const StrictScalarsPlugin: GraphileConfig.Plugin = {
   name: "StrictScalarsPlugin",
-  version: "1.0.0",
   description: "Rejects invalid numbers, times and cursors, and names the accepted format.",
 
   schema: {

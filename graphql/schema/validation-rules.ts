@@ -74,7 +74,6 @@ function refuseCondition(directive: DirectiveNode): void {
 
 export const ValidationRulesPlugin: GraphileConfig.Plugin = {
   name: "ValidationRulesPlugin",
-  version: "1.0.0",
   description:
     "Rejects U+0000 in literals, variables named __proto__, and unknown types of operations.",
 

@@ -16,8 +16,6 @@ import { cursorOf, SharedOperations, type SharedOperation } from "./shared-opera
 import { Subscription, type Lag } from "./subscription.ts";
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       /** The id of a subscription's messages. */
@@ -47,7 +45,6 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
 
   return {
     name: "LiveOperationsPlugin",
-    version: "1.0.0",
     description: "Runs subscriptions within the limits.",
     // Only what is accepted takes a place, and only what has one is planned.
     after: ["OperationLimitsPlugin"],

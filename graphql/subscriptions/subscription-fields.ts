@@ -12,8 +12,6 @@ import { subscriptionTypes } from "./subscription-types.ts";
 import type { Subscription } from "./subscription.ts";
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       /** Of an operation that is a subscription. */

@@ -27,8 +27,6 @@ export interface CountedBy {
 }
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
       /** Undefined without the tag. */
@@ -67,7 +65,6 @@ function countedByOf(text: string): CountedBy | undefined {
 export function makeAppendOnlyPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "AppendOnlyPlugin",
-    version: "1.0.0",
     description: "Reads the smart tag @appendOnly.",
 
     gather: {

@@ -6,8 +6,6 @@ export interface PageAttempt {
 }
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       /** Whether the operation is one page and its total: another plan than with anything else. */

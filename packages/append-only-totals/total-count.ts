@@ -217,7 +217,6 @@ export function makeTotalCountPlugin(): GraphileConfig.Plugin {
 
   return {
     name: "TotalCountPlugin",
-    version: "1.0.0",
     description: "Counts tables tagged @appendOnly incrementally.",
 
     schema: {

@@ -127,7 +127,6 @@ function applyOrder(apply: ApplyOrder, builder: PgSelectQueryBuilder, resource: 
 
 export const CursorsPlugin: GraphileConfig.Plugin = {
   name: "CursorsPlugin",
-  version: "1.0.0",
   description: "Makes a cursor valid only for the order and direction it was created with.",
 
   schema: {

@@ -29,7 +29,6 @@ function skippedRows($connection: AnyConnection, $offset: Step<number | null | u
 
 export const PageInfoPlugin: GraphileConfig.Plugin = {
   name: "PageInfoPlugin",
-  version: "1.0.0",
   description: "Makes pageInfo correct in both directions.",
 
   schema: {

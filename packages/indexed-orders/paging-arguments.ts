@@ -97,7 +97,6 @@ export const makePagingArgumentsPlugin = (
   refusedCursor?: RefusedCursor,
 ): GraphileConfig.Plugin => ({
   name: "PagingArgumentsPlugin",
-  version: "1.0.0",
   description: "Rejects invalid paging arguments, and names the argument.",
 
   schema: {

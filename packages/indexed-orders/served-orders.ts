@@ -18,8 +18,6 @@ export interface ServedOrder {
 }
 
 declare global {
-  // The extension points of PostGraphile's types are namespaces.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace DataplanPg {
     interface PgResourceExtensions {
       /** The columns of each index of the table. */
@@ -150,7 +148,6 @@ export function orderNames(build: GraphileBuild.Build, resource: PgResource): Or
 export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
   return {
     name: "ServedOrdersPlugin",
-    version: "1.0.0",
     description: "Offers the orders that an index serves, and filters on every column.",
 
     gather: {
