@@ -1,14 +1,14 @@
 // npm run db:check: prints where a database differs from what its migrations make, and breaks the rules of
 // db/check/README.md. Exits 0 where nothing is found, 1 where something is, 2 where it could not look.
-import { checkDatabase } from "../db/check/check.ts";
-import { reportLines } from "../db/check/check-report.ts";
+import { checkDatabase, type CheckResult } from "../db/check/check.ts";
 import type { Shadow } from "../db/check/check-shadow.ts";
-import { findStaleSdl } from "../graphql/schema/stale-sdl.ts";
+import { findStaleSdl } from "../graphql/schema/sdl.ts";
 import { cleanOnSignals, readCommandLine } from "../db/command-line.ts";
 import { errorText } from "../db/error-text.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { ownerUrl, shadowUrls } from "../db/locate.ts";
 import { shownUrl } from "../db/postgres-url.ts";
+import type { Finding } from "../db/check/finding.ts";
 
 const USAGE = `Usage: npm run db:check [-- --json]
 
@@ -58,4 +58,26 @@ function exposedSchemas(given = ""): string[] {
     );
   }
   return ["public", ...own];
+}
+
+/** The result as lines: scope, each finding with its remedy, and the number of findings. */
+function reportLines(shownUrl: string, result: CheckResult): string[] {
+  const { compared, exposed, migrations, findings, additions, notes, skipped } = result;
+  return [
+    `Checked ${shownUrl}: ${migrations.applied} of ${migrations.committed} migrations.`,
+    `Compared the schemas ${compared.join(", ")}. Checked comments in ${exposed.join(", ")}.`,
+    "Did not check data: `npm run db:verify` does.",
+    ...notes.map((note) => `Note: ${note}.`),
+    ...additions.map((object) => `Not compared, because its comment has @addition: ${object}.`),
+    ...skipped.map((what) => `Not checked: ${what}.`),
+    ...findings.flatMap(findingLines),
+    "",
+    findings.length === 0
+      ? "Nothing found."
+      : `${findings.length} ${findings.length === 1 ? "finding" : "findings"}.`,
+  ];
+}
+
+function findingLines({ check, object, problem, remedy }: Finding): string[] {
+  return ["", `${check}: ${object}`, `  ${problem}.`, `  → ${remedy}`];
 }

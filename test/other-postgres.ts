@@ -2,9 +2,8 @@
 import { chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { serverAccount } from "../db/embedded/account.ts";
-import { SUPERUSER, type Cluster } from "../db/embedded/cluster.ts";
+import { SUPERUSER, type Cluster, run } from "../db/embedded/cluster.ts";
 import { writePrivate } from "../db/embedded/private-file.ts";
-import { run } from "../db/embedded/run-program.ts";
 
 export async function openOther(dataDir: string, programs: string): Promise<Cluster> {
   const account = await serverAccount(dataDir);

@@ -1,12 +1,11 @@
 // Runs all checks of a database.
-import { committedMigrations } from "../committed.ts";
-import { connect, type Client } from "../connect.ts";
+import { readFile } from "node:fs/promises";
+import { committedMigrations, recordedMigrations, type RecordedMigration } from "../committed.ts";
+import { connect, type Client, type Database } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
-import { recordedMigrations, type RecordedMigration } from "../committed.ts";
 import { readCatalog, type CatalogObject } from "./catalog.ts";
-import { findUndescribed } from "./comments.ts";
 import { findDrift } from "./drift.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding, Findings } from "./finding.ts";
 import { findExcessiveRights, readLogins } from "./grants.ts";
 import {
   countReached,
@@ -14,10 +13,9 @@ import {
   findForeignRecords,
   findPending,
 } from "./migration-history.ts";
-import { readPublications } from "./publications.ts";
 import { findUnindexed } from "./relations.ts";
-import { readSettings } from "./database-settings.ts";
 import { applyOnly, makeShadow, type Shadow } from "./check-shadow.ts";
+import { isGrantedToReader, isHidden, isSilent, textOf } from "./object-facts.ts";
 
 /** The schemas of our migrations; these are compared. */
 export const OUR_SCHEMAS = ["public", "dex_private", "ingest"];
@@ -168,4 +166,107 @@ async function majorVersion(db: Client): Promise<string> {
     "select (current_setting('server_version_num')::integer / 10000)::text as version",
   );
   return rows[0]?.version ?? "";
+}
+
+const RELATIONS = ["table", "view", "materialized view", "foreign table"];
+
+/** The objects of these schemas that dex_reader may read and that have no description. */
+function findUndescribed(catalog: CatalogObject[], exposed: string[]): Finding[] {
+  const ofSchemas = catalog.filter(({ partOf }) => exposed.includes(partOf ?? ""));
+  const relations = ofSchemas.filter(
+    (object) => RELATIONS.includes(object.kind) && !isHidden(object),
+  );
+  const columns = Map.groupBy(
+    catalog.filter(({ kind }) => kind === "column"),
+    ({ partOf }) => partOf,
+  );
+  const published = [
+    ...ofSchemas.filter(isPublishedFunction),
+    ...relations.flatMap((relation) => {
+      const its = columns.get(relation.name) ?? [];
+      const read = isGrantedToReader(relation) ? its : its.filter(isGrantedToReader);
+      return read.length > 0 || isGrantedToReader(relation) ? [relation, ...read] : [];
+    }),
+  ];
+  return published.filter(isSilent).map(({ kind, name }) => ({
+    check: "comments",
+    object: `${kind} ${name}`,
+    problem: "it is visible to clients and has no comment",
+    remedy: `Add one in a migration: comment on ${kind} ${name} is '…'; or hide it with the tag @behavior -*.`,
+  }));
+}
+
+/** A volatile function would be a mutation, and GraphQL shows none. */
+function isPublishedFunction(object: CatalogObject): boolean {
+  const { kind, facts } = object;
+  if (kind !== "function" || facts["volatility"] === "volatile") return false;
+  return !textOf(facts, "result").endsWith("trigger") && isGrantedToReader(object);
+}
+
+const PUBLICATIONS = new URL("./publications.sql", import.meta.url);
+
+/** The publications that include tables of these schemas; the notes have the tables of each. */
+async function readPublications(db: Database, schemas: string[]): Promise<Findings> {
+  const { rows } = await db.query<{
+    name: string;
+    isOfAll: boolean;
+    tables: string[];
+    refused: string[];
+  }>(await readFile(PUBLICATIONS, "utf8"), [schemas]);
+  return {
+    notes: rows.map(
+      ({ name, isOfAll, tables }) =>
+        `publication ${name} publishes ${isOfAll ? "all tables" : tables.join(", ")}`,
+    ),
+    findings: rows.flatMap(({ name, refused }) =>
+      refused.map((table) => ({
+        check: "publications",
+        object: `publication ${name}`,
+        problem: `it publishes updates or deletes of ${table}, which has no primary key, so they all fail`,
+        remedy: `Publish whole rows: alter table ${table} replica identity full; or remove the table from the publication.`,
+      })),
+    ),
+  };
+}
+
+const SETTINGS = new URL("./settings.sql", import.meta.url);
+
+/** The locale of the database, and how long other sessions may hold back the cleaning of rows. */
+export async function readSettings(db: Database): Promise<Findings> {
+  const { rows } = await db.query<{
+    capitalOfI: string;
+    isOtherAlphabet: boolean;
+    maxPrepared: number;
+    unlimitedLogins: string[];
+  }>(await readFile(SETTINGS, "utf8"));
+  const [found] = rows;
+  if (found === undefined) throw new Error("pg_database does not have the current database");
+  const { capitalOfI, isOtherAlphabet, maxPrepared, unlimitedLogins } = found;
+  return {
+    notes: [
+      ...(unlimitedLogins.length > 0
+        ? [
+            `idle_in_transaction_session_timeout is 0 for ${unlimitedLogins.join(", ")}: ` +
+              "a transaction that is left open makes every write slower",
+          ]
+        : []),
+      ...(maxPrepared > 0
+        ? [
+            `max_prepared_transactions is ${maxPrepared}: ` +
+              "a prepared transaction that is not ended makes every write slower, also after a restart",
+          ]
+        : []),
+    ],
+    findings: isOtherAlphabet
+      ? [
+          {
+            check: "settings",
+            object: "locale of the database",
+            problem: `it writes i in capitals as ${capitalOfI}, so symbols are not found in any letter case`,
+            remedy:
+              "Create a database with another locale, such as C.UTF-8, and restore the history into it.",
+          },
+        ]
+      : [],
+  };
 }

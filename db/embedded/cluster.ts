@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { chown, mkdir, readdir, readFile, readlink, realpath, rename, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { basename, dirname, join } from "node:path";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
 import { serverAccount, type Account } from "./account.ts";
 import { findPrograms } from "./binaries.ts";
 import { writePrivate } from "./private-file.ts";
 import { hasNumber, isAlive } from "./process.ts";
-import { run } from "./run-program.ts";
 
 /** The superuser of an embedded cluster. */
 export const SUPERUSER = "postgres";
@@ -188,4 +189,32 @@ async function freePort(): Promise<number> {
   await using probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   return (probe.address() as AddressInfo).port;
+}
+
+/**
+ * Runs the program and resolves to what it printed. Throws with what it said when it fails. It is
+ * in a separate process group: Ctrl-C in a terminal does not reach it.
+ */
+export async function run(
+  account: Account | undefined,
+  program: string,
+  args: string[],
+): Promise<string> {
+  const child = spawn(program, args, {
+    ...account,
+    // The caller's folder may be one that the account cannot enter.
+    cwd: "/",
+    env: { ...process.env, LC_ALL: "C" },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close") as Promise<[code: number | null, signal: string | null]>;
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    ended,
+  ]);
+  if (code === 0) return stdout;
+  const said = stderr.trim() || stdout.trim() || `exit ${code ?? signal ?? ""}`;
+  throw new Error(`${basename(program)} failed: ${said}`);
 }

@@ -1,12 +1,12 @@
 // The embedded database of a DATA_DIR: made where it is missing, started, migrated, stopped.
 import { createHash, randomBytes } from "node:crypto";
-import { realpath, rename, stat } from "node:fs/promises";
+import { realpath, rename, stat, chmod } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../connect.ts";
 import { applyMigrations, pendingMigrations } from "../migrations.ts";
 import { makeRoles } from "../create-roles.ts";
-import { canReach, serverAccount } from "./account.ts";
+import { canReach, serverAccount, isRoot } from "./account.ts";
 import { makeSystemDir, SYSTEM_DIR } from "./binaries.ts";
 import {
   dataVersion,
@@ -25,8 +25,8 @@ import {
   writeConnection,
   type EmbeddedConnection,
 } from "./connection-file.ts";
-import { makeDataDir } from "./data-dir.ts";
 import { takeLock } from "./lock.ts";
+import { makeFolder } from "../make-folder.ts";
 
 export interface Embedded {
   /** The superuser's URL of the exchange's database. */
@@ -252,4 +252,26 @@ async function makeDatabase(connection: EmbeddedConnection, name: string): Promi
     await client.query(`create database ${client.escapeIdentifier(name)}`);
   }
   await makeRoles(connectionUrl(connection, name));
+}
+
+/** pg_ctl starts PostgreSQL by a shell, with the path between double quotes. */
+const OF_THE_SHELL = /["$`\\]/;
+
+/** Makes the folder of DATA_DIR, and those above it. */
+async function makeDataDir(dataDir: string): Promise<void> {
+  if (OF_THE_SHELL.test(dataDir)) {
+    throw new Error(
+      `DATA_DIR ${dataDir} has a double quote, a dollar, a backquote or a backslash, with which PostgreSQL cannot be started: ` +
+        "give another path.",
+    );
+  }
+  try {
+    const isMade = await makeFolder(dataDir, 0o700);
+    // Root's must let the account of PostgreSQL through; what is in it is for its eyes only.
+    if (isMade && isRoot()) await chmod(dataDir, 0o755);
+  } catch (error) {
+    throw new Error(`DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

@@ -7,10 +7,9 @@ import { findChanges } from "./catalog-changes.ts";
 import { rangeName } from "./functions.ts";
 import { findLocks, findTriggersRun } from "./locks.ts";
 import { findMade } from "./made.ts";
-import { readOverrules } from "./overrules.ts";
 import { keptBy, type Readers } from "./readers.ts";
 import { findRights } from "./rights.ts";
-import { isSquawkRule, safeWay, type Rule, type Violation } from "./rules.ts";
+import { isSquawkRule, safeWay, isRule, type Rule, type Violation } from "./rules.ts";
 import type { LintShadow } from "./lint-shadow.ts";
 import { askSquawk, exactest, type SquawkWarning } from "./squawk.ts";
 import { readStatements, SqlSyntaxError, type Statement } from "./statements.ts";
@@ -225,4 +224,30 @@ function placeOf(files: MigrationText[], line: number): { file: string; line: nu
     left -= lines;
   }
   return { file: files.at(-1)?.file ?? "", line: left };
+}
+
+interface Overrule {
+  rule: Rule;
+  line: number;
+}
+
+/** The overrules above a statement, and violations for malformed ones. */
+function readOverrules({ comments }: Statement): {
+  overrules: Overrule[];
+  violations: (Violation & { line: number })[];
+} {
+  const overrules: Overrule[] = [];
+  const violations: (Violation & { line: number })[] = [];
+  for (const { text, line } of comments) {
+    const refuse = (what: string): void => void violations.push({ rule: "overrule", what, line });
+    if (text.includes("squawk-ignore")) refuse("squawk's own comments have no reason");
+    const asked = /^--\s*db:lint\b\s*(.*)$/.exec(text)?.[1];
+    if (asked === undefined) continue;
+    const [, rule = "", reason = ""] = /^allow\s+([\w-]+)\s*:?\s*(.*)$/.exec(asked) ?? [];
+    if (rule === "") refuse("it names no rule to allow");
+    else if (!isRule(rule)) refuse(`there is no rule ${rule}`);
+    else if (reason === "") refuse(`it allows ${rule} without a reason`);
+    else overrules.push({ rule, line });
+  }
+  return { overrules, violations };
 }

@@ -11,6 +11,7 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type FieldNode,
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { newPrice, type Price, type PricedList } from "./assessment.ts";
@@ -18,10 +19,16 @@ import { stateOf } from "../../http/request.ts";
 import { variablesProblem } from "./input-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
-import { pageTooLarge, tooComplex, tooExpensive } from "./operation-problem.ts";
-import { COMPARISONS_PER_TABLE, WHOLE_TABLES } from "./cost-of-parts.ts";
+import {
+  COMPARISONS_PER_TABLE,
+  WHOLE_TABLES,
+  CHARACTERS_PER_COST,
+  IGNORES_CASE_COST,
+  STEPS,
+} from "./cost-of-parts.ts";
 import { comparisonsOf, isServed } from "./served-conditions.ts";
 import { conditionsOf, valuesOf, type VariableValues } from "./variable-values.ts";
+import { refusal } from "./limit-error.ts";
 
 export interface Assessment {
   operation: OperationDefinitionNode;
@@ -174,4 +181,49 @@ function listBound(
     next = Math.floor((found + tooMany) / 2);
   }
   return found;
+}
+
+const tooComplex = (complexity: number, limits: GraphqlLimits): GraphQLError =>
+  refusal(
+    "TOO_COMPLEX",
+    `The query has a complexity of ${complexity}, ${STEPS.list} for each list, ${STEPS.record} for each record, ${STEPS.scalar} for each other field: at most ${limits.complexity} is accepted. Ask in several requests.`,
+  );
+
+function pageTooLarge(
+  field: FieldNode,
+  name: "first" | "last",
+  rows: number,
+  { page }: GraphqlLimits,
+): GraphQLError {
+  const onwards = name === "first" ? '"after": endCursor' : '"before": startCursor';
+  return refusal(
+    "PAGE_TOO_LARGE",
+    `Argument "${name}" of "${field.name.value}" must be an integer from 0 to ${page}, not ${rows}: page on with ${onwards}.`,
+    field,
+  );
+}
+
+function tooExpensive(
+  cost: number,
+  { unserved, counted, compared }: Record<"unserved" | "counted" | "compared", number>,
+  limits: GraphqlLimits,
+): GraphQLError {
+  const why = [
+    ...(unserved > 0
+      ? [`${unserved} of its lists have a condition or filter that no index serves`]
+      : []),
+    ...(counted > 0 ? [`${counted} have a total of chosen rows as of a past block`] : []),
+  ].join(", ");
+  const tables =
+    unserved + counted > 1
+      ? ` ${why}, and each after the first counts as ${limits.cost / WHOLE_TABLES}.`
+      : "";
+  const comparisons =
+    compared > 0
+      ? ` Where no index serves a condition or filter, each ${COMPARISONS_PER_TABLE} comparisons in it count as ${limits.cost / WHOLE_TABLES}, and one that ignores case as ${IGNORES_CASE_COST} comparisons: give values of one column as a list of "in" or "inInsensitive".`
+      : "";
+  return refusal(
+    "TOO_EXPENSIVE",
+    `The operation costs ${Math.ceil(cost)}, 1 for each row that it may read, nested ones counted for each row around them, and 1 more for each ${CHARACTERS_PER_COST} characters of a row: at most ${limits.cost} is accepted. Ask for smaller pages by "first", the smallest for what is nested.${tables}${comparisons}`,
+  );
 }

@@ -1,11 +1,13 @@
 // The GraphQL schema as SDL. The SDL is tracked, so that a review shows every change of the contract.
 import { fileURLToPath } from "node:url";
+import { readFile } from "node:fs/promises";
 import "../production.ts";
 import { lexicographicSortSchema, printSchema, type GraphQLSchema } from "graphql";
 import { makeSchema } from "postgraphile";
-import type { Pool } from "../../db/connect.ts";
+import { makePool, type Pool } from "../../db/connect.ts";
 import { GRAPHQL_LIMITS } from "../limits/limits.ts";
 import { makePreset } from "../preset.ts";
+import type { Finding } from "../../db/check/finding.ts";
 
 /** `npm run generate -- schema` writes this file. */
 export const TRACKED_SDL = fileURLToPath(new URL("../schema.graphql", import.meta.url));
@@ -23,7 +25,28 @@ export function printSdl(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }
 
-export async function sdlOf(pool: Pool): Promise<string> {
-  const { schema } = await makeSchema(presetOf(pool));
-  return printSdl(schema);
+export async function findStaleSdl(url: string): Promise<Finding[]> {
+  const pool = makePool(url, { role: "dex_reader", poolSize: 2 });
+  try {
+    const actual = printSdl((await makeSchema(presetOf(pool))).schema);
+    const tracked = await readFile(TRACKED_SDL, "utf8");
+    if (actual === tracked) return [];
+    const [actualLines, trackedLines] = [actual.split("\n"), tracked.split("\n")];
+    const differing = actualLines.findIndex((line, index) => line !== trackedLines[index]);
+    const at = differing === -1 ? actualLines.length : differing;
+    const quoted = (line: string | undefined): string =>
+      line === undefined ? "the end of the file" : `\`${line.trim()}\``;
+    return [
+      {
+        check: "sdl",
+        object: "graphql/schema.graphql",
+        problem:
+          `differs from the schema that the migrations create: line ${at + 1} is ` +
+          `${quoted(trackedLines[at])}, not ${quoted(actualLines[at])}`,
+        remedy: "Run `npm run generate -- schema`, and review what changes for clients.",
+      },
+    ];
+  } finally {
+    await pool.end();
+  }
 }

@@ -1,5 +1,6 @@
 // Serves subscriptions at /graphql by WebSocket, with the protocol of graphql-ws.
 // First, because PostGraphile reads the environment when it is loaded.
+import type { Socket } from "node:net";
 import "../production.ts";
 import { CloseCode, handleProtocols, makeServer, type ServerOptions } from "graphql-ws";
 import { ServerResponse, type IncomingMessage, type Server } from "node:http";
@@ -30,7 +31,6 @@ import { upgradeProblem } from "../../http/well-formed.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import type { OperationsInFlight } from "../limits/operations-in-flight.ts";
 import { Connection, type CloseReason, type ConnectionBounds } from "./connection.ts";
-import { boundClosing } from "./closing-reads.ts";
 import { liveMetrics } from "./live-metrics.ts";
 import { makeLiveOperationsPlugin } from "./live-operations.ts";
 import type { LoopShare } from "../../http/streams/loop-share.ts";
@@ -267,4 +267,20 @@ export function makeLive(options: LiveOptions): Live {
       await rounds.close();
     },
   };
+}
+
+/** Read after the end: room for what was on its way, and for the client's answer. */
+const MAX_BYTES = 16_384;
+
+/**
+ * Reads no more of a client that goes on sending while its connection is being closed: ws would handle each frame until it
+ * disconnects the client, and a flood of small ones takes all of the event loop.
+ */
+export function boundClosing(socket: WebSocket, raw: Socket): void {
+  let read = 0;
+  raw.on("data", ({ length }: Buffer) => {
+    if (socket.readyState === socket.OPEN) return;
+    read += length;
+    if (read > MAX_BYTES) socket.pause();
+  });
 }

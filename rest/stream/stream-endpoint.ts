@@ -18,7 +18,7 @@ import type { Place } from "../../market/place.ts";
 import { readOnlyRoute } from "../../http/paths.ts";
 import { AS_OF } from "../params.ts";
 import { misspeltIn, queryOf } from "../question.ts";
-import { findPairs } from "../../market/queries/pairs.ts";
+import { findPairs, findPair } from "../../market/queries/pairs.ts";
 import {
   END_REASONS,
   EventStream,
@@ -26,10 +26,10 @@ import {
   type EndOfAll,
   type StreamBounds,
 } from "./event-stream.ts";
-import { frameOf } from "./frame.ts";
-import { registeredTopics } from "./registered-topics.ts";
+import { frameOf, type Frame } from "./frame.ts";
 import { FROM_ACCEPTED, NO_PLACE, placeBehind, readSince } from "./since.ts";
-import { acceptedTopics, readTopics } from "./topic-names.ts";
+import { acceptedTopics, readTopics, BadTopics, shown } from "./topic-names.ts";
+import { topicOf, type Topic } from "../../market/live/topic.ts";
 
 export interface StreamLimits extends StreamBounds, QuotaLimits {
   /** Milliseconds between two looks at the data. */
@@ -225,4 +225,33 @@ export function makeStreams(options: StreamOptions): Streams {
       endAll("stopping");
     },
   };
+}
+
+/** Throws BadTopics for a market that is not registered. */
+async function registeredTopics(
+  asked: readonly AskedTopic[],
+  feed: Pick<Feed<Frame>, "pairs">,
+  pool: Pool,
+): Promise<AskedTopic[]> {
+  const problems: string[] = [];
+  const topics = new Map<string, AskedTopic>();
+  for (const topic of asked) {
+    const found = topic.pair === "*" ? topic : await registered(topic, feed, pool);
+    if (found === undefined) problems.push(`${shown(topic.name)} has an unknown market`);
+    else topics.set(found.name, found);
+  }
+  if (problems.length > 0) throw new BadTopics(problems);
+  return [...topics.values()];
+}
+
+async function registered(
+  topic: Topic,
+  { pairs }: Pick<Feed<Frame>, "pairs">,
+  pool: Pool,
+): Promise<Topic | undefined> {
+  const { kind, pair, argument } = topic;
+  if (pair === undefined) return topic;
+  if (pairs.some(({ base, quote }) => base === pair.base && quote === pair.quote)) return topic;
+  const [row] = (await findPair(pool, pair)).rows;
+  return row && topicOf(kind, row, argument);
 }

@@ -7,8 +7,8 @@ import {
   stopServer,
   SUPERUSER,
   type Cluster,
+  run,
 } from "../../db/embedded/cluster.ts";
-import { run } from "../../db/embedded/run-program.ts";
 import { initialiseOther, openOther } from "../other-postgres.ts";
 import { freePort } from "../free-port.ts";
 import { asking, DATABASE, type Ask } from "./asking.ts";

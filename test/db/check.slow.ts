@@ -3,12 +3,11 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkDatabase, type CheckResult } from "../../db/check/check.ts";
-import { findStaleSdl } from "../../graphql/schema/stale-sdl.ts";
+import { checkDatabase, type CheckResult, readSettings } from "../../db/check/check.ts";
+import { findStaleSdl } from "../../graphql/schema/sdl.ts";
 import type { Finding } from "../../db/check/finding.ts";
 import { readCatalog } from "../../db/check/catalog.ts";
 import { findDrift } from "../../db/check/drift.ts";
-import { readSettings } from "../../db/check/database-settings.ts";
 import { findExcessiveRights, readLogins } from "../../db/check/grants.ts";
 import type { Client } from "../../db/connect.ts";
 import { startTemporary } from "../../db/embedded/temporary.ts";

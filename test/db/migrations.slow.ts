@@ -5,7 +5,7 @@ import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readSettings } from "../../db/check/database-settings.ts";
+import { readSettings } from "../../db/check/check.ts";
 import { urlForDatabase, type Client } from "../../db/connect.ts";
 import { applyMigrations, pendingMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/create-roles.ts";

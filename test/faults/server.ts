@@ -10,8 +10,8 @@ import {
   runningServer,
   startServer,
   SUPERUSER,
+  run,
 } from "../../db/embedded/cluster.ts";
-import { run } from "../../db/embedded/run-program.ts";
 import { applyMigrations } from "../../db/migrations.ts";
 import { makeRoles } from "../../db/create-roles.ts";
 import { simulateHistory } from "../../db/simulate/simulated-history.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { WebSocket, WebSocketServer, type ServerOptions } from "ws";
-import { boundClosing } from "../../../graphql/subscriptions/closing-reads.ts";
+import { boundClosing } from "../../../graphql/subscriptions/web-socket.ts";
 
 const rawOf = (socket: WebSocket): Socket => (socket as unknown as { _socket: Socket })._socket;
 
