@@ -15,16 +15,7 @@ export const marketTopic = recordTopic({
     about: "Markets that have changed.",
     does: "Markets, then those that change.",
     of: "dex_market",
-    members: () => `
-      """
-      All markets in the first event and after a reset, then those that have changed.
-      """
-      nodes: [DexMarket!]!
-
-      """
-      Identifiers of the markets that are registered no longer.
-      """
-      removed: [String!]!
-    `,
+    type: "DexMarket",
+    several: "markets",
   },
 });

@@ -7,15 +7,18 @@ import { keyOf, type Row, type TopicField, type TopicKind } from "../topic.ts";
 interface Records extends Pick<TopicKind, "name" | "schema" | "isOfRegistry"> {
   /** Those with these keys; all without them. */
   find: (db: Database, keys?: readonly string[]) => Promise<FoundRecord<KeyedRow>[]>;
-  field: Pick<TopicField, "name" | "event" | "about" | "does" | "members"> & {
+  field: Pick<TopicField, "name" | "event" | "about" | "does"> & {
     /** The relation of the records, whose primary key is `pair`. */
     of: string;
+    /** GraphQL's type of a record, and how its description names several. */
+    type: string;
+    several: string;
   };
 }
 
 export const recordTopic = ({
   find,
-  field: { of, ...field },
+  field: { of, type, several, ...field },
   ...declared
 }: Records): TopicKind => ({
   ...declared,
@@ -41,6 +44,17 @@ export const recordTopic = ({
       Identifiers BASE/QUOTE, in any case. All markets if not given.
       """
       pairs: [String!]
+    `,
+    members: () => `
+      """
+      All ${several} in the first event and after a reset, then those that have changed.
+      """
+      nodes: [${type}!]!
+
+      """
+      Identifiers of the markets that are registered no longer.
+      """
+      removed: [String!]!
     `,
     nodes: { of, key: "pair", type: "text" },
   },

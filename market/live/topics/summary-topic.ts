@@ -12,16 +12,7 @@ export const summaryTopic = recordTopic({
     about: "Summaries that have changed.",
     does: "The last 24 hours of markets, then those that change.",
     of: "dex_summary",
-    members: () => `
-      """
-      All summaries in the first event and after a reset, then those that have changed.
-      """
-      nodes: [DexSummary!]!
-
-      """
-      Identifiers of the markets that are registered no longer.
-      """
-      removed: [String!]!
-    `,
+    type: "DexSummary",
+    several: "summaries",
   },
 });

@@ -19,10 +19,8 @@ const volumeTopic = recordTopic({
     about: "Volumes that have changed.",
     does: "Volumes, then those that change.",
     of: "dex_volume",
-    members: () => `
-      "Those that have changed."
-      nodes: [DexVolume!]!
-    `,
+    type: "DexVolume",
+    several: "volumes",
   },
 });
 
