@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:83f6824d06cf73318f32025f1a2417b8fbe2e9c8
+--! Hash: sha1:b6576365650b516ea26463cd612b8f53d56734e1
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -786,6 +786,29 @@ $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, a time, or a hash. For a number a lower block is found where blocks without rows are not kept, for a time the last block up to it. Raises an error if there is no such block.';
 grant execute on function dex_private.named_moment() to dex_reader, dex_writer;
 
+create function dex_private.named_moment_below(head integer) returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+begin
+  if coalesce(current_setting('dex.as_of_moment', true), '') = '' and current_setting('dex.as_of_block', true) ~ '^(0|[1-9]\d{0,8})$' then
+    return coalesce(
+      (
+        select row(found.number, found.time, null)::dex_private.last_moment
+        from public.dex_block as found
+        where found.number <= current_setting('dex.as_of_block', true)::integer
+          and current_setting('dex.as_of_block', true)::integer < head
+        order by found.number desc
+        limit 1
+      ),
+      dex_private.named_moment()
+    );
+  end if;
+  return dex_private.named_moment();
+end
+$$;
+comment on function dex_private.named_moment_below(integer) is 'The same, for who knows the head and does not need `beyond`: most often this block is found without the next one.';
+grant execute on function dex_private.named_moment_below(integer) to dex_reader, dex_writer;
+
 -- The planner inlines it.
 create function dex_private.past_moment() returns setof dex_private.last_moment
 language sql stable parallel safe
@@ -824,6 +847,18 @@ end
 $$;
 comment on function dex_private.is_checked() is 'True, or an error as of as_of.';
 grant execute on function dex_private.is_checked() to dex_reader, dex_writer;
+
+-- head_figure has the same text: a view more would take each of its statements longer to plan.
+create view dex_private.asked as
+select case
+    when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
+    when dex_private.is_past() then dex_private.named_moment_below(head.number)
+    else row(head.number, head.time, null)::dex_private.last_moment
+  end as moment
+from dex_private.write_state as state
+left join dex_private.last_block as head on true;
+comment on view dex_private.asked is 'The same moment as of as_of in one column, but `beyond` may be null, and before the first block the time is. Raises the same errors where the moment is evaluated.';
+grant select on dex_private.asked to dex_reader, dex_writer;
 
 create view dex_head as
 select
@@ -2215,54 +2250,76 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint, dex_private.period_figure[]) is 'Adds the newest trades, which start at this id, to the minutes and hours. `figures` are those of these trades, where they are known.';
 
--- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
+-- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows, so one finds
+-- when it was traded again, and sums the minutes as hours_of does, without an array of them.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
 returns dex_private.period_figure[]
 language plpgsql stable
 as $$
 declare
-  traded_next constant timestamptz := (
-    select summed.time
-    from dex_private.running_sum as summed
-    where summed.market_id = market
-      and (summed.time, summed.block) > (moment.time, moment.block)
-    order by
-      summed.time,
-      summed.block
-    limit 1
-  );
-  last_minute constant timestamptz := dex_private.minute_of(moment.time);
-  is_whole constant boolean := traded_next >= last_minute + interval '1 minute';
-  first_trade bigint;
-  parts dex_private.period_figure[] := '{}';
+  next_minute constant timestamptz := dex_private.minute_of(moment.time) + interval '1 minute';
+  traded_next timestamptz;
+  cut dex_private.period_figure[];
 begin
-  if coalesce(traded_next >= date_bin(make_interval(mins => minutes), moment.time, 'epoch') + make_interval(mins => minutes), true) then
-    return null;
-  end if;
-  if not is_whole then
-    first_trade := dex_private.first_trade_from(last_minute);
-    parts := array(
-      select cut
-      from dex_private.figures_from(first_trade, market, moment.beyond) as cut
-      where cut.minutes = 1
+  select
+    later.time,
+    case
+      when later.time < later.start + make_interval(mins => cut_period.minutes) then array(
+        select row(
+          market,
+          cut_period.minutes,
+          later.start,
+          sum(figure.trades),
+          sum(figure.base_amt),
+          sum(figure.quote_amt),
+          (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+          max(figure.high),
+          min(figure.low),
+          (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+          sum(figure.unpriced_trades),
+          sum(figure.unpriced_quote_amt)
+        )::dex_private.period_figure
+        from dex_private.period_figure as figure
+        where figure.market_id = market
+          and figure.minutes = 1
+          and figure.start >= later.start
+          and figure.start < case when later.time < next_minute then next_minute - interval '1 minute' else next_minute end
+        having count(*) > 0
+      )
+    end
+  into
+    traded_next,
+    cut
+  from (
+    select
+      date_bin(make_interval(mins => cut_period.minutes), moment.time, 'epoch') as start,
+      (
+        select summed.time
+        from dex_private.running_sum as summed
+        where summed.market_id = market
+          and (summed.time, summed.block) > (moment.time, moment.block)
+        order by
+          summed.time,
+          summed.block
+        limit 1
+      ) as time
+    offset 0
+  ) as later;
+  if cut is not null and traded_next < next_minute then
+    cut := cut || array(
+      select figure
+      from dex_private.figures_from(
+        dex_private.first_trade_from(next_minute - interval '1 minute'),
+        market,
+        dex_private.first_trade_of(moment.block + 1)
+      ) as figure
+      where figure.minutes = 1
     );
   end if;
-  if cut_period.minutes = 1 then
-    return parts;
-  end if;
-  -- In a variable, because the planner inlines no function of a subquery.
-  parts := parts || array(
-    select figure
-    from dex_private.period_figure as figure
-    where figure.market_id = market
-      and figure.minutes = 1
-      and figure.start >= dex_private.hour_of(last_minute)
-      and figure.start < case when is_whole then last_minute + interval '1 minute' else last_minute end
-  );
-  return array(select hour from dex_private.hours_of(parts) as hour);
+  return cut;
 end
 $$;
-comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade, null where that is all of it.';
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it, in up to two parts. Empty where it has no trade, null where that is all of it.';
 grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text
@@ -2622,85 +2679,111 @@ create type dex_private.window_figures as (
   base_1h numeric,
   quote_1h numeric
 );
-comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t].';
+comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t]. Lowest, highest and the sums of 24 hours are null where nothing was traded in them.';
 
--- One scan for all edges, and no aggregates: to begin either takes longer than to find a row. `offset 0` has each row read once. The
--- prices of the day are in the last row, unless a trade that had one of them has left the window since.
-create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
-language plpgsql stable strict parallel safe
+-- Where the time of a block is given alone, an index finds the last row in less time than with the block beside it.
+create function dex_private.sums_up_to(market integer, moment dex_private.last_moment) returns dex_private.running_sum
+language plpgsql stable parallel safe
 as $$
 begin
   return (
-    select row(
-      (up_to.now).last,
-      (up_to.now).last_time,
-      (up_to.day).last,
-      case when up_to.is_moved then (up_to.range).low when up_to.is_traded then (up_to.now).day_low end,
-      case when up_to.is_moved then (up_to.range).high when up_to.is_traded then (up_to.now).day_high end,
-      (coalesce((up_to.now).trades, 0) - coalesce((up_to.day).trades, 0))::integer,
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.half_day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.half_day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.quarter_day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.quarter_day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.hour).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.hour).quote_amt, up_to.none)
-    )::dex_private.window_figures
-    from (
-      select
-        edges.*,
-        case when edges.is_moved then dex_private.range_at(market, moment) end as range,
-        0.000000000000000000 as none
-      from (
-        select
-          kept.rows[1] as now,
-          kept.rows[2] as day,
-          kept.rows[3] as half_day,
-          kept.rows[4] as quarter_day,
-          kept.rows[5] as hour,
-          kept.rows[1].time > moment.time - interval '24 hours' as is_traded,
-          kept.rows[1].time > moment.time - interval '24 hours'
-            and kept.rows[2].time > kept.rows[1].time - interval '24 hours'
-            and case
-              -- Many may have left in that time.
-              when kept.rows[1].time < moment.time - interval '10 minutes' then true
-              else (
-                select min(gone.low) <= kept.rows[1].day_low or max(gone.high) >= kept.rows[1].day_high
-                from dex_private.running_sum as gone
-                where gone.market_id = windows_at.market
-                  and gone.time > kept.rows[1].time - interval '24 hours'
-                  and gone.time <= moment.time - interval '24 hours'
-              )
-            end as is_moved
-        from (
-          select array(
-            select (
-              select summed
-              from dex_private.running_sum as summed
-              where summed.market_id = windows_at.market
-                and (summed.time, summed.block) <= (edge.time, edge.block)
-              order by
-                summed.time desc,
-                summed.block desc
-              limit 1
-            )
-            from (
-              values
-                (moment.time, coalesce(moment.block, 2147483647)),
-                (moment.time - interval '24 hours', 2147483647),
-                (moment.time - interval '12 hours', 2147483647),
-                (moment.time - interval '6 hours', 2147483647),
-                (moment.time - interval '1 hour', 2147483647)
-            ) as edge (time, block)
-          ) as rows
-          offset 0
-        ) as kept
-        offset 0
-      ) as edges
-      offset 0
-    ) as up_to
+    select summed
+    from dex_private.running_sum as summed
+    where summed.market_id = sums_up_to.market
+      and (summed.time, summed.block) <= (moment.time, moment.block)
+    order by
+      summed.time desc,
+      summed.block desc
+    limit 1
   );
+end
+$$;
+comment on function dex_private.sums_up_to(integer, dex_private.last_moment) is 'The sums of a market as of a moment, where later blocks have its time. Null if there are none.';
+grant execute on function dex_private.sums_up_to(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
+-- The times are hidden in subqueries: else PostgreSQL would plan the statement for each of them.
+create function dex_private.is_range_gone(market integer, last dex_private.running_sum, moment dex_private.last_moment) returns boolean
+language plpgsql stable parallel safe
+as $$
+begin
+  -- Many may have left in that time.
+  if last.time < moment.time - interval '10 minutes' then
+    return true;
+  end if;
+  return (
+    select min(gone.low) <= last.day_low or max(gone.high) >= last.day_high
+    from dex_private.running_sum as gone
+    where gone.market_id = is_range_gone.market
+      and gone.time > (select last.time - interval '24 hours')
+      and gone.time <= (select moment.time - interval '24 hours')
+  );
+end
+$$;
+comment on function dex_private.is_range_gone(integer, dex_private.running_sum, dex_private.last_moment) is 'Whether a trade may have left the 24 hours up to a moment that had the lowest or the highest price of the last row before it.';
+grant execute on function dex_private.is_range_gone(integer, dex_private.running_sum, dex_private.last_moment) to dex_reader, dex_writer;
+
+-- One scan finds the rows of all edges. PostgreSQL makes the expressions ready once for a transaction, and a statement for each
+-- market. So the differences are no part of the statement, and what few markets need is in other functions.
+create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
+language plpgsql stable strict parallel safe
+as $$
+declare
+  -- As of the moment, and of 24, 12, 6 hours and 1 hour before.
+  edges dex_private.running_sum[] := array(
+    select coalesce(
+      (
+        select case when summed.block > moment.block then dex_private.sums_up_to(market, moment) else summed end
+        from dex_private.running_sum as summed
+        where summed.market_id = windows_at.market
+          and summed.time <= moment.time - edge.span
+        order by
+          summed.time desc,
+          summed.block desc
+        limit 1
+      ),
+      row(null, null, null, 0, 0.000000000000000000, 0.000000000000000000, null, null, null, null, null, null)::dex_private.running_sum
+    )
+    from (
+      values
+        (interval '0'),
+        ('24 hours'),
+        ('12 hours'),
+        ('6 hours'),
+        ('1 hour')
+    ) as edge (span)
+  );
+  now dex_private.running_sum := edges[1];
+  day dex_private.running_sum := edges[2];
+  range dex_private.price_range;
+begin
+  if (day.time <= now.time - interval '24 hours') is not true then
+    if now.trades = day.trades then
+      now.day_low := null;
+      now.day_high := null;
+      day.base_amt := null;
+      day.quote_amt := null;
+    elsif day.time is not null and dex_private.is_range_gone(market, now, moment) then
+      range := dex_private.range_at(market, moment);
+      now.day_low := range.low;
+      now.day_high := range.high;
+    end if;
+  end if;
+  return row(
+    now.last,
+    now.last_time,
+    day.last,
+    now.day_low,
+    now.day_high,
+    now.trades - day.trades,
+    now.base_amt - day.base_amt,
+    now.quote_amt - day.quote_amt,
+    now.base_amt - (edges[3]).base_amt,
+    now.quote_amt - (edges[3]).quote_amt,
+    now.base_amt - (edges[4]).base_amt,
+    now.quote_amt - (edges[4]).quote_amt,
+    now.base_amt - (edges[5]).base_amt,
+    now.quote_amt - (edges[5]).quote_amt
+  )::dex_private.window_figures;
 end
 $$;
 comment on function dex_private.windows_at(integer, dex_private.last_moment) is 'The last price and the windows of a market as of a moment.';
@@ -2819,8 +2902,8 @@ as $$
     sums.low,
     sums.high,
     sums.trades_24h,
-    sums.base_24h,
-    sums.quote_24h,
+    coalesce(sums.base_24h, 0.000000000000000000),
+    coalesce(sums.quote_24h, 0.000000000000000000),
     sums.base_12h,
     sums.quote_12h,
     sums.base_6h,
@@ -6152,8 +6235,8 @@ select
   case when kept.is_past then (kept.prices).bid else kept.bid end as bid,
   case when kept.is_past then (kept.prices).ask else kept.ask end as ask,
   case when kept.is_past then (kept.windows).trades_24h else kept.trades_24h end as trades,
-  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
-  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  case when kept.is_past then (kept.windows).base_24h when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.is_past then (kept.windows).quote_24h when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_24h, (kept.windows).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_12h, (kept.windows).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_6h, (kept.windows).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
@@ -6162,7 +6245,7 @@ from (
   with asked as materialized (
     select case
       when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
-      when dex_private.is_past() then dex_private.named_moment()
+      when dex_private.is_past() then dex_private.named_moment_below(head.number)
       else row(head.number, null, null)::dex_private.last_moment
     end as moment
     from dex_private.write_state as state
@@ -6989,9 +7072,7 @@ begin
     return;
   end if;
 
-  select *
-  into moment
-  from dex_private.as_of;
+  moment := (select asked.moment from dex_private.asked);
   beyond := date_bin(span, moment.time, epoch) + span;
   if "to" < beyond then
     beyond := date_bin(span, "to" - interval '1 microsecond', epoch) + span;

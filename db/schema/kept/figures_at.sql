@@ -83,85 +83,111 @@ create type dex_private.window_figures as (
   base_1h numeric,
   quote_1h numeric
 );
-comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t].';
+comment on type dex_private.window_figures is 'The last price, the one of 24 hours before, the lowest and the highest since, and the sums of the windows (t - W, t]. Lowest, highest and the sums of 24 hours are null where nothing was traded in them.';
 
--- One scan for all edges, and no aggregates: to begin either takes longer than to find a row. `offset 0` has each row read once. The
--- prices of the day are in the last row, unless a trade that had one of them has left the window since.
-create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
-language plpgsql stable strict parallel safe
+-- Where the time of a block is given alone, an index finds the last row in less time than with the block beside it.
+create function dex_private.sums_up_to(market integer, moment dex_private.last_moment) returns dex_private.running_sum
+language plpgsql stable parallel safe
 as $$
 begin
   return (
-    select row(
-      (up_to.now).last,
-      (up_to.now).last_time,
-      (up_to.day).last,
-      case when up_to.is_moved then (up_to.range).low when up_to.is_traded then (up_to.now).day_low end,
-      case when up_to.is_moved then (up_to.range).high when up_to.is_traded then (up_to.now).day_high end,
-      (coalesce((up_to.now).trades, 0) - coalesce((up_to.day).trades, 0))::integer,
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.half_day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.half_day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.quarter_day).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.quarter_day).quote_amt, up_to.none),
-      coalesce((up_to.now).base_amt, up_to.none) - coalesce((up_to.hour).base_amt, up_to.none),
-      coalesce((up_to.now).quote_amt, up_to.none) - coalesce((up_to.hour).quote_amt, up_to.none)
-    )::dex_private.window_figures
-    from (
-      select
-        edges.*,
-        case when edges.is_moved then dex_private.range_at(market, moment) end as range,
-        0.000000000000000000 as none
-      from (
-        select
-          kept.rows[1] as now,
-          kept.rows[2] as day,
-          kept.rows[3] as half_day,
-          kept.rows[4] as quarter_day,
-          kept.rows[5] as hour,
-          kept.rows[1].time > moment.time - interval '24 hours' as is_traded,
-          kept.rows[1].time > moment.time - interval '24 hours'
-            and kept.rows[2].time > kept.rows[1].time - interval '24 hours'
-            and case
-              -- Many may have left in that time.
-              when kept.rows[1].time < moment.time - interval '10 minutes' then true
-              else (
-                select min(gone.low) <= kept.rows[1].day_low or max(gone.high) >= kept.rows[1].day_high
-                from dex_private.running_sum as gone
-                where gone.market_id = windows_at.market
-                  and gone.time > kept.rows[1].time - interval '24 hours'
-                  and gone.time <= moment.time - interval '24 hours'
-              )
-            end as is_moved
-        from (
-          select array(
-            select (
-              select summed
-              from dex_private.running_sum as summed
-              where summed.market_id = windows_at.market
-                and (summed.time, summed.block) <= (edge.time, edge.block)
-              order by
-                summed.time desc,
-                summed.block desc
-              limit 1
-            )
-            from (
-              values
-                (moment.time, coalesce(moment.block, 2147483647)),
-                (moment.time - interval '24 hours', 2147483647),
-                (moment.time - interval '12 hours', 2147483647),
-                (moment.time - interval '6 hours', 2147483647),
-                (moment.time - interval '1 hour', 2147483647)
-            ) as edge (time, block)
-          ) as rows
-          offset 0
-        ) as kept
-        offset 0
-      ) as edges
-      offset 0
-    ) as up_to
+    select summed
+    from dex_private.running_sum as summed
+    where summed.market_id = sums_up_to.market
+      and (summed.time, summed.block) <= (moment.time, moment.block)
+    order by
+      summed.time desc,
+      summed.block desc
+    limit 1
   );
+end
+$$;
+comment on function dex_private.sums_up_to(integer, dex_private.last_moment) is 'The sums of a market as of a moment, where later blocks have its time. Null if there are none.';
+grant execute on function dex_private.sums_up_to(integer, dex_private.last_moment) to dex_reader, dex_writer;
+
+-- The times are hidden in subqueries: else PostgreSQL would plan the statement for each of them.
+create function dex_private.is_range_gone(market integer, last dex_private.running_sum, moment dex_private.last_moment) returns boolean
+language plpgsql stable parallel safe
+as $$
+begin
+  -- Many may have left in that time.
+  if last.time < moment.time - interval '10 minutes' then
+    return true;
+  end if;
+  return (
+    select min(gone.low) <= last.day_low or max(gone.high) >= last.day_high
+    from dex_private.running_sum as gone
+    where gone.market_id = is_range_gone.market
+      and gone.time > (select last.time - interval '24 hours')
+      and gone.time <= (select moment.time - interval '24 hours')
+  );
+end
+$$;
+comment on function dex_private.is_range_gone(integer, dex_private.running_sum, dex_private.last_moment) is 'Whether a trade may have left the 24 hours up to a moment that had the lowest or the highest price of the last row before it.';
+grant execute on function dex_private.is_range_gone(integer, dex_private.running_sum, dex_private.last_moment) to dex_reader, dex_writer;
+
+-- One scan finds the rows of all edges. PostgreSQL makes the expressions ready once for a transaction, and a statement for each
+-- market. So the differences are no part of the statement, and what few markets need is in other functions.
+create function dex_private.windows_at(market integer, moment dex_private.last_moment) returns dex_private.window_figures
+language plpgsql stable strict parallel safe
+as $$
+declare
+  -- As of the moment, and of 24, 12, 6 hours and 1 hour before.
+  edges dex_private.running_sum[] := array(
+    select coalesce(
+      (
+        select case when summed.block > moment.block then dex_private.sums_up_to(market, moment) else summed end
+        from dex_private.running_sum as summed
+        where summed.market_id = windows_at.market
+          and summed.time <= moment.time - edge.span
+        order by
+          summed.time desc,
+          summed.block desc
+        limit 1
+      ),
+      row(null, null, null, 0, 0.000000000000000000, 0.000000000000000000, null, null, null, null, null, null)::dex_private.running_sum
+    )
+    from (
+      values
+        (interval '0'),
+        ('24 hours'),
+        ('12 hours'),
+        ('6 hours'),
+        ('1 hour')
+    ) as edge (span)
+  );
+  now dex_private.running_sum := edges[1];
+  day dex_private.running_sum := edges[2];
+  range dex_private.price_range;
+begin
+  if (day.time <= now.time - interval '24 hours') is not true then
+    if now.trades = day.trades then
+      now.day_low := null;
+      now.day_high := null;
+      day.base_amt := null;
+      day.quote_amt := null;
+    elsif day.time is not null and dex_private.is_range_gone(market, now, moment) then
+      range := dex_private.range_at(market, moment);
+      now.day_low := range.low;
+      now.day_high := range.high;
+    end if;
+  end if;
+  return row(
+    now.last,
+    now.last_time,
+    day.last,
+    now.day_low,
+    now.day_high,
+    now.trades - day.trades,
+    now.base_amt - day.base_amt,
+    now.quote_amt - day.quote_amt,
+    now.base_amt - (edges[3]).base_amt,
+    now.quote_amt - (edges[3]).quote_amt,
+    now.base_amt - (edges[4]).base_amt,
+    now.quote_amt - (edges[4]).quote_amt,
+    now.base_amt - (edges[5]).base_amt,
+    now.quote_amt - (edges[5]).quote_amt
+  )::dex_private.window_figures;
 end
 $$;
 comment on function dex_private.windows_at(integer, dex_private.last_moment) is 'The last price and the windows of a market as of a moment.';

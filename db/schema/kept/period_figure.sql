@@ -142,54 +142,76 @@ end
 $$;
 comment on function dex_private.keep_figures(bigint, dex_private.period_figure[]) is 'Adds the newest trades, which start at this id, to the minutes and hours. `figures` are those of these trades, where they are known.';
 
--- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows.
+-- Mostly the market was not traded again in the same minute. Each statement takes longer to begin than to read its rows, so one finds
+-- when it was traded again, and sums the minutes as hours_of does, without an array of them.
 create function dex_private.cut_period(market integer, minutes integer, moment dex_private.last_moment)
 returns dex_private.period_figure[]
 language plpgsql stable
 as $$
 declare
-  traded_next constant timestamptz := (
-    select summed.time
-    from dex_private.running_sum as summed
-    where summed.market_id = market
-      and (summed.time, summed.block) > (moment.time, moment.block)
-    order by
-      summed.time,
-      summed.block
-    limit 1
-  );
-  last_minute constant timestamptz := dex_private.minute_of(moment.time);
-  is_whole constant boolean := traded_next >= last_minute + interval '1 minute';
-  first_trade bigint;
-  parts dex_private.period_figure[] := '{}';
+  next_minute constant timestamptz := dex_private.minute_of(moment.time) + interval '1 minute';
+  traded_next timestamptz;
+  cut dex_private.period_figure[];
 begin
-  if coalesce(traded_next >= date_bin(make_interval(mins => minutes), moment.time, 'epoch') + make_interval(mins => minutes), true) then
-    return null;
-  end if;
-  if not is_whole then
-    first_trade := dex_private.first_trade_from(last_minute);
-    parts := array(
-      select cut
-      from dex_private.figures_from(first_trade, market, moment.beyond) as cut
-      where cut.minutes = 1
+  select
+    later.time,
+    case
+      when later.time < later.start + make_interval(mins => cut_period.minutes) then array(
+        select row(
+          market,
+          cut_period.minutes,
+          later.start,
+          sum(figure.trades),
+          sum(figure.base_amt),
+          sum(figure.quote_amt),
+          (array_agg(figure.open order by figure.start) filter (where figure.open is not null))[1],
+          max(figure.high),
+          min(figure.low),
+          (array_agg(figure.close order by figure.start desc) filter (where figure.close is not null))[1],
+          sum(figure.unpriced_trades),
+          sum(figure.unpriced_quote_amt)
+        )::dex_private.period_figure
+        from dex_private.period_figure as figure
+        where figure.market_id = market
+          and figure.minutes = 1
+          and figure.start >= later.start
+          and figure.start < case when later.time < next_minute then next_minute - interval '1 minute' else next_minute end
+        having count(*) > 0
+      )
+    end
+  into
+    traded_next,
+    cut
+  from (
+    select
+      date_bin(make_interval(mins => cut_period.minutes), moment.time, 'epoch') as start,
+      (
+        select summed.time
+        from dex_private.running_sum as summed
+        where summed.market_id = market
+          and (summed.time, summed.block) > (moment.time, moment.block)
+        order by
+          summed.time,
+          summed.block
+        limit 1
+      ) as time
+    offset 0
+  ) as later;
+  if cut is not null and traded_next < next_minute then
+    cut := cut || array(
+      select figure
+      from dex_private.figures_from(
+        dex_private.first_trade_from(next_minute - interval '1 minute'),
+        market,
+        dex_private.first_trade_of(moment.block + 1)
+      ) as figure
+      where figure.minutes = 1
     );
   end if;
-  if cut_period.minutes = 1 then
-    return parts;
-  end if;
-  -- In a variable, because the planner inlines no function of a subquery.
-  parts := parts || array(
-    select figure
-    from dex_private.period_figure as figure
-    where figure.market_id = market
-      and figure.minutes = 1
-      and figure.start >= dex_private.hour_of(last_minute)
-      and figure.start < case when is_whole then last_minute + interval '1 minute' else last_minute end
-  );
-  return array(select hour from dex_private.hours_of(parts) as hour);
+  return cut;
 end
 $$;
-comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it. Empty where it has no trade, null where that is all of it.';
+comment on function dex_private.cut_period(integer, integer, dex_private.last_moment) is 'The minute, or the hour, of a market that this moment is in, up to it, in up to two parts. Empty where it has no trade, null where that is all of it.';
 grant execute on function dex_private.cut_period(integer, integer, dex_private.last_moment) to dex_reader, dex_writer;
 
 create function dex_private.market_of(tokens text[]) returns text

@@ -88,9 +88,7 @@ begin
     return;
   end if;
 
-  select *
-  into moment
-  from dex_private.as_of;
+  moment := (select asked.moment from dex_private.asked);
   beyond := date_bin(span, moment.time, epoch) + span;
   if "to" < beyond then
     beyond := date_bin(span, "to" - interval '1 microsecond', epoch) + span;

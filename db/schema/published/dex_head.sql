@@ -174,6 +174,29 @@ $$;
 comment on function dex_private.named_moment() is 'The moment that `dex.as_of_block` names, or null where it is unset. It is the number of a block, a time, or a hash. For a number a lower block is found where blocks without rows are not kept, for a time the last block up to it. Raises an error if there is no such block.';
 grant execute on function dex_private.named_moment() to dex_reader, dex_writer;
 
+create function dex_private.named_moment_below(head integer) returns dex_private.last_moment
+language plpgsql stable parallel safe
+as $$
+begin
+  if coalesce(current_setting('dex.as_of_moment', true), '') = '' and current_setting('dex.as_of_block', true) ~ '^(0|[1-9]\d{0,8})$' then
+    return coalesce(
+      (
+        select row(found.number, found.time, null)::dex_private.last_moment
+        from public.dex_block as found
+        where found.number <= current_setting('dex.as_of_block', true)::integer
+          and current_setting('dex.as_of_block', true)::integer < head
+        order by found.number desc
+        limit 1
+      ),
+      dex_private.named_moment()
+    );
+  end if;
+  return dex_private.named_moment();
+end
+$$;
+comment on function dex_private.named_moment_below(integer) is 'The same, for who knows the head and does not need `beyond`: most often this block is found without the next one.';
+grant execute on function dex_private.named_moment_below(integer) to dex_reader, dex_writer;
+
 -- The planner inlines it.
 create function dex_private.past_moment() returns setof dex_private.last_moment
 language sql stable parallel safe
@@ -212,6 +235,18 @@ end
 $$;
 comment on function dex_private.is_checked() is 'True, or an error as of as_of.';
 grant execute on function dex_private.is_checked() to dex_reader, dex_writer;
+
+-- head_figure has the same text: a view more would take each of its statements longer to plan.
+create view dex_private.asked as
+select case
+    when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
+    when dex_private.is_past() then dex_private.named_moment_below(head.number)
+    else row(head.number, head.time, null)::dex_private.last_moment
+  end as moment
+from dex_private.write_state as state
+left join dex_private.last_block as head on true;
+comment on view dex_private.asked is 'The same moment as of as_of in one column, but `beyond` may be null, and before the first block the time is. Raises the same errors where the moment is evaluated.';
+grant select on dex_private.asked to dex_reader, dex_writer;
 
 create view dex_head as
 select

@@ -31,8 +31,8 @@ select
   case when kept.is_past then (kept.prices).bid else kept.bid end as bid,
   case when kept.is_past then (kept.prices).ask else kept.ask end as ask,
   case when kept.is_past then (kept.windows).trades_24h else kept.trades_24h end as trades,
-  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).base_24h end when kept.trades_24h > 0 then kept.base_24h end as vol,
-  case when kept.is_past then case when (kept.windows).trades_24h > 0 then (kept.windows).quote_24h end when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
+  case when kept.is_past then (kept.windows).base_24h when kept.trades_24h > 0 then kept.base_24h end as vol,
+  case when kept.is_past then (kept.windows).quote_24h when kept.trades_24h > 0 then kept.quote_24h end as quote_vol,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_24h, (kept.windows).base_24h) else dex_private.quotient(kept.quote_24h, kept.base_24h) end as vwap24h,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_12h, (kept.windows).base_12h) else dex_private.quotient(kept.quote_12h, kept.base_12h) end as vwap12h,
   case when kept.is_past then dex_private.vwap_of((kept.windows).quote_6h, (kept.windows).base_6h) else dex_private.quotient(kept.quote_6h, kept.base_6h) end as vwap6h,
@@ -41,7 +41,7 @@ from (
   with asked as materialized (
     select case
       when (state.head is distinct from head.number or state.head_hash is distinct from head.hash) and dex_private.is_checked() then null
-      when dex_private.is_past() then dex_private.named_moment()
+      when dex_private.is_past() then dex_private.named_moment_below(head.number)
       else row(head.number, null, null)::dex_private.last_moment
     end as moment
     from dex_private.write_state as state
