@@ -9,6 +9,7 @@ import type {} from "postgraphile/grafserv/node";
 import {
   bytesOf,
   CACHE_CONTROL,
+  CACHE_CONTROL_OF_FINAL,
   COMPRESS_FROM_BYTES,
   encoded,
   encodingFor,
@@ -85,7 +86,7 @@ const isSuccess = (result: Result | null, { errors }: RequestState): boolean =>
 async function compressed(
   result: Result | null,
   req: IncomingMessage,
-  { head, asOf }: RequestState,
+  { head, asOf, isFinal }: RequestState,
   isGood: boolean,
 ): Promise<Result | null> {
   if (!isBuffer(result)) return result;
@@ -97,7 +98,7 @@ async function compressed(
   const negotiated = isByUrl
     ? {
         vary: "Accept, Accept-Encoding, X-Min-Block",
-        ...forCaches(result.buffer, encoding, isGood),
+        ...forCaches(result.buffer, encoding, { isGood, isFinal }),
       }
     : { vary: "Accept-Encoding" };
   const headers = { ...result.headers, ...negotiated, ...named };
@@ -108,9 +109,16 @@ async function compressed(
 }
 
 /** Caches in front keep the answer to a GET, as one of REST, but none with an error. */
-const forCaches = (plain: Buffer, encoding: Encoding, isGood: boolean) =>
+const forCaches = (
+  plain: Buffer,
+  encoding: Encoding,
+  { isGood, isFinal }: Record<"isGood" | "isFinal", boolean>,
+) =>
   isGood
-    ? { "cache-control": CACHE_CONTROL, etag: etagOf(plain, encoding) }
+    ? {
+        "cache-control": isFinal ? CACHE_CONTROL_OF_FINAL : CACHE_CONTROL,
+        etag: etagOf(plain, encoding),
+      }
     : { "cache-control": "no-store" };
 
 /** The snapshot is older than the request's block: a reorganisation has taken that block back. */

@@ -12,7 +12,7 @@ import { makeDescriptionsPlugin, OPERATORS } from "./schema/descriptions.ts";
 import { makeEitherWayPlugin } from "./rows/either-way.ts";
 import { AsOfCursorsPlugin, refusedAtHead } from "./as-of/past-cursors.ts";
 import { AsOfDirectivePlugin } from "./as-of/directive.ts";
-import { AsOfOperationPlugin } from "./as-of/operation.ts";
+import { makeAsOfOperationPlugin } from "./as-of/operation.ts";
 import { makeAsOfRowsPlugin } from "./as-of/past-rows.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
@@ -50,6 +50,8 @@ export interface PresetOptions {
   operations?: OperationsInFlight | undefined;
   /** The site's own schemas, exposed beside `public`. */
   exposedSchemas?: readonly string[];
+  /** How many blocks the chain may take back; undefined for what an indexer has recorded, or 64. */
+  finality?: number | undefined;
 }
 
 export function makePreset({
@@ -58,6 +60,7 @@ export function makePreset({
   limits,
   operations,
   exposedSchemas = [],
+  finality,
 }: PresetOptions): GraphileConfig.Preset {
   return {
     extends: [
@@ -100,7 +103,7 @@ export function makePreset({
       makeDescriptionsPlugin(limits),
       makeFreedOperationsPlugin(pool),
       makeOperationTimePlugin(limits),
-      AsOfOperationPlugin,
+      makeAsOfOperationPlugin(finality),
       SnapshotPlugin,
       CompiledListsPlugin,
       PagePolicyPlugin,

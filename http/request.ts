@@ -42,6 +42,8 @@ export class RequestState {
   head: AnswerBlock;
   /** The past block that a GraphQL answer is of; undefined for the head. */
   asOf: number | undefined;
+  /** Whether that block, and with it the answer, changes no more but by a registration. */
+  isFinal = false;
   /** Its place in a trace, where there are traces. */
   trace: Trace | undefined;
   /** The key of its answer in the cache. */

@@ -224,7 +224,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     log,
     limits,
     operations,
-    exposedSchemas,
+    ...{ exposedSchemas, finality: settings.finality },
     watch,
     live,
     onNewSchema: () => cache?.clear(),

@@ -13,6 +13,7 @@ import { beginAsOf, type PastBlock } from "../../market/queries/as-of.ts";
 import { stateIn } from "../../http/request.ts";
 import { inSnapshot } from "../rows/operation-snapshot.ts";
 import { AS_OF, askedBlock, isAsOf } from "./directive.ts";
+import { readsAsNow } from "./past-rows.ts";
 
 /** Without a location, since no field is wrong. */
 const failed = (error: unknown): ExecutionResult =>
@@ -24,6 +25,7 @@ async function runAsOf(
   args: GrafastExecutionArgs,
   operation: OperationDefinitionNode,
   next: () => unknown,
+  finality: number | undefined,
 ): Promise<unknown> {
   const { schema, variableValues = {} } = args;
   const directive = schema.getDirective(AS_OF);
@@ -41,7 +43,7 @@ async function runAsOf(
   const state = stateIn(args.requestContext);
   let begun: PastBlock | undefined;
   try {
-    return await inSnapshot(
+    const result = await inSnapshot(
       context,
       async () => {
         // At once, because cursors need the block, and an operation without any statement is refused too.
@@ -50,7 +52,11 @@ async function runAsOf(
       },
       {
         setUp: async (client) => {
-          begun = await beginAsOf({ query: (statement) => client.query(statement) }, asked);
+          begun = await beginAsOf(
+            { query: (statement) => client.query(statement) },
+            asked,
+            finality,
+          );
           Object.assign(context, { asOf: begun, isBounded: true });
           if (state === undefined) return;
           state.asOf = begun.number;
@@ -59,14 +65,17 @@ async function runAsOf(
         },
       },
     );
+    // The operation has been planned.
+    if (state !== undefined) state.isFinal = begun?.isFinal === true && !readsAsNow(operation);
+    return result;
   } catch (error) {
     if (begun !== undefined) throw error;
     return failed(error);
   }
 }
 
-/** Comes before the plugin that gives other operations their snapshot. */
-export const AsOfOperationPlugin: GraphileConfig.Plugin = {
+/** Comes before the plugin that gives other operations their snapshot. `finality` is as in makeFindAsOf. */
+export const makeAsOfOperationPlugin = (finality: number | undefined): GraphileConfig.Plugin => ({
   name: "AsOfOperationPlugin",
   description: "Answers an operation with @asOf as of its block.",
 
@@ -75,8 +84,8 @@ export const AsOfOperationPlugin: GraphileConfig.Plugin = {
       execute(next, { args }) {
         const operation = getOperationAST(args.document, args.operationName);
         if (operation == null || !isAsOf(operation)) return next();
-        return runAsOf(args, operation, next) as ReturnType<typeof next>;
+        return runAsOf(args, operation, next, finality) as ReturnType<typeof next>;
       },
     },
   },
-};
+});

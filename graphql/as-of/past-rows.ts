@@ -3,6 +3,7 @@
 //
 // `@asOf schema.function` returns the rows of the table as of what the transaction's setting names, and the planner inlines it.
 // A table without the tag is read as it is now; a view follows the setting itself.
+import type { OperationDefinitionNode } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { plannedOperation } from "../grafast-internals.ts";
@@ -25,13 +26,34 @@ export function isPlannedAsOf(): boolean {
   return operation !== undefined && isAsOf(operation);
 }
 
+/** Operations whose plan reads what may change while the block does not. A plan is kept as long as its operation. */
+const readingNow = new WeakSet<OperationDefinitionNode>();
+
+/** Whether an operation with the directive, which has been planned, reads what may change while its block does not. */
+export const readsAsNow = (operation: OperationDefinitionNode): boolean =>
+  readingNow.has(operation);
+
+/** What a chain is indexed from: a start with other settings changes it. */
+const DIGEST_BASIS = "dex_current_digest_basis";
+
+/** Symbols and names of `public` are as they are now too, but only a registration changes them, as in an answer of REST. */
+function isOfNow({ extensions: { pg } = {} }: PgResource): boolean {
+  return pg !== undefined && (pg.schemaName !== "public" || pg.name === DIGEST_BASIS);
+}
+
 /** Steps read `from` while an operation is planned. The directive is of the document, as the plan is. */
-function readAsOf(resource: PgResource, rowsAsOf: SQL): void {
+function readAsOf(resource: PgResource, rowsAsOf: SQL | undefined): void {
   const { from } = resource;
+  const isNow = isOfNow(resource);
   Object.defineProperty(resource, "from", {
     configurable: true,
     enumerable: true,
-    get: () => (isPlannedAsOf() ? rowsAsOf : from),
+    get: () => {
+      const operation = plannedOperation();
+      if (operation === undefined || !isAsOf(operation)) return from;
+      if (isNow) readingNow.add(operation);
+      return rowsAsOf ?? from;
+    },
   });
 }
 
@@ -66,7 +88,8 @@ export function makeAsOfRowsPlugin(log: (error: unknown) => void): GraphileConfi
         init(initialized, { input: { pgRegistry } }) {
           for (const resource of Object.values(pgRegistry.pgResources) as PgResource[]) {
             const { rowsAsOf } = resource.extensions ?? {};
-            if (rowsAsOf !== undefined && !resource.parameters) readAsOf(resource, rowsAsOf);
+            const rows = resource.parameters ? undefined : rowsAsOf;
+            if (rows !== undefined || isOfNow(resource)) readAsOf(resource, rows);
           }
           return initialized;
         },

@@ -94,12 +94,12 @@ export const makeFindAsOf =
         ...found,
         head: known.head,
         final: known.final,
-        isFinal: known.hasRows && isFinal(asOf, found, known),
+        isFinal: known.hasRows && isFinal(asOf, found.block, known),
       };
     });
 
 // A later block can still come between the one that was found and the number or the time that was asked for.
-function isFinal(asOf: AsOf, { block }: Snapshot<unknown>, { final, finalTime }: Known): boolean {
+function isFinal(asOf: AsOf, block: number | null, { final, finalTime }: Known): boolean {
   if (final === null || finalTime === null) return false;
   if ("block" in asOf) return asOf.block <= final;
   if ("time" in asOf) return Date.parse(asOf.time) < Date.parse(finalTime);
@@ -115,13 +115,17 @@ export interface PastBlock {
   lastTrade: number;
   /** The head of the same snapshot. */
   head: number;
+  /** Whether what was asked for will always name this block. */
+  isFinal: boolean;
   asked: AsOf;
 }
+
+type FoundBlock = Omit<PastBlock, "asked" | "isFinal"> & Omit<Known, "head">;
 
 interface Statement {
   name: string;
   text: string;
-  values: string[];
+  values: unknown[];
 }
 
 const BEGIN_AS_OF = {
@@ -135,23 +139,29 @@ const BEGIN_AS_OF = {
       (
         select max(head.number)
         from dex_block as head
-      ) as head
+      ) as head,
+      final.number as final,
+      ${isoTime("final.time")} as "finalTime",
+      block.has_rows as "hasRows"
     from asked
     left join dex_block as block on block.number = (asked.moment).block
     left join dex_private.write_state as state on true
+    left join dex_private.final_block($2) as final on true
   `,
 };
 
 /** What follows in the transaction is as of this block. Throws NoSuchBlock for one that the database does not have. */
 export async function beginAsOf(
-  db: { query: (statement: Statement) => Promise<{ rows: readonly Omit<PastBlock, "asked">[] }> },
+  db: { query: (statement: Statement) => Promise<{ rows: readonly FoundBlock[] }> },
   asked: AsOf,
+  finality?: number,
 ): Promise<PastBlock> {
   const value = String(Object.values(asked)[0]);
   const { rows } = await db
-    .query({ ...BEGIN_AS_OF, values: [value] })
+    .query({ ...BEGIN_AS_OF, values: [value, finality ?? null] })
     .catch((error: unknown) => Promise.reject(withNoSuchBlock(error) as Error));
   const [found] = rows;
   if (found === undefined) throw new Error(`no row of the block that is ${value}`);
-  return { ...found, asked };
+  const { final: _final, finalTime: _finalTime, hasRows, ...block } = found;
+  return { ...block, isFinal: hasRows && isFinal(asked, block.number, found), asked };
 }
