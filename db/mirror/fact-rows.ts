@@ -7,7 +7,11 @@ import type { FactBlock } from "./block-page.ts";
 
 /** In the transaction that writes them: an order gets its id there. Throws a MirrorError for a value that is none. */
 export async function rowsOfFacts(client: Client, blocks: readonly FactBlock[]) {
-  const ids = await idsOf(client, blocks);
+  return rowsWithIds(blocks, await idsOf(client, blocks));
+}
+
+/** The same where they name no order, or all ids are known. */
+export function rowsWithIds(blocks: readonly FactBlock[], ids: ReadonlyMap<string, number>) {
   const idOf = (name: string): number => ids.get(name) ?? value("offer", name, wholeNumber);
   return blocks.map((block) =>
     named(block.number, () => ({
@@ -46,7 +50,7 @@ export async function rowsOfFacts(client: Client, blocks: readonly FactBlock[]) 
   );
 }
 
-export type BlockRows = Awaited<ReturnType<typeof rowsOfFacts>>[number];
+export type BlockRows = ReturnType<typeof rowsWithIds>[number];
 
 function swapOf(fact: FactBlock["offers"][number] | FactBlock["trades"][number]) {
   const row = {
@@ -109,20 +113,28 @@ function named<Made>(number: number, make: () => Made): Made {
 
 const ORDER = /^(0x[0-9a-f]{40}):(".*")$/s;
 
-/** Of orders that their contract names, by these names: in the order of the chain. */
-async function idsOf(
-  client: Client,
-  blocks: readonly FactBlock[],
-): Promise<ReadonlyMap<string, number>> {
-  const asked = new Map<string, { venue: string; ref: string; block: number }>();
+/** Whether there are orders that their contract names. */
+export const namesOrders = (blocks: readonly FactBlock[]): boolean => namedOrders(blocks).size > 0;
+
+function namedOrders(blocks: readonly FactBlock[]) {
+  const named = new Map<string, { venue: string; ref: string; block: number }>();
   for (const { number: block, offers, trades, cancelled } of blocks) {
     const names = [...offers, ...trades].map(({ offer }) => offer ?? "");
     for (const name of [...names, ...cancelled]) {
       const [, contract = "", ref = ""] = name.startsWith("0x") ? (ORDER.exec(name) ?? []) : [];
-      if (ref === "" || asked.has(name)) continue;
-      asked.set(name, { venue: address(contract), ref: refOf(name, ref, block), block });
+      if (ref === "" || named.has(name)) continue;
+      named.set(name, { venue: address(contract), ref: refOf(name, ref, block), block });
     }
   }
+  return named;
+}
+
+/** By these names: in the order of the chain. */
+async function idsOf(
+  client: Client,
+  blocks: readonly FactBlock[],
+): Promise<ReadonlyMap<string, number>> {
+  const asked = namedOrders(blocks);
   if (asked.size === 0) return new Map();
   const given = [...asked.values()];
   const { rows } = await client.query<{ ids: number[] }>(

@@ -14,6 +14,7 @@ import { download } from "./download.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin } from "./origin.ts";
 import { MAX_REGISTRY_BYTES, registrationsOfFiles, type Registrations } from "./origin-registry.ts";
+import { readAhead, type DaysAhead } from "./day-chunks.ts";
 import { writeDays } from "./write-days.ts";
 
 /** Some thirty years of days. */
@@ -71,22 +72,24 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   if (own !== undefined) refuseOtherBasis(own, manifest.basis);
   const planned = plannedDays(manifest);
   refuseLongDays(planned, maxDayBytes);
-  const missing = await missingDays(client, planned);
+  const { head, missing } = await missingDays(client, planned);
   const last = planned.at(-1);
   await removeOthers(dir, missing);
   if (last === undefined || missing.length === 0) return { days: 0, last };
   const stop = new AbortController();
   const given = options.signal === undefined ? [] : [options.signal];
   const fetching = { ...options, origin, signal: AbortSignal.any([stop.signal, ...given]) };
-  let ahead: Promise<Fetched> | undefined;
+  const nothing = Promise.resolve<Fetched>({ days: [] });
+  let ahead = nothing;
   try {
     let registrations: Registrations | undefined = await fetchRegistrations(last, fetching);
     const [first, ...others] = batchesOf(missing, maxDayBytes);
-    ahead = fetchDays(first, fetching);
+    ahead = fetchAndRead(first, head, fetching);
     for (const next of [...others, undefined]) {
-      const { days, failure } = await ahead;
-      if (failure === undefined) ahead = fetchDays(next, fetching);
+      const { days, failure, read }: Fetched = await ahead;
+      const end = days.at(-1)?.lastBlock ?? head;
       // It is waited for after these days.
+      ahead = failure === undefined ? fetchAndRead(next, end, fetching) : nothing;
       ahead.catch(() => undefined);
       const onWritten = async (day: PlannedDay): Promise<void> => {
         await removeDay(dir, day);
@@ -94,7 +97,8 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
       };
       if (days.length > 0) {
         const { basis } = manifest;
-        await writeDays({ client, dir, days, maxDayBytes, registrations, basis, onWritten });
+        const to = { client, dir, days, maxDayBytes, registrations, basis, onWritten };
+        await writeDays({ ...to, ahead: read });
       }
       registrations = undefined;
       if (failure !== undefined) throw failure.error;
@@ -103,12 +107,13 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
     return { days: missing.length, last };
   } finally {
     stop.abort();
-    await ahead?.catch(() => undefined);
+    const left = await ahead.catch(() => undefined);
+    await left?.read?.chunks.cancel().catch(() => undefined);
   }
 }
 
-/** The days that the database lacks. Throws a MirrorError that names the first day whose digest is another here. */
-async function missingDays(client: Client, planned: readonly PlannedDay[]): Promise<PlannedDay[]> {
+/** The days that the database lacks, and its last block. Throws a MirrorError that names the first day whose digest is another here. */
+async function missingDays(client: Client, planned: readonly PlannedDay[]) {
   const { rows } = await client.query<{ at: string; here: string | null }>(
     `select
       listed.at - 1 as at,
@@ -136,7 +141,7 @@ async function missingDays(client: Client, planned: readonly PlannedDay[]): Prom
     "select max(number) as number from dex_block",
   );
   const head = heads[0]?.number ?? -1;
-  return planned.filter(({ lastBlock }) => lastBlock > head);
+  return { head, missing: planned.filter(({ lastBlock }) => lastBlock > head) };
 }
 
 function refuseLongDays(days: readonly PlannedDay[], maxBytes: number): void {
@@ -170,8 +175,20 @@ type Fetching = LoadFilesOptions & { origin: Origin };
 
 interface Fetched {
   days: PlannedDay[];
+  read?: DaysAhead | undefined;
   /** Of the day after them. */
-  failure?: { error: unknown };
+  failure?: { error: unknown } | undefined;
+}
+
+/** `head` is the block before the days. */
+async function fetchAndRead(
+  given: readonly PlannedDay[] | undefined,
+  head: number,
+  options: Fetching,
+): Promise<Fetched> {
+  const { days, failure } = await fetchDays(given, options);
+  const { dir, maxDayBytes } = options;
+  return { days, failure, read: readAhead({ dir, days, maxDayBytes, head }) };
 }
 
 async function fetchDays(days: readonly PlannedDay[] = [], options: Fetching): Promise<Fetched> {

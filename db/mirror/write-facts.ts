@@ -49,7 +49,7 @@ const POOL = [
 ];
 
 /** The line of the file that the next row has: a refusal names it. */
-interface Lines {
+export interface Lines {
   offers: number;
   trades: number;
 }
@@ -101,18 +101,21 @@ const STAGED: readonly Staged[] = [
   },
 ];
 
-/** Copies them into the staging tables; `ingest.write_blocks` writes them in the same transaction. */
-export async function stageFacts(
-  client: Client,
-  blocks: readonly FactBlock[],
-  lines: Lines,
-): Promise<void> {
-  const rows = await rowsOfFacts(client, blocks);
-  for (const { table, columns, valuesOf } of STAGED) {
-    const text = rows
+/** What COPY gets for each staging table. */
+export type CopyTexts = readonly string[];
+
+export const copyTexts = (rows: readonly BlockRows[], lines: Lines): CopyTexts =>
+  STAGED.map(({ valuesOf }) =>
+    rows
       .flatMap((block) => valuesOf(block, lines))
       .map(lineOf)
-      .join("");
+      .join(""),
+  );
+
+/** Copies them into the staging tables; `ingest.write_blocks` writes them in the same transaction. */
+export async function stage(client: Client, texts: CopyTexts): Promise<void> {
+  for (const [n, { table, columns }] of STAGED.entries()) {
+    const text = texts[n] ?? "";
     if (text === "") continue;
     const copy = client.query(copyFrom(`copy ${table} (${columns.join(", ")}) from stdin`));
     await pipeline(Readable.from([text]), copy);

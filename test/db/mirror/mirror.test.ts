@@ -1,7 +1,7 @@
 // A mirror gets the facts of another service, whole and checked, from its files and by following it.
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -131,16 +131,17 @@ it("deletes no file in its folder that it does not make, and takes none that has
 
 /** A static host that sends what it has by this encoding. */
 async function withHost(
-  encodingOf: (name: string) => "as-it-is" | "packed" | undefined,
+  encodingOf: (name: string) => "as-it-is" | "packed" | undefined | Promise<undefined>,
   use: (url: string) => Promise<void>,
 ): Promise<void> {
-  const server = createServer((req, res) => {
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const name = basename(req.url ?? "");
-    const encoding = encodingOf(name);
+    const encoding = await encodingOf(name);
     const file = readFileSync(join(mirrored.dir, name));
     if (encoding !== undefined) res.setHeader("Content-Encoding", "gzip");
     res.end(encoding === "packed" ? gzipSync(file) : file);
-  });
+  };
+  const server = createServer((req, res) => void answer(req, res));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
     await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
@@ -219,6 +220,26 @@ it("loads the rest of a day that it has followed in part", async () => {
   await mirrored.catchUp();
   await writer.query("select ingest.take_back($1)", [blockAt(49.5)]);
   expect((await mirrored.load()).days).toBe(1);
+  await mirrored.catchUp();
+  await expectTheSame();
+});
+
+it("loads what is missing where another writer has gone on while it fetched", async () => {
+  await mirrored.export();
+  const followUpTo = async (hour: number): Promise<void> => {
+    await mirrored.catchUp();
+    await mirrored.mirror.writer.query("select ingest.take_back($1)", [blockAt(hour)]);
+  };
+  await followUpTo(48.5);
+  await withHost(
+    async (name) => {
+      if (name.startsWith("trades-")) await followUpTo(49.5);
+      return undefined;
+    },
+    async (url) => {
+      expect((await mirrored.load(url)).days).toBe(1);
+    },
+  );
   await mirrored.catchUp();
   await expectTheSame();
 });
