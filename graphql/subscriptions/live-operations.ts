@@ -78,7 +78,7 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
               return new ClientSubscription(undefined, { ...all, cursor });
             }
             subscription = new Subscription({
-              ...{ rounds, pool, lag, flow: connection },
+              ...{ rounds, pool, lag, flow: connection, complexity: assessment.complexity },
               client: () => client,
             });
             readFrom(args, subscription);

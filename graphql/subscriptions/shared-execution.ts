@@ -27,7 +27,7 @@ export interface Member {
 
 export interface SharedExecutionOptions extends Pick<
   SubscriptionOptions,
-  "rounds" | "lag" | "pool" | "isQuick"
+  "rounds" | "lag" | "pool" | "isQuick" | "complexity"
 > {
   /** What the members have; undefined where they begin. */
   from: Progress | undefined;
@@ -71,7 +71,7 @@ export class SharedExecution {
 
   constructor(options: SharedExecutionOptions) {
     this.#options = options;
-    const { rounds, lag, pool, from, isQuick } = options;
+    const { rounds, lag, pool, from, isQuick, complexity } = options;
     this.#present = { progress: from, members: new Set() };
     this.#before = { progress: from, members: new Set() };
     const onStep = this.#step.bind(this);
@@ -80,6 +80,7 @@ export class SharedExecution {
       rounds,
       client: () => this.#client(),
       isQuick,
+      complexity,
       lag,
       pool,
       flow,

@@ -41,6 +41,7 @@ export class SharedOperations {
 export class SharedOperation {
   readonly #args: GrafastExecutionArgs;
   readonly #options: Options;
+  readonly #complexity: number;
   readonly #onEmpty: () => void;
   #clients = 0;
   /** Whether grafast has accepted it: then it accepts it of other clients, too. */
@@ -50,6 +51,7 @@ export class SharedOperation {
 
   constructor(args: GrafastExecutionArgs, options: Options, onEmpty: () => void) {
     const { messageId: _ofClient, ...contextValue } = args.contextValue as Grafast.Context;
+    this.#complexity = contextValue.assessment?.complexity ?? 0;
     // Without the client that is the first.
     this.#args = { ...args, contextValue, requestContext: {}, extensions: {} };
     this.#options = options;
@@ -97,7 +99,7 @@ export class SharedOperation {
   async resume({ client, isQuick }: Member, from: Progress, flow: Flow): Promise<Execution> {
     const { rounds, lag, pool } = this.#options;
     const subscription = new Subscription({
-      ...{ rounds, lag, pool, flow, from, isQuick },
+      ...{ rounds, lag, pool, flow, from, isQuick, complexity: this.#complexity },
       client: () => client,
     });
     try {
@@ -114,7 +116,7 @@ export class SharedOperation {
     ) => GraphQLError;
     const execution = new SharedExecution({
       ...this.#options,
-      isQuick,
+      ...{ isQuick, complexity: this.#complexity },
       ...{ from, ...(start !== undefined && { start }) },
       ...{ maskError, begin: (subscription) => begin(this.#args, subscription) },
       onStage: () => {

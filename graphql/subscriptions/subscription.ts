@@ -67,6 +67,8 @@ export interface SubscriptionOptions {
   client: () => string | undefined;
   /** Whether the events of another one, which it goes on for, were quick. */
   isQuick?: boolean | undefined;
+  /** What its document takes: a row of an event takes about as much. */
+  complexity: number;
   lag: Lag;
   flow: Flow;
   /** Reads the place of a client that begins behind a block. */
@@ -98,12 +100,13 @@ export class Subscription {
   constructor(options: SubscriptionOptions) {
     this.#options = options;
     this.#leave = options.rounds.join();
-    const { client, isQuick } = options;
+    const { client, isQuick, complexity: weight } = options;
     this.#follower = {
       get client() {
         return client();
       },
       isQuick,
+      weight,
     };
     const { from = "head" } = options;
     if (from === "head") return;

@@ -25,6 +25,8 @@ export interface Follower {
   readonly client?: string | undefined;
   /** Whether its last turn with an event was short. One that begins has had none. */
   isQuick?: boolean | undefined;
+  /** Grows with what a row of its events takes. */
+  readonly weight?: number | undefined;
 }
 
 interface Waiting<Snapshot> {
@@ -34,6 +36,8 @@ interface Waiting<Snapshot> {
   resolve: (turn: Turn<Snapshot> | undefined) => void;
   reject: (error: unknown) => void;
   signal: AbortSignal;
+  /** Whether this change was long for another follower, so that its own last turn says little of the next one. */
+  isDoubtful?: boolean;
 }
 
 export interface RoundsOptions<Snapshot> {
@@ -128,10 +132,8 @@ export class Rounds<Snapshot extends RoundSnapshot> {
     if (this.#retry !== undefined) return;
     while (this.#running.size < ROUNDS_AT_ONCE) {
       const ready = [...this.#waiting].filter(({ after }) => after !== this.#change);
-      const others = this.#isOthersRunning
-        ? []
-        : ready.filter(({ follower: { isQuick = false } }) => !isQuick);
-      const quick = ready.filter(({ follower: { isQuick = false } }) => isQuick);
+      const others = this.#isOthersRunning ? [] : ready.filter((waiting) => !isQuick(waiting));
+      const quick = ready.filter(isQuick);
       const isOthers = others.length > 0 && (quick.length === 0 || this.#running.size > 0);
       const inTurn = isOthers ? clientByClient(others, ({ follower }) => follower.client) : quick;
       const next = inTurn.slice(0, MAX_IN_A_ROUND);
@@ -147,7 +149,7 @@ export class Rounds<Snapshot extends RoundSnapshot> {
     }
   }
 
-  async #run(ready: readonly Waiting<Snapshot>[]): Promise<void> {
+  async #run(ready: Waiting<Snapshot>[]): Promise<void> {
     // The snapshot begins later, so it has at least this change.
     const change = this.#change;
     let snapshot: Snapshot | undefined;
@@ -161,13 +163,29 @@ export class Rounds<Snapshot extends RoundSnapshot> {
           return;
         }
         if (waiting.signal.aborted) waiting.resolve(undefined);
-        else await this.#options.share.run(() => give(waiting, opened, change));
+        else {
+          const wasQuick = isQuick(waiting);
+          await this.#options.share.run(() => give(waiting, opened, change));
+          const { weight } = waiting.follower;
+          if (wasQuick && !isQuick(waiting)) this.#doubt(ready, n + 1, weight);
+        }
       }
     } catch (error) {
       this.#fail(ready, error);
     } finally {
       snapshot?.end();
     }
+  }
+
+  /** Takes those out of the round, from `at` on, whose rows have half as much or more: this change is long for them, too. */
+  #doubt(ready: Waiting<Snapshot>[], at: number, heavy = Infinity): void {
+    const left = ready.splice(at);
+    const isLighter = ({ follower: { weight = 0 } }: Waiting<Snapshot>) => 2 * weight < heavy;
+    ready.push(...left.filter(isLighter));
+    const doubtful = left.filter((waiting) => !isLighter(waiting));
+    for (const waiting of doubtful) waiting.isDoubtful = true;
+    this.#waitAgain(doubtful);
+    this.#begin();
   }
 
   /** Before those that came later. */
@@ -197,6 +215,11 @@ export class Rounds<Snapshot extends RoundSnapshot> {
     }, RETRY_MS).unref();
   }
 }
+
+const isQuick = ({
+  follower,
+  isDoubtful = false,
+}: Pick<Waiting<unknown>, "follower" | "isDoubtful">) => follower.isQuick === true && !isDoubtful;
 
 /** Resolves at the end of the turn. */
 async function give<Snapshot>(

@@ -134,6 +134,26 @@ it("make a follower quick or not by their own time", async () => {
   while (follower.isQuick !== true) await takeTurn(0);
 });
 
+it("of what has as much in a row as a slow one wait, and delay no others", async () => {
+  const held = given(["1", "2"], () => ({ isQuick: true }));
+  await until(() => held.turns.length === 2);
+  const { turns } = given(["heavy", "as heavy", "lighter", "light"], (name) => ({
+    isQuick: true,
+    weight: { heavy: 100, "as heavy": 50, lighter: 49, light: 1 }[name],
+  }));
+  held.turns[0]?.end();
+  await until(() => turns.length === 1);
+  const now = performance.now() + 101;
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  turns[0]?.end(true);
+  await until(() => turns.length === 2);
+  turns[1]?.end();
+  await until(() => turns.length === 3);
+  turns[2]?.end();
+  await until(() => turns.length === 4);
+  expect(turns.map(({ name }) => name)).toEqual(["heavy", "lighter", "light", "as heavy"]);
+});
+
 it("are not given to subscriptions that have left by then", async () => {
   const first = given(["1", "2"], () => ({ isQuick: true }));
   const others = given(["3", "4", "5"]);
