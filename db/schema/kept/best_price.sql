@@ -28,36 +28,28 @@ $$;
 comment on function dex_private.best_price_at(integer, text, integer) is 'The best price of a side of a market''s book after this block.';
 grant execute on function dex_private.best_price_at(integer, text, integer) to dex_reader, dex_writer;
 
--- From the best price on, an offer is the best one in those of its blocks in which no better one was open. Mostly a few
--- of thousands of offers cover all blocks, and the others need no look.
+-- From the best price on, an offer is the best one in those of its blocks in which no better one was open. The blocks in which offers
+-- begin and end cut the time into pieces. `next` has for each piece where to look for the next one without a price, so that each gets
+-- its price once, and one with a price is hardly looked at again.
 create function dex_private.best_offer_steps(markets integer[], after integer, ended integer[] default null)
 returns table (market_id integer, act text, block integer, price numeric)
 language plpgsql stable
 as $$
 #variable_conflict use_column
 declare
-  since constant int4multirange := int4multirange(int4range(after, null, '()'));
   sorted record;
-  market integer;
-  side text;
-  covered int4multirange := '{}';
-  rest int4multirange;
-  blocks integer[] := '{}';
-  prices numeric[] := '{}';
+  begins integer[] := '{}';
+  next integer[];
+  piece integer;
+  beyond integer;
 begin
   for sorted in
-    select
-      offer.market_id,
-      offer.act,
-      offer.price,
-      offer.made,
-      offer.ended
-    from (
+    with offer as materialized (
       select
         standing.market_id,
         standing.act,
         standing.price,
-        standing.made,
+        greatest(standing.made, after + 1) as made,
         null::integer as ended
       from dex_private.standing_offer as standing
       where standing.market_id = any (markets)
@@ -66,61 +58,104 @@ begin
         past.market_id,
         past.act,
         past.price,
-        past.made,
+        greatest(past.made, after + 1),
         past.ended
       from dex_private.ended_offer as past
       where past.market_id = any (markets)
+        and past.ended > after
         and best_offer_steps.ended is null
       union all
       select
         derived.market_id,
         derived.act,
         derived.price,
-        derived.made,
+        greatest(derived.made, after + 1),
         derived.ended
       from (
         select distinct listed.id
         from unnest(best_offer_steps.ended) as listed (id)
       ) as given
       join dex_private.derived_ended_offer as derived on derived.offer_id = given.id
-      union all
-      -- Ends the last side.
-      select null, null, null, null, null
-    ) as offer
-    order by
+      where derived.ended > after
+    )
+    -- Of each side its pieces first, and then its offers.
+    select
+      edge.market_id,
+      edge.act,
+      array_agg(distinct edge.block) as begins,
+      null::numeric as price,
+      null::integer as made,
+      null::integer as ended,
+      null::numeric as place
+    from (
+      select
+        offer.market_id,
+        offer.act,
+        unnest(array[after + 1, offer.made, offer.ended]) as block
+      from offer
+    ) as edge
+    where edge.block is not null
+    group by
+      edge.market_id,
+      edge.act
+    union all
+    select
       offer.market_id,
       offer.act,
+      null,
+      offer.price,
+      offer.made,
+      offer.ended,
       case offer.act when 'buy' then -offer.price else offer.price end
+    from offer
+    union all
+    -- Ends the last side.
+    select
+      null,
+      null,
+      '{}',
+      null,
+      null,
+      null,
+      null
+    order by
+      market_id,
+      act,
+      begins nulls last,
+      place
   loop
-    if (sorted.market_id, sorted.act) is distinct from (market, side) then
+    if sorted.begins is not null then
       return query
         select
-          market,
-          side,
-          best.block,
-          best.price
-        from (
-          select *
-          from unnest(blocks, prices)
-          union all
-          select
-            lower(gap),
-            null
-          from unnest(since - covered) as gap
-          where market is not null
-        ) as best (block, price);
-      market := sorted.market_id;
-      side := sorted.act;
-      covered := '{}';
-      blocks := '{}';
-      prices := '{}';
+          market_id,
+          act,
+          begins[free.piece],
+          null::numeric
+        from unnest(next) with ordinality as free (piece, place)
+        where free.piece = free.place
+          and free.piece <= cardinality(begins);
+      market_id := sorted.market_id;
+      act := sorted.act;
+      begins := sorted.begins;
+      next := array(
+        select *
+        from generate_series(1, cardinality(begins) + 1)
+      );
+      continue;
     end if;
-    continue when covered @> since;
-    rest := int4multirange(int4range(sorted.made, sorted.ended)) * since - covered;
-    continue when isempty(rest);
-    covered := covered + rest;
-    blocks := blocks || array(select lower(piece) from unnest(rest) as piece);
-    prices := prices || array_fill(sorted.price, array[cardinality(blocks) - cardinality(prices)]);
+    price := sorted.price;
+    piece := width_bucket(sorted.made, begins);
+    beyond := coalesce(width_bucket(sorted.ended, begins), cardinality(next));
+    loop
+      while next[piece] > piece loop
+        next[piece] := next[next[piece]];
+        piece := next[piece];
+      end loop;
+      exit when piece >= beyond;
+      block := begins[piece];
+      return next;
+      next[piece] := piece + 1;
+    end loop;
   end loop;
 end
 $$;
