@@ -7,6 +7,7 @@
 import type { PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql, type SQL } from "postgraphile/pg-sql2";
+import { readIncomparableTypes, type IncomparableTypes } from "./incomparable-types.ts";
 import { readIndexOrders } from "./index-orders.ts";
 import { primaryKeyOf, rowOrderOf, type RowOrder } from "./row-order.ts";
 
@@ -28,6 +29,8 @@ declare global {
     interface PgCodecAttributeExtensions {
       /** True also if every order is offered. */
       isInServedOrder?: boolean;
+      /** Whether a condition can compare its values. */
+      hasEquality?: boolean;
       /**
        * Set if an index has the column as coalesce(column, nullKey). `plainIndexWith` are the columns that
        * follow the column itself in other indexes.
@@ -55,6 +58,7 @@ interface Table {
   /** Undefined without a valid tag. */
   order: RowOrder | undefined;
   served: ServedOrder[] | undefined;
+  incomparable: IncomparableTypes;
 }
 
 const tables = new WeakMap<PgClass, Table>();
@@ -141,8 +145,8 @@ export function orderNames(build: GraphileBuild.Build, resource: PgResource): Or
 }
 
 /**
- * Offers every column in `condition` and `filter`, because PostGraphile hides columns without an index
- * (https://github.com/graphile/crystal/issues/1332).
+ * Offers every column whose type has an equality in `condition` and `filter`, because PostGraphile hides columns without an
+ * index (https://github.com/graphile/crystal/issues/1332).
  * The plugin logs an invalid tag and then treats the table as untagged.
  */
 export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileConfig.Plugin {
@@ -158,6 +162,7 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
           const pgService = pgServices.find(({ name }) => name === serviceName);
           if (pgService === undefined) return;
           const indexesOf = await readIndexOrders(pgService);
+          const incomparable = await readIncomparableTypes(pgService);
           for (const table of introspection.classes) {
             const indexes = indexesOf.get(table._id) ?? [];
             const tag = table.getTagsAndDescription().tags["order"];
@@ -171,7 +176,7 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
               );
             }
             const served = order && servedOrders(primaryKeyOf(table), order, indexes);
-            tables.set(table, { indexes, order, served });
+            tables.set(table, { indexes, order, served, incomparable });
           }
         },
         pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
@@ -180,12 +185,14 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
         },
         pgCodecs_attribute(_info, { pgAttribute, attribute }) {
           const table = pgAttribute.getClass();
-          const { order, indexes = [], served } = (table && tables.get(table)) ?? {};
-          const { attname: name } = pgAttribute;
+          const { order, indexes = [], served, incomparable } = (table && tables.get(table)) ?? {};
+          const { attname: name, atttypid: type } = pgAttribute;
           const extensions = (attribute.extensions ??= {});
           extensions.isIndexed = true;
           extensions.isInServedOrder =
-            served?.some(({ requested }) => requested.includes(name)) ?? true;
+            served?.some(({ requested }) => requested.includes(name)) ??
+            incomparable?.unordered.has(type) !== true;
+          extensions.hasEquality = incomparable?.unequal.has(type) !== true;
           if (table === undefined || order === undefined) return;
           if (!pgAttribute.attnotnull && indexes.some((index) => index[0] === name)) {
             const keys = table.getIndexes().map((index) => index.getKeys());
@@ -214,7 +221,12 @@ export function makeServedOrdersPlugin(log: (error: unknown) => void): GraphileC
             provides: ["postInferred"],
             callback(behavior, [codec, attributeName]) {
               const { extensions } = codec.attributes[attributeName] ?? {};
-              return extensions?.isInServedOrder === false ? [behavior, "-orderBy"] : [behavior];
+              const { isInServedOrder, hasEquality } = extensions ?? {};
+              return [
+                behavior,
+                ...(isInServedOrder === false ? (["-orderBy"] as const) : []),
+                ...(hasEquality === false ? (["-filterBy"] as const) : []),
+              ];
             },
           },
         },

@@ -1,5 +1,6 @@
 // Pages of a diary: served orders, cursors of their order alone, and a right pageInfo in both directions.
 import { randomBytes } from "node:crypto";
+import { isEnumType, isInputObjectType, type GraphQLSchema } from "graphql";
 import { Client, Pool } from "pg";
 import { makeSchema } from "postgraphile";
 import { makePgService } from "postgraphile/adaptors/pg";
@@ -47,6 +48,13 @@ const SCHEMA = `
     (array['infinity', '-infinity', '2020-01-01 00:00:00.123456'])[1 + id % 3]::timestamptz,
     (array['NaN', 'Infinity', '-Infinity', 0.1])[1 + id % 4]
   from generate_series(1, 12) as id;
+  create domain diary.spot as point;
+  create type diary.mood as enum ('good', 'bad');
+  create type diary.snap as (taken date, data json);
+  create table diary.photo (
+    id integer primary key, title varchar, net cidr, mood diary.mood, tags text[], exif jsonb, span int4range,
+    raw json, page xml, place point, spot diary.spot, places point[], pages json[], snap diary.snap, frame box, outline polygon, find jsonpath
+  );
   create table diary.day as select * from diary.weather;
   alter table diary.day add primary key (id);
 `;
@@ -61,6 +69,7 @@ const FIELDS = "nodes { id } edges { cursor } pageInfo { hasPreviousPage hasNext
 const name = `diary_${randomBytes(6).toString("hex")}`;
 let admin: Client;
 let pool: Pool;
+let schema: GraphQLSchema;
 let ask: (list: string) => Promise<{ page?: Page; message?: string }>;
 const logged: string[] = [];
 
@@ -72,7 +81,7 @@ beforeAll(async () => {
   url.pathname = `/${name}`;
   pool = new Pool({ connectionString: url.href });
   await pool.query(SCHEMA);
-  const { schema, resolvedPreset } = await makeSchema({
+  const made = await makeSchema({
     extends: [
       makeV4Preset({ simpleCollections: "omit", dynamicJson: true }),
       PostGraphileConnectionFilterPreset,
@@ -80,8 +89,10 @@ beforeAll(async () => {
     plugins: makeIndexedOrdersPlugins((error) => logged.push((error as Error).message)),
     pgServices: [makePgService({ pool, schemas: ["diary"] })],
     // A column of JSON too.
-    schema: { defaultBehavior: "+filterBy" },
+    schema: { defaultBehavior: "+filterBy +orderBy" },
   });
+  const { resolvedPreset } = made;
+  ({ schema } = made);
   ask = async (list) => {
     const source = `{ page: ${list} { ${FIELDS} } }`;
     const result = await grafast({ schema, source, resolvedPreset, requestContext: {} });
@@ -178,6 +189,21 @@ it.each(["ROOM_DESC", "AUTHOR_ASC", "[ROOM_ASC, DAY_ASC]", "NATURAL"])(
     expect(message).toMatch(/cursor/);
   },
 );
+
+/** Of photos: what a condition and a filter compare, and what an order has. */
+function offered(typeName: string): string[] {
+  const type = schema.getType(typeName);
+  if (isEnumType(type)) return type.getValues().map(({ name }) => name);
+  return isInputObjectType(type) ? Object.keys(type.getFields()) : [];
+}
+
+it("offers no column for a comparison that PostgreSQL cannot make of its type", () => {
+  expect(offered("PhotoCondition").join(" ")).toBe("id title net mood tags exif span");
+  expect(offered("PhotoFilter")).toEqual(expect.not.arrayContaining(["place", "spot", "outline"]));
+  expect(offered("PhotosOrderBy").filter((name) => name.endsWith("_ASC"))).toEqual(
+    ["PRIMARY_KEY", "ID", "TITLE", "NET", "MOOD", "EXIF"].map((name) => `${name}_ASC`),
+  );
+});
 
 it("refuses a cursor whose values are of other types", async () => {
   const { edges } = await pageOf("allNotes(first: 1, orderBy: ROOM_ASC)");
