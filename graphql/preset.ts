@@ -18,6 +18,7 @@ import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
 import { ListsWithoutCasePlugin } from "./rows/lists-without-case.ts";
+import { LongListsPlugin } from "./rows/long-lists.ts";
 import { keepEqualElements } from "./grafast-internals.ts";
 import { GRAPHQL_PATH } from "../http/request.ts";
 import type { OperationsInFlight } from "./limits/operations-in-flight.ts";
@@ -94,6 +95,7 @@ export function makePreset({
       makeEitherWayPlugin(log),
       ListsWithoutCasePlugin,
       ImpliedConditionsPlugin,
+      LongListsPlugin,
       makeAppendOnlyPlugin(log),
       makeTotalCountPlugin(),
       AsOfDirectivePlugin,

@@ -27,6 +27,8 @@ export const WHOLE_TABLES = 25;
 export const COMPARISONS_PER_TABLE = 20;
 /** A comparison that ignores case takes as long as several others. */
 export const IGNORES_CASE_COST = 4;
+/** So does looking a value up in a longer list; a shorter one is compared value by value. */
+export const LIST_COST = 4;
 
 /** A market's figures as of a past block, which are computed for each record. */
 export const PAST_RECORD_COST = 25;

@@ -24,6 +24,7 @@ import {
   WHOLE_TABLES,
   CHARACTERS_PER_COST,
   IGNORES_CASE_COST,
+  LIST_COST,
   STEPS,
 } from "./cost-of-parts.ts";
 import { comparisonsOf, isServed } from "./served-conditions.ts";
@@ -220,7 +221,7 @@ function tooExpensive(
       : "";
   const comparisons =
     compared > 0
-      ? ` Where no index serves a condition or filter, each ${COMPARISONS_PER_TABLE} comparisons in it count as ${limits.cost / WHOLE_TABLES}, and one that ignores case as ${IGNORES_CASE_COST} comparisons: give values of one column as a list of "in" or "inInsensitive".`
+      ? ` Where no index serves a condition or filter, each ${COMPARISONS_PER_TABLE} comparisons in it count as ${limits.cost / WHOLE_TABLES}, and one that ignores case, or with a list of ${LIST_COST} values or more, as ${IGNORES_CASE_COST} comparisons: give values of one column as a list of "in" or "inInsensitive".`
       : "";
   return refusal(
     "TOO_EXPENSIVE",

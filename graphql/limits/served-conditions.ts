@@ -2,7 +2,7 @@
 // row: see assessment.ts.
 import { valueFromASTUntyped, type FieldNode } from "graphql";
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
-import { IGNORES_CASE_COST } from "./cost-of-parts.ts";
+import { IGNORES_CASE_COST, LIST_COST } from "./cost-of-parts.ts";
 import type { VariableValues } from "./variable-values.ts";
 
 /** The fields of a list's condition that each index has, in the index's order. */
@@ -67,8 +67,8 @@ export function comparisonsOf(
     if (Array.isArray(filter)) return filter.reduce<number>((sum, one) => sum + count(one), 0);
     return entriesOf(filter).reduce((sum, [name, value]) => {
       if (GROUPS.has(name)) return sum + count(value);
-      const operators = isObject(value) ? entriesOf(value).map(([operator]) => operator) : [name];
-      return operators.reduce((all, one) => all + costOfComparison(one), sum);
+      const operators = isObject(value) ? entriesOf(value) : [[name, value] as const];
+      return operators.reduce((all, one) => all + costOfComparison(...one), sum);
     }, 0);
   };
   return given.reduce((sum, { name, value }) => {
@@ -77,9 +77,11 @@ export function comparisonsOf(
   }, 0);
 }
 
-/** The value of each row is lowered anew for each of them. */
-const costOfComparison = (operator: string): number =>
-  operator.endsWith("Insensitive") ? IGNORES_CASE_COST : 1;
+/** The value of each row is lowered anew for each that ignores case. */
+function costOfComparison(operator: string, value: unknown): number {
+  if (operator.endsWith("Insensitive")) return IGNORES_CASE_COST;
+  return Array.isArray(value) ? Math.max(1, Math.min(value.length, LIST_COST)) : 1;
+}
 
 export const ServedConditionsPlugin: GraphileConfig.Plugin = {
   name: "ServedConditionsPlugin",

@@ -12,12 +12,15 @@ const QUERY = `query ($filter: DexTradeFilter!) {
 const any = (count: number, comparison: object): object => ({
   or: Array.from({ length: count }, () => comparison),
 });
+const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `0x${n}`);
 const price = { price: { lessThan: "1" } };
 const taker = { taker: { equalToInsensitive: "0x" } };
 
 it.each([
   ["comparisons", any(499, price)],
   ["comparisons that ignore case", any(124, taker)],
+  ["lists of two", any(249, { taker: { in: ["0x", "0y"] } })],
+  ["long lists", any(124, { taker: { notIn: many(7) } })],
   ["lists that ignore case", any(124, { taker: { inInsensitive: ["0x", "0y"] } })],
   [
     "of what an index serves, any number",
@@ -29,13 +32,15 @@ it.each([
 
 it.each([
   ["330 comparisons that ignore case", any(330, taker)],
+  ["250 lists of two", any(250, { taker: { in: ["0x", "0y"] } })],
+  ["130 long lists", any(130, { taker: { notIn: many(7) } })],
   ["130 in groups within groups", { not: { and: [any(65, taker), { not: any(65, taker) }] } }],
   ["both kinds together", { ...any(480, price), and: [any(10, taker)] }],
 ])("refuses %s and says how to ask", async (_what, filter) => {
   const { errors } = await ask(app, QUERY, { filter });
   expect(errors).toEqual([expect.objectContaining({ extensions: { code: "TOO_EXPENSIVE" } })]);
   expect(errors?.[0]?.message).toMatch(
-    /Where no index serves a condition or filter, each 20 comparisons in it count as 2000, and one that ignores case as 4 comparisons: give values of one column as a list of "in" or "inInsensitive"\.$/,
+    /Where no index serves a condition or filter, each 20 comparisons in it count as 2000, and one that ignores case, or with a list of 4 values or more, as 4 comparisons: give values of one column as a list of "in" or "inInsensitive"\.$/,
   );
   expect(statements).toEqual([]);
 });
