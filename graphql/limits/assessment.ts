@@ -55,6 +55,8 @@ export interface PricedList {
   field: FieldNode;
   first: Amount;
   last: Amount;
+  /** Whether it has a condition or filter. */
+  isChosen: boolean;
   /** What its indexes serve; undefined where it has no condition or filter. */
   indexed: IndexedFields | undefined;
   /** Whether its total reads each row that it counts: no count of a past block is kept. */
@@ -218,14 +220,12 @@ export function newPrice(
       }
     }
     const [first, last] = [amountOf(field, "first"), amountOf(field, "last")];
-    const isChosen = argumentOf(field, "condition") ?? argumentOf(field, "filter");
+    const isChosen = ["condition", "filter"].some((name) => argumentOf(field, name) !== undefined);
     const indexed = definition?.extensions["indexedFields"] as IndexedFields | undefined;
     const isCountedWhole =
-      isPast &&
-      isChosen !== undefined &&
-      isCounted &&
-      definition?.extensions.isCountedBesidePage === true;
-    lists.push({ field, first, last, indexed: isChosen && indexed, isCountedWhole });
+      isPast && isChosen && isCounted && definition?.extensions.isCountedBesidePage === true;
+    const served = isChosen ? indexed : undefined;
+    lists.push({ field, first, last, isChosen, indexed: served, isCountedWhole });
 
     const [beside, each] = [sumOf(perList), sumOf(perRow.map(({ cost }) => cost))];
     if (!readsRows) return beside;

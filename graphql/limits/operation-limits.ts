@@ -27,7 +27,7 @@ import {
   LIST_COST,
   STEPS,
 } from "./cost-of-parts.ts";
-import { comparisonsOf, isServed } from "./served-conditions.ts";
+import { comparisonsOf, hasLongList, isServed } from "./served-conditions.ts";
 import { conditionsOf, valuesOf, type VariableValues } from "./variable-values.ts";
 import { refusal } from "./limit-error.ts";
 
@@ -41,6 +41,8 @@ export interface Assessment {
    * if the query selects several of these lists, or much of each row.
    */
   listBound: number;
+  /** Whether it may read a table, or all rows of a market, for what it answers. */
+  readsWhole: boolean;
 }
 
 declare global {
@@ -100,7 +102,8 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     const bound = listBound(price, variables, { ...limits, cost: mayCost });
     if (bound instanceof GraphQLError) return { errors: [bound] };
     const { contextValue } = args as { contextValue: Grafast.Context };
-    contextValue.assessment = { operation, choice, complexity, listBound: bound };
+    const readsWhole = lists.some((list) => mayReadWhole(list, variables));
+    contextValue.assessment = { operation, choice, complexity, listBound: bound, readsWhole };
     return undefined;
   }
 
@@ -157,6 +160,13 @@ export function priceOf(
 }
 
 const signOf = (value: unknown): string => (value === true ? "+" : value === false ? "-" : "?");
+
+const mayReadWhole = (list: PricedList, variables: VariableValues): boolean => {
+  const { field, isChosen, indexed, isCountedWhole } = list;
+  if (!isChosen) return false;
+  if (isCountedWhole || indexed === undefined || !isServed(field, indexed, variables)) return true;
+  return hasLongList(field, variables);
+};
 
 function listBound(
   { lists, cost }: Price,

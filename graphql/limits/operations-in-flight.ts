@@ -1,13 +1,13 @@
 // Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of the time that
 // planning takes: a plan blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is
 // read; the log counts these refusals, as a line for each would be most of it.
-import { waitBehindOwn } from "../../http/behind-own.ts";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type OnOver, type Step } from "../../http/request.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
+import { WaitingLine } from "./waiting-line.ts";
 
 export interface InFlightLimits {
   /** Operations of one client, 0 for any number. */
@@ -26,50 +26,10 @@ const PAUSE = 3;
 /** A plan that took long by chance, for example on a halted machine, does not delay others. */
 const LONGEST_PAUSE_MS = 250;
 
-/** Operations that wait for a limited time. */
-class WaitingLine {
-  /** Each with its client, in the order in which they came. */
-  readonly #waiting = new Map<() => void, string>();
-  readonly #waitMs: number;
-
-  constructor(waitMs: number) {
-    this.#waitMs = waitMs;
-  }
-
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0;
-  }
-
-  /** Resolves when it is this operation's turn; rejects if that takes too long. */
-  async wait(client: string, isBehindOwn: boolean): Promise<void> {
-    const isOver = isBehindOwn ? waitBehindOwn() : undefined;
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const begin = (): void => resolve(undefined);
-    const timer = setTimeout(() => {
-      this.#waiting.delete(begin);
-      reject(new ServiceBusy());
-    }, this.#waitMs);
-    this.#waiting.set(begin, client);
-    await promise.finally(() => clearTimeout(timer)).finally(isOver);
-  }
-
-  /** Ends the wait of the first operation of the client that has had least, if it may; returns that client. */
-  begin(had: (client: string) => number, may: (client: string) => boolean): string | undefined {
-    let next: { begin: () => void; client: string; count: number } | undefined;
-    for (const [begin, client] of this.#waiting) {
-      const count = had(client);
-      if (next === undefined || count < next.count) next = { begin, client, count };
-    }
-    if (next === undefined || !may(next.client)) return undefined;
-    this.#waiting.delete(next.begin);
-    next.begin();
-    return next.client;
-  }
-}
-
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
   readonly #runningOfClient: number;
+  readonly #maxWhole: number;
   // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
@@ -82,6 +42,9 @@ export class OperationsInFlight {
   #plans = 0;
   readonly #toBegin: WaitingLine;
   readonly #toPlan: WaitingLine;
+  readonly #toReadWhole: WaitingLine;
+  readonly #wholeOf = new Map<string, number>();
+  #readingWhole = 0;
   #inFlight = 0;
   #running = 0;
   #hasBegunInThisTurn = false;
@@ -95,6 +58,8 @@ export class OperationsInFlight {
     this.#tooMany = new TooManyAtOnce(limits.perClient);
     this.#toBegin = new WaitingLine(limits.waitMs);
     this.#toPlan = new WaitingLine(limits.waitMs);
+    this.#toReadWhole = new WaitingLine(limits.waitMs);
+    this.#maxWhole = Math.max(1, Math.floor(connections / 2));
   }
 
   /** Returns why the next operation of this client would be refused; undefined if it is accepted. */
@@ -148,6 +113,38 @@ export class OperationsInFlight {
     const result = begun(planning);
     this.#pause(performance.now() - from);
     return await result;
+  }
+
+  /**
+   * Runs what may read whole tables, in its turn: such operations of all clients together leave half of the connections to
+   * those that an index serves. While it waits, it leaves its place to others.
+   */
+  async readWhole<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
+    if (this.#mayReadWhole()) this.#beginWhole(client);
+    else {
+      this.#leave(client);
+      await this.#toReadWhole
+        .wait(client, this.#isOneOfMany(client))
+        .finally(() => this.#enter(client));
+    }
+    try {
+      return await operation();
+    } finally {
+      this.#readingWhole -= 1;
+      add(this.#wholeOf, client, -1);
+      const next = this.#toReadWhole.begin(
+        (one) => this.#wholeOf.get(one) ?? 0,
+        this.#mayReadWhole,
+      );
+      if (next !== undefined) this.#beginWhole(next);
+    }
+  }
+
+  readonly #mayReadWhole = (): boolean => this.#readingWhole < this.#maxWhole;
+
+  #beginWhole(client: string): void {
+    this.#readingWhole += 1;
+    add(this.#wholeOf, client, 1);
   }
 
   get #isFull(): boolean {

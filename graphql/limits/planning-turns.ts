@@ -1,5 +1,5 @@
-// Makes planning wait its turn, and bounds the memory of grafast's cached plans: grafast bounds their
-// number, but one plan may take a hundred times as much memory as another.
+// Makes planning wait its turn, and what may read whole tables. Bounds the memory of grafast's cached plans: grafast bounds
+// their number, but one plan may take a hundred times as much memory as another.
 import { GraphQLError, type OperationDefinitionNode } from "graphql";
 import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
 import { ServiceBusy } from "../../http/errors.ts";
@@ -63,13 +63,20 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
       ? next()
       : operations.plan(clientOf(args), next).catch(busy);
 
+  /** Only an operation of a request has a place in flight. */
+  const readsWhole = (args: GrafastExecutionArgs): boolean =>
+    clientOf(args) !== "" && assessmentOf(args)?.readsWhole === true;
+
   return {
     name: "PlansPlugin",
     description: "Bounds the time and the memory that plans take.",
 
     grafast: {
       middleware: {
-        execute: (next, { args }) => inTurn(next, args),
+        execute: (next, { args }) =>
+          operations !== undefined && readsWhole(args)
+            ? operations.readWhole(clientOf(args), () => inTurn(next, args)).catch(busy)
+            : inTurn(next, args),
         subscribe: (next, { args }) => inTurn(next, args),
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.

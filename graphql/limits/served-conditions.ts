@@ -2,6 +2,7 @@
 // row: see assessment.ts.
 import { valueFromASTUntyped, type FieldNode } from "graphql";
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import { unorderedPair } from "#append-only-totals";
 import { IGNORES_CASE_COST, LIST_COST } from "./cost-of-parts.ts";
 import type { VariableValues } from "./variable-values.ts";
 
@@ -26,10 +27,21 @@ function kindOf(operators: unknown): Kind {
   return names.some((name) => RANGES.has(name)) ? "range" : "unserved";
 }
 
+/** What stands among an index's fields for two columns in either order: see either-way.ts. */
+const pairOf = (columns: readonly string[]): string => `or ${columns.toSorted().join(" ")}`;
+
+function pairIn(or: unknown): string | undefined {
+  const columns = Array.isArray(or) ? entriesOf(or[0]).map(([name]) => name) : [];
+  const [one = "", other = ""] = columns;
+  return unorderedPair(or, one, other) && pairOf(columns);
+}
+
 function collect(filter: unknown, kinds: Map<string, Kind>): void {
   if (Array.isArray(filter)) for (const one of filter) collect(one, kinds);
   for (const [name, operators] of entriesOf(filter)) {
+    const pair = name === "or" ? pairIn(operators) : undefined;
     if (name === "and") collect(operators, kinds);
+    else if (pair !== undefined) kinds.set(pair, "equality");
     else if (kinds.get(name) !== "equality") kinds.set(name, kindOf(operators));
   }
 }
@@ -57,6 +69,22 @@ export function isServed(
 }
 
 const GROUPS = new Set(["and", "or", "not"]);
+
+/** Whether PostgreSQL may rather look each row up in a list than find the list's rows by an index. */
+export function hasLongList(
+  { arguments: given = [] }: FieldNode,
+  variables: VariableValues,
+): boolean {
+  const isLong = (value: unknown): boolean =>
+    Array.isArray(value)
+      ? value.some(isLong)
+      : entriesOf(value).some(([name, one]) =>
+          name === "in" && Array.isArray(one) ? one.length >= LIST_COST : isLong(one),
+        );
+  return given.some(
+    ({ name, value }) => name.value === "filter" && isLong(valueFromASTUntyped(value, variables)),
+  );
+}
 
 /** With how many comparisons these arguments of a list test each row that is read. */
 export function comparisonsOf(
@@ -100,12 +128,18 @@ export const ServedConditionsPlugin: GraphileConfig.Plugin = {
         if (indexed === undefined) return field;
         const codec = resource.codec as PgCodecWithAttributes;
         // A range of a column that follows the rows' order is one of that: see implied-conditions.ts.
+        const nameOf = (attributeName: string): string =>
+          build.inflection.attribute({ attributeName, codec });
         const followed = Object.entries(codec.attributes)
           .filter(([, { extensions }]) => extensions?.ordered !== undefined)
-          .map(([column]) => [column]);
-        const indexedFields = [...indexed, ...followed].map((columns) =>
-          columns.map((attributeName) => build.inflection.attribute({ attributeName, codec })),
-        );
+          .map(([column]) => nameOf(column));
+        const { eitherWay } = codec.extensions ?? {};
+        const pair = eitherWay && pairOf([eitherWay.one, eitherWay.other].map(nameOf));
+        const indexedFields = [
+          ...indexed.map((columns) => columns.map(nameOf)),
+          ...followed.map((column) => [column]),
+          ...(pair === undefined ? [] : [[pair], ...followed.map((column) => [pair, column])]),
+        ];
         return { ...field, extensions: { ...field.extensions, indexedFields } };
       },
     },

@@ -6,7 +6,6 @@ import {
   PgCondition,
   sqlValueWithCodec,
   TYPES,
-  type PgCodec,
   type PgWhereConditionSpec,
 } from "postgraphile/@dataplan/pg";
 import type { GrafastInputFieldConfig } from "postgraphile/grafast";
@@ -17,7 +16,7 @@ import { LIST_COST } from "../limits/cost-of-parts.ts";
 type Applied = Pick<GrafastInputFieldConfig<PgCondition, unknown>, "apply">;
 
 /** Types that have a hash, and whose filter compares as their `=` does. */
-const HASHED: readonly PgCodec[] = [
+const HASHED = [
   ...[TYPES.text, TYPES.varchar, TYPES.uuid, TYPES.boolean, TYPES.date, TYPES.timestamptz],
   ...[TYPES.int2, TYPES.int, TYPES.bigint, TYPES.numeric],
 ];
@@ -27,8 +26,9 @@ function lookedUp(where: PgCondition, value: unknown): Record<"column" | "isIn",
   const { attributeName, attribute } = where.extensions.pgFilterAttribute ?? {};
   if (!Array.isArray(value) || value.length <= LIST_COST) return undefined;
   if (attributeName === undefined || attribute === undefined) return undefined;
-  const { codec, expression, via } = attribute;
-  if (!HASHED.includes(codec) || expression !== undefined || via !== undefined) return undefined;
+  const { expression, via } = attribute;
+  const codec = HASHED.find((one: unknown) => one === attribute.codec);
+  if (codec === undefined || expression !== undefined || via !== undefined) return undefined;
   const column = sql`${where.alias}.${sql.identifier(attributeName)}`;
   const list = sqlValueWithCodec(value, listOfCodec(codec));
   // Within an expression it stays a subquery: see lists-without-case.ts.

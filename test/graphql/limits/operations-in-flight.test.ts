@@ -165,6 +165,45 @@ describe("operations", () => {
   });
 });
 
+describe("reading whole tables", () => {
+  it("leaves half of the connections to others, and is in turn of each client", async () => {
+    const { operations, begun, run, names } = operationsOf({ connections: 4 });
+    const read = (name: string, client: string): void => {
+      void operations.run(client, () =>
+        operations.readWhole(client, () => {
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          begun.push({ name, end: () => resolve(undefined), fail: () => undefined });
+          return promise;
+        }),
+      );
+    };
+    // More than may run at once: those that wait leave their places.
+    for (const name of ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"]) read(name, "a");
+    await turns(20);
+    read("b1", "b");
+    void run("served", "c");
+    await turns(20);
+    expect(names()).toEqual(["a1", "a2", "served"]);
+    begun[0]!.end();
+    await turns(10);
+    expect(names().slice(3)).toEqual(["b1"]);
+    begun[1]!.end();
+    await turns(10);
+    expect(names().slice(3)).toEqual(["b1", "a3"]);
+  });
+
+  it("that is waited for too long is refused, and its place is free", async () => {
+    const { operations } = operationsOf({ connections: 1, waitMs: 1 });
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const first = operations.run("a", () => operations.readWhole("a", () => promise));
+    const second = operations.run("b", () => operations.readWhole("b", () => "read"));
+    await expect(second).rejects.toThrow("The service is busy");
+    resolve(undefined);
+    await first;
+    expect(await operations.run("b", () => operations.readWhole("b", () => "read"))).toBe("read");
+  });
+});
+
 describe("planning", () => {
   afterEach(() => {
     jest.useRealTimers();
@@ -387,6 +426,30 @@ describe("the service", () => {
     expect(app.logged).toEqual([]);
     expect(app.over.map(({ id }) => id)).not.toContain("shed");
   });
+
+  const PAIR = `or: [
+    { lotGem: { equalTo: "a" }, bidGem: { equalTo: "b" } }, { lotGem: { equalTo: "b" }, bidGem: { equalTo: "a" } }
+  ]`;
+
+  it.each([
+    ["a condition that no index serves", 'condition: { price: "1" }', 1],
+    ["a long list", 'filter: { tx: { in: ["1", "2", "3", "4"] } }', 1],
+    ["either of two conditions", `filter: { or: [{ block: { equalTo: 1 } }] }`, 1],
+    ["no condition", "orderBy: ID_ASC", 0],
+    ["a condition that an index serves", 'condition: { taker: "0x" }', 0],
+    ["both directions of a pair", `filter: { ${PAIR} }`, 0],
+    ["both, in a time", `filter: { time: { lessThan: "2026-01-01" }, ${PAIR} }`, 0],
+  ])(
+    "reads by %s in a turn of those that may read whole tables, or not",
+    async (_by, given, turns) => {
+      await start({});
+      const readWhole = jest.spyOn(OperationsInFlight.prototype, "readWhole");
+      const { errors } = await ask(app, `{ allDexTrades(first: 1, ${given}) { nodes { id } } }`);
+      expect(errors).toBeUndefined();
+      expect(readWhole).toHaveBeenCalledTimes(turns);
+      readWhole.mockRestore();
+    },
+  );
 
   it("frees the place of a client that has gone", async () => {
     await start({ inFlight: { perClient: 1, waiting: 200, waitMs: 60_000 } });
