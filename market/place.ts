@@ -30,11 +30,17 @@ const WRITTEN =
 export const placeText = ({ origin, epoch, reorganisation, block, trade }: Place): string =>
   [origin, epoch, reorganisation, block, trade].join(".");
 
+/** Of a bigint, and of an integer. */
+const MAX_EPOCH = 2n ** 63n - 1n;
+const MAX_BLOCK = 2 ** 31 - 1;
+
 /** Undefined for a text that no service has written. */
 export function readPlaceText(text: string): Place | undefined {
   const [, origin, epoch, ...numbers] = WRITTEN.exec(text) ?? [];
   if (origin === undefined || epoch === undefined) return undefined;
   const [reorganisation = 0, block = 0, trade = 0] = numbers.map(Number);
+  if (BigInt(epoch) > MAX_EPOCH || block > MAX_BLOCK) return undefined;
+  if (trade > Number.MAX_SAFE_INTEGER) return undefined;
   return { origin, epoch, reorganisation, block, trade };
 }
 

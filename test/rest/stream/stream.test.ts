@@ -252,12 +252,19 @@ describe("bad requests", () => {
     ["topics=head&topics[]=trades:*", /^topics must be a list/],
     ["topics=head&from[]=00000000.0.0.1.1", "from must be the id of an event, given once"],
     ["topics=head&FROM[0]=00000000.0.0.1.1", "from must be the id of an event, given once"],
+    ...["00000000.0.0.2147483648.1", "00000000.9223372036854775808.0.1.1"].map(
+      (id): [string, string] => [
+        `topics=head&from=${id}`,
+        "from must be the id of an event, given once",
+      ],
+    ),
+    ["topics=head&from=00000000.0.0.1.9007199254740992", /^from must be the id of an event/],
     ["topics=head&fromBlock%5B%5D=1", /^fromBlock must be an integer from 0 to 2147483647/],
     ...["block", "Block", "block[]", "TIME", "time[a]", "?hash"].map((key): [string, string] => [
       `topics=head&${key}=1`,
       `${key} must be left out: a stream takes fromBlock`,
     ]),
-  ])("name a parameter that is misspelt: ?%s", async (query, message) => {
+  ])("name a parameter that is misspelt, or beyond what an id has: ?%s", async (query, message) => {
     const { body } = await app.request.get(`/v2/stream?${query}`).expect(400);
     if (typeof message === "string") expect(body.message).toBe(message);
     else expect(body.message).toMatch(message);
