@@ -50,49 +50,73 @@ interface CandleQuery {
   empty: (typeof EMPTY)[number];
 }
 
-const readCandles = <Row extends KeyedRow>(
-  db: Database,
-  pair: PairName,
-  { interval, from, to, limit, empty }: CandleQuery,
-  { name, others = "" }: { name: string; others?: string },
-): Promise<Snapshot<Row>> =>
-  readRowsOfPair(db, pair, {
-    name,
-    columns: `
+const FIGURES = `
         ${isoTime("candle.time")} as time,
         ${figures("open", "high", "low", "close", "vol")},
         ${figure("quote_vol", "quoteVol")},
-        trades,${others}
-        complete`,
+        candle.trades,
+        candle.complete`;
+
+/** The candles, the oldest first. */
+export const findCandles = (
+  db: Database,
+  pair: PairName,
+  { interval, from, to, limit, empty }: CandleQuery,
+): Promise<Snapshot<CandleRow>> =>
+  readRowsOfPair(db, pair, {
+    name: "rest_candles",
+    columns: FIGURES,
     joined: `
       dex_candles(pair.base, pair.quote, $3, $4, $5, $6, $7) as candle on true
       order by candle.time`,
     values: [interval, from ?? null, to ?? null, limit, empty],
   });
 
-/** The candles, the oldest first. */
-export const findCandles = (
-  db: Database,
-  pair: PairName,
-  query: CandleQuery,
-): Promise<Snapshot<CandleRow>> => readCandles(db, pair, query, { name: "rest_candles" });
+/** Those of one market, without what has none. */
+export interface AskedCandles extends Omit<CandleQuery, "empty"> {
+  pair: PairName;
+}
 
 /** A candle, and the hash of all its columns. */
 type HashedCandle = CandleRecord & { hash: string };
 
-/** The candles, the oldest first; none where there is no pair. */
+/** The candles of each, the oldest first; none where there is no pair. */
 export async function findHashedCandles(
   db: Database,
-  pair: PairName,
-  query: CandleQuery,
-): Promise<HashedCandle[]> {
-  const { rows } = await readCandles<CandleRow & { hash: string }>(db, pair, query, {
+  asked: readonly AskedCandles[],
+): Promise<HashedCandle[][]> {
+  const { rows } = await db.query<HashedCandle & { number: number }>({
     name: "live_candles",
-    others: `
-        md5(candle::text) as hash,`,
+    text: `
+      select
+        asked.number::integer - 1 as number,
+        md5(candle::text) as hash,${FIGURES}
+      from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::integer[])
+        with ordinality as asked(base, quote, "interval", "from", "to", most, number)
+      cross join lateral dex_candles(
+        asked.base,
+        asked.quote,
+        asked."interval",
+        asked."from",
+        asked."to",
+        asked.most,
+        'omit'
+      ) as candle
+      order by
+        asked.number,
+        candle.time`,
+    values: [
+      asked.map(({ pair }) => pair.base),
+      asked.map(({ pair }) => pair.quote),
+      asked.map(({ interval }) => interval),
+      asked.map(({ from = null }) => from),
+      asked.map(({ to = null }) => to),
+      asked.map(({ limit }) => limit),
+    ],
   });
-  if (rows.length === 0) return [];
-  return candleRecords(rows).map((candle, n) => ({ ...candle, hash: rows[n]?.hash ?? "" }));
+  const found: HashedCandle[][] = asked.map(() => []);
+  for (const { number, ...candle } of rows) found[number]?.push(candle);
+  return found;
 }
 
 /** The candles of the one pair, which may be none. Throws UnknownPair where there is no pair. */

@@ -1,6 +1,7 @@
 // The topic of a market's book.
 import { z } from "zod";
 import { bookRecord, findLevels, type AskedBook, type RawLevel } from "../../queries/book.ts";
+import { piecesOf } from "../pieces.ts";
 import type { Change, Row, Topic, TopicKind } from "../topic.ts";
 
 const MAX_DEPTH = 1000;
@@ -36,21 +37,6 @@ const asked = (topics: readonly Topic[]): AskedBook => ({
   depth: depthOf(topics),
 });
 
-/** Markets by the statements that read them: each has a bound, as its answer and its time have. */
-function pieces(markets: readonly Topic[][]): Topic[][][] {
-  const found: Topic[][][] = [];
-  let depths = Infinity;
-  for (const topics of markets) {
-    depths += depthOf(topics);
-    if (depths > DEPTHS_AT_ONCE) {
-      found.push([]);
-      depths = depthOf(topics);
-    }
-    found.at(-1)?.push(topics);
-  }
-  return found;
-}
-
 /** The bids, then the asks. */
 function rowsOf(levels: readonly RawLevel[]): Row[][] {
   const sides = Object.groupBy(levels, ({ act }) => act);
@@ -75,7 +61,7 @@ export const bookTopic: TopicKind = {
   async read({ db }, topics) {
     const ofMarkets = Map.groupBy(topics, marketOf);
     const states = new Map<string, readonly Row[]>();
-    for (const markets of pieces([...ofMarkets.values()])) {
+    for (const markets of piecesOf([...ofMarkets.values()], depthOf, DEPTHS_AT_ONCE)) {
       const found = await findLevels(db, markets.map(asked));
       for (const [n, same] of markets.entries()) {
         const sides = rowsOf(found[n] ?? []);

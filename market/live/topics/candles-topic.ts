@@ -1,8 +1,12 @@
 // The topic of a market's candles.
 import { z } from "zod";
-import { INTERVALS, startOf } from "../../candle-intervals.ts";
-import { candleRecord, findHashedCandles } from "../../queries/candles.ts";
+import { INTERVALS, intervalsBetween, startOf } from "../../candle-intervals.ts";
+import { candleRecord, findHashedCandles, type AskedCandles } from "../../queries/candles.ts";
+import { piecesOf } from "../pieces.ts";
 import type { Row, TopicKind } from "../topic.ts";
+
+/** Of the markets and intervals that one statement reads. */
+const CANDLES_AT_ONCE = 5000;
 
 const readInterval = (text: string) => INTERVALS.find((each) => each === text);
 
@@ -19,21 +23,27 @@ export const candlesTopic: TopicKind = {
   bound: "candles",
   /** From the one of `since` on. The page's last candle may change by later trades, so it is of a later page. */
   async read({ db, now }, topics, { since, upTo, bounds }) {
-    const states = new Map<string, readonly Row[]>();
-    for (const { name, pair, argument } of topics) {
+    const asked = topics.flatMap(({ name, pair, argument }) => {
       const interval = readInterval(String(argument));
-      if (pair === undefined || interval === undefined) continue;
-      const rows = await findHashedCandles(db, pair, {
-        interval,
-        from: since && startOf(since.time, interval),
-        to: since && upTo !== now ? startOf(upTo.time ?? undefined, interval) : undefined,
-        limit: since === undefined ? 1 : bounds.candles,
-        empty: "omit",
-      });
-      states.set(
-        name,
-        rows.map(({ hash, ...data }) => ({ key: data.time, hash, data })),
-      );
+      if (pair === undefined || interval === undefined) return [];
+      const from = since && startOf(since.time, interval);
+      const to = since && upTo !== now ? startOf(upTo.time ?? undefined, interval) : undefined;
+      return [{ name, pair, interval, from, to, limit: since === undefined ? 1 : bounds.candles }];
+    });
+    const maxOf = ({ interval, from, limit }: AskedCandles): number =>
+      from === undefined || upTo.time === null
+        ? limit
+        : Math.max(1, Math.min(limit, intervalsBetween(from, upTo.time, interval)));
+    const states = new Map<string, readonly Row[]>();
+    for (const piece of piecesOf(asked, maxOf, CANDLES_AT_ONCE)) {
+      const found = await findHashedCandles(db, piece);
+      for (const [n, { name }] of piece.entries()) {
+        const rows = found[n] ?? [];
+        states.set(
+          name,
+          rows.map(({ hash, ...data }) => ({ key: data.time, hash, data })),
+        );
+      }
     }
     return { states };
   },
