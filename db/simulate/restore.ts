@@ -26,6 +26,18 @@ export class OtherDataError extends Error {
   }
 }
 
+/** Somebody has written offers into the simulated exchange that it cannot have made. */
+class ForeignOffer extends Error {
+  override name = "ForeignOffer";
+  constructor({ id, lot_amt, bid_amt }: OfferColumns, { base, quote }: Market) {
+    super(
+      `Offer ${id} of ${base.symbol}/${quote.symbol} gives ${lot_amt} for ${bid_amt}, more digits than the simulated ` +
+        "exchange has: other data was written into its database. Serve that as it is with SEED_TRADES=0, " +
+        "or give the exchange an empty database, by another DATA_DIR.",
+    );
+  }
+}
+
 /** What the database holds. */
 export async function findHoldings(db: Database): Promise<Holdings> {
   const { rows } = await db.query<{ simulated: boolean; empty: boolean }>(
@@ -153,15 +165,22 @@ function openOffer(row: OfferColumns): OpenOffer[] {
   const act = market.hashes.sell === row.pair ? "sell" : "buy";
   const { base, quote } = market;
   const [lot, bid] = act === "sell" ? [base, quote] : [quote, base];
+  const unitsOf = (amount: string, { decimals }: Market["base"]): bigint => {
+    try {
+      return fromDecimal(amount, decimals);
+    } catch {
+      throw new ForeignOffer(row, market);
+    }
+  };
   return [
     {
       id: row.id,
       market,
       act,
       maker: row.maker,
-      lot: fromDecimal(row.lot_amt, lot.decimals),
-      bid: fromDecimal(row.bid_amt, bid.decimals),
-      taken: fromDecimal(row.taken, lot.decimals),
+      lot: unitsOf(row.lot_amt, lot),
+      bid: unitsOf(row.bid_amt, bid),
+      taken: unitsOf(row.taken, lot),
       block: row.block,
       time: isoTime(Math.floor(Number(row.time))),
       tx: row.tx,

@@ -536,6 +536,37 @@ describe("a history in a database", () => {
     expect(await counts()).toMatchObject({ trades: 1 });
   });
 
+  it("names an offer that somebody wrote into the simulated exchange, and what to do", async () => {
+    await simulateHistory(database.url, { seed: 1, days: 1, trades: 100, until: END });
+    await using writer = await openClient(database.url, { role: "dex_writer" });
+    await writer.query("select ingest.take_turn()");
+    const { rows } = await writer.query<{ block: number; offers: unknown }>(
+      `select
+        head.block + 1 as block,
+        jsonb_build_array(
+          to_jsonb(offer) || jsonb_build_object('id', 999999, 'lot_amt', '0.000000000000000001')
+        ) as offers
+      from dex_head as head
+      cross join lateral (
+        select pair, lot_gem, bid_gem, maker, bid_amt::text as bid_amt, tx
+        from dex_offer
+        join dex_token as lot on lot.address = lot_gem
+        where lot.decimals < 18
+        order by id desc
+        limit 1
+      ) as offer`,
+    );
+    await writer.query("select ingest.write_block($1, $2, offers => $3)", [
+      rows[0]!.block,
+      daysLater(1 / 24).toISOString(),
+      JSON.stringify(rows[0]!.offers),
+    ]);
+    await expect(catchUp(database.url, { seed: 1, until: daysLater(1) })).rejects.toThrow(
+      /^Offer 999999 of \S+ gives 0\.000000000000000001 for \S+, more digits than .* SEED_TRADES=0/,
+    );
+    expect(await counts()).toMatchObject({ trades: 100 });
+  });
+
   it("catches up at the same density, up to the given end", async () => {
     expect(await catchUp(database.url, { seed: 1, until: END })).toBeNull();
     await simulateHistory(database.url, { seed: 1, days: 2, trades: 1000, until: END });
