@@ -26,7 +26,8 @@ declare global {
 
 type Cursor = string | null | undefined;
 
-const MARK = /^as of block (\d+) ([0-9a-f]{8})$/;
+const MARK = /^as of block (0|[1-9]\d{0,9}) ([0-9a-f]{8})$/;
+const LARGEST_BLOCK = 2 ** 31 - 1;
 
 const markOf = ({ number, mark }: PastBlock): string => `as of block ${number} ${mark}`;
 
@@ -36,9 +37,11 @@ const encode = (cursor: readonly unknown[]): string =>
 const decode = (cursor: string): unknown[] =>
   JSON.parse(Buffer.from(cursor, "base64").toString()) as unknown[];
 
-/** The block that a cursor carries, and what stands for it. */
-const blockOf = ([mark]: readonly unknown[]): readonly (string | undefined)[] =>
-  (typeof mark === "string" ? MARK.exec(mark)?.slice(1) : undefined) ?? [];
+/** The block that a cursor carries, and what stands for it; none where @asOf would not take the block. */
+function blockOf([marked]: readonly unknown[]): readonly (string | undefined)[] {
+  const [, block, mark] = (typeof marked === "string" ? MARK.exec(marked) : undefined) ?? [];
+  return Number(block) <= LARGEST_BLOCK ? [block, mark] : [];
+}
 
 const marked = ([cursor, asOf]: readonly [Cursor, PastBlock]): Cursor =>
   cursor == null ? cursor : encode([markOf(asOf), ...decode(cursor)]);

@@ -322,6 +322,20 @@ it("refuses a cursor of another block, and one of a past block at the head", asy
   expect(message).toMatch(/^Argument "before" is a cursor as of block/);
 });
 
+it.each(["2147483648", "9".repeat(40), "007"])(
+  "does not repeat the block of a forged cursor, which @asOf would not take: %s",
+  async (block) => {
+    const mark = `as of block ${block} 0123abcd`;
+    const cursor = Buffer.from(JSON.stringify([mark, "digest", "1"])).toString("base64");
+    for (const directive of ["", `@asOf(block: ${blockAt(9)})`]) {
+      const { errors } = await pageOf(directive, cursor);
+      expect(errors?.[0]?.extensions).toEqual({ code: "BAD_USER_INPUT" });
+      expect(errors?.[0]?.message).not.toContain(block);
+      expect(errors?.[0]?.message).toMatch(/cursor/);
+    }
+  },
+);
+
 it("takes a cursor of the head, which is a place in the order alone", async () => {
   const { data } = await pageOf("");
   const after = data!.allDexTrades.pageInfo.endCursor;
