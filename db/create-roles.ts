@@ -12,6 +12,8 @@ const ROLES_SQL = fileURLToPath(new URL("./roles.sql", import.meta.url));
  */
 export async function makeRoles(url: string, serviceLogin?: string): Promise<boolean> {
   await using client = await connect(url);
+  // The lock that roles.sql takes is held until the end.
+  await client.query("begin");
   await client.query(await readFile(ROLES_SQL, "utf8"));
   if (serviceLogin !== undefined) {
     const login = client.escapeIdentifier(serviceLogin);
@@ -22,5 +24,6 @@ export async function makeRoles(url: string, serviceLogin?: string): Promise<boo
   const { rows } = await client.query<{ isPublicCut: boolean }>(
     `select not has_function_privilege('dex_reader', 'pg_advisory_lock(bigint)', 'execute') as "isPublicCut"`,
   );
+  await client.query("commit");
   return rows[0]?.isPublicCut === true;
 }

@@ -7,6 +7,14 @@ declare
   role_name text;
   function regprocedure;
 begin
+  -- Of several runs at once PostgreSQL refuses one that changes the same rights: each waits for the one before it.
+  begin
+    perform pg_advisory_xact_lock(hashtext('dex roles'));
+  exception when insufficient_privilege then
+    -- The login gets the right below.
+    null;
+  end;
+
   foreach role_name in array array['dex_owner', 'dex_writer', 'dex_reader'] loop
     if not exists (select from pg_roles where rolname = role_name) then
       begin
@@ -63,9 +71,9 @@ begin
     current_database()
   );
   execute format('grant create on database %I to dex_owner', current_database());
+
+  revoke create on schema public from public;
+  grant usage, create on schema public to dex_owner;
+  grant usage on schema public to dex_writer, dex_reader;
 end
 $$;
-
-revoke create on schema public from public;
-grant usage, create on schema public to dex_owner;
-grant usage on schema public to dex_writer, dex_reader;

@@ -390,3 +390,19 @@ it("the schema has no trigger, rule or policy that changes a statement", async (
   );
   expect(rows).toEqual([]);
 });
+
+it("makes the roles in several runs at once, each of which ends", async () => {
+  await superuser.query("create role service_login login");
+  try {
+    // What they grant is revoked before, so that each has something to change.
+    await superuser.query("grant create on schema public to public");
+    const runs = Array.from({ length: 12 }, () => makeRoles(database.url, "service_login"));
+    const ended = await Promise.allSettled(runs);
+    expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
+    expect(new Set(ended.map((run) => run.status === "fulfilled" && run.value))).toEqual(
+      new Set([true]),
+    );
+  } finally {
+    await superuser.query("drop owned by service_login; drop role service_login");
+  }
+});
