@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MIGRATIONS_FOLDER } from "../committed.ts";
-import { connect, urlForDatabase } from "../connect.ts";
+import { connect, urlForDatabase, type Client } from "../connect.ts";
 import type { ShadowUrls } from "../locate.ts";
 import { applyMigrations } from "../migrations.ts";
 import { shadowRefused } from "../migrate-settings.ts";
@@ -21,19 +21,21 @@ export interface Shadow {
 
 /**
  * Creates the database on the server and with the login of db:commit's shadow database, under a unique
- * name. The caller must drop it.
+ * name. The caller must drop it; what a killed run has left is dropped here.
  */
 export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> {
   const name = `dex_check_${randomBytes(6).toString("hex")}`;
-  const admin = await connect(root);
+  // Its name in pg_stat_activity says that the run goes on.
+  const holder = await connect(root, { applicationName: name });
   try {
-    await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
+    await dropLeftovers(holder);
+    await holder.query(`create database ${name} template template0 encoding 'UTF8'`);
   } catch (error) {
+    await holder.end();
     throw shadowRefused(error, root);
-  } finally {
-    await admin.end();
   }
   const drop = async (): Promise<void> => {
+    await holder.end();
     await using client = await connect(root);
     await client.query(`drop database if exists ${name} with (force)`).catch((error: unknown) => {
       if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
@@ -48,6 +50,24 @@ export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> 
     throw error;
   }
   return { url: urlForDatabase(shadow, name), drop };
+}
+
+/** Of runs that have ended without a chance to drop theirs. */
+async function dropLeftovers(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select left_over.datname as name
+    from pg_database as left_over
+    where left_over.datname ~ '^dex_check_[0-9a-f]{12}$'
+      and not exists (
+        select
+        from pg_stat_activity as session
+        where left_over.datname in (session.application_name, session.datname)
+      )`,
+  );
+  for (const { name } of rows) {
+    // Another run may drop it now, or another login may have created it.
+    await client.query(`drop database if exists ${name}`).catch(() => undefined);
+  }
 }
 
 /** Applies only these committed migrations. */
