@@ -102,7 +102,7 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
 
 /** The tables that nothing derives; a pair refers to its tokens, so it is before them. */
 const HISTORY =
-  "{dex_trade,dex_offer,dex_block,dex_pair,dex_token,dex_pool,dex_pool_state,dex_private.cancellation,dex_private.offer_ref,dex_private.write_state}";
+  "{dex_trade,dex_offer,dex_block,dex_pair,dex_token,dex_pool,dex_pool_state,dex_private.active_until,dex_private.cancellation,dex_private.offer_ref,dex_private.write_state}";
 
 /** Beyond this a table is made anew: to delete its rows, or to go past those deleted, would take longer. */
 const SMALL_BYTES = 262_144;

@@ -1,7 +1,7 @@
 // Finds rows of the history that no writer could have written, and wrong digests: the rules of ingest, each as a separate
 // query that shares no function with it, the digests apart.
 import type { Client } from "../connect.ts";
-import { pairHash } from "../load/checksum.ts";
+import { checksumAddress, pairHash } from "../load/checksum.ts";
 
 /** A row that differs from what it should be. */
 export interface Difference {
@@ -137,6 +137,16 @@ const RULES: readonly string[] = [
   cross join (select max(id) as id from dex_trade) as trade
   where state.head is distinct from head.number
     or state.last_trade < trade.id`,
+  // What a market was up to a block, is of a market and of a block up to the head.
+  `select 'dex_private.active_until ' || until.market_id || ' ' || until.block as row, to_json(until)::text as kept,
+    case when pair.id is null then 'of a market, which ' || until.market_id || ' is not' else 'up to a block of 0 to ' || coalesce(head.number::text, 'none') end as right
+  from dex_private.active_until as until
+  cross join (select max(number) as number from dex_block) as head
+  left join dex_pair as pair on pair.id = until.market_id
+  where pair.id is null
+    or until.block < 0
+    or until.block > coalesce(head.number, -1)
+  order by until.market_id, until.block`,
   // A source that gives a hash gives the hash of every later block.
   `select 'dex_block ' || block.number as row, to_json(block)::text as kept,
     'with a hash, as block ' || block.number_before || ' before it has one' as right
@@ -206,11 +216,40 @@ const DIGESTS = `
 export async function verifyHistory(client: Client): Promise<Difference[]> {
   const found: Difference[] = [];
   for (const rule of RULES) found.push(...(await contradicting(client, rule)));
-  return [...found, ...(await wrongPairs(client)), ...(await contradicting(client, DIGESTS))];
+  return [
+    ...[...found, ...(await wrongPairs(client)), ...(await wrongCases(client))],
+    ...(await contradicting(client, DIGESTS)),
+  ];
 }
 
 async function contradicting(client: Client, rule: string): Promise<Difference[]> {
   return (await client.query<Difference>(`${rule} limit ${MAX_SHOWN}`)).rows;
+}
+
+/** Of makers and takers in several letter cases: clients find by one of them only some of the rows. */
+async function wrongCases(client: Client): Promise<Difference[]> {
+  const { rows } = await client.query<{ row: string; address: string }>(
+    `select address.row, address.address
+    from (
+      select
+        given.*,
+        min(given.address) over of_one <> max(given.address) over of_one as differs
+      from (
+        select 'dex_trade ' || min(id) as row, maker collate "C" as address from dex_trade group by maker
+        union all
+        select 'dex_trade ' || min(id), taker collate "C" from dex_trade group by taker
+        union all
+        select 'dex_offer ' || min(id), maker collate "C" from dex_offer group by maker
+      ) as given
+      window of_one as (partition by lower(given.address))
+    ) as address
+    where address.differs
+    order by address.row`,
+  );
+  return rows
+    .filter(({ address }) => address !== checksumAddress(address))
+    .slice(0, MAX_SHOWN)
+    .map(({ row, address }) => ({ row, kept: address, right: checksumAddress(address) }));
 }
 
 /** PostgreSQL cannot compute keccak256, so the pair hashes are checked here. */

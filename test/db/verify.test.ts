@@ -180,6 +180,8 @@ it.each(DAMAGE)("reports the row after: %s", async (damage, row, ...changed) => 
   expect(left).toEqual(changed);
 });
 
+const ADDRESS = /^0x(?=.*[A-F])(?=.*[a-f])[0-9a-fA-F]{40}$/;
+
 it.each<[damage: string, row: string, right: RegExp]>([
   [
     "update dex_block set time = '2030-01-01' where number = 3600",
@@ -230,6 +232,19 @@ it.each<[damage: string, row: string, right: RegExp]>([
     /^without the hash of block 7200$/,
   ],
   ["update dex_trade set maker = taker where id = 2", "dex_trade 2", /^\{"maker" : "0x/],
+  ["update dex_trade set maker = lower(maker) where id = 2", "dex_trade 2", ADDRESS],
+  ["update dex_trade set taker = lower(taker) where id = 3", "dex_trade 3", ADDRESS],
+  ["update dex_offer set maker = lower(maker) where id = 3", "dex_offer 3", ADDRESS],
+  [
+    "insert into dex_private.active_until values (1, 99999, true)",
+    "dex_private.active_until 1 99999",
+    /^up to a block of 0 to 10800$/,
+  ],
+  [
+    "insert into dex_private.active_until values (99, 3600, true)",
+    "dex_private.active_until 99 3600",
+    /^of a market, which 99 is not$/,
+  ],
   [
     "insert into dex_private.cancellation values (1, 0)",
     "dex_trade 1",
