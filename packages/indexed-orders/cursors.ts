@@ -16,6 +16,7 @@ import {
 import { lambda, type GrafastArgumentConfig, type Step } from "postgraphile/grafast";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { applyTo, selectOf, type AnyConnection } from "./internals.ts";
+import { totalKey } from "./total-key.ts";
 
 type ApplyOrder = (builder: PgSelectQueryBuilder) => void;
 type ColumnSpec = Extract<PgOrderSpec, { attribute: string }>;
@@ -103,13 +104,12 @@ function applyOrder(apply: ApplyOrder, builder: PgSelectQueryBuilder, resource: 
     orderBy: (spec) => {
       requested.push(typeof spec === "function" ? spec(builder as never) : spec);
     },
-    // If this is not called, PostGraphile appends the primary key, which makes any order unique.
     setOrderIsUnique: () => undefined,
   });
-  const primaryKey = resource.uniques.find(({ isPrimary }) => isPrimary)?.attributes ?? [];
-  // NATURAL has no columns: it means the primary key, and so do its cursors.
+  const key = totalKey(resource) ?? [];
+  // NATURAL has no columns: it means the key, and so do its cursors.
   if (requested.length === 0) {
-    requested.push(...primaryKey.map((attribute): ColumnSpec => ({ attribute, direction: "ASC" })));
+    requested.push(...key.map((attribute): ColumnSpec => ({ attribute, direction: "ASC" })));
   }
   const columns = requested.map(({ attribute }) => attribute);
   const { direction = "ASC" } = requested[0] ?? {};
@@ -119,10 +119,15 @@ function applyOrder(apply: ApplyOrder, builder: PgSelectQueryBuilder, resource: 
     ? served.columns.map((column) => indexedSpec(column, text, direction, resource))
     : requested.flatMap((spec) => unservedSpecs(spec, resource, builder.alias));
   for (const spec of specs) builder.orderBy(spec);
-
-  const hasPrimaryKey =
-    primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column));
-  if (served !== undefined || hasPrimaryKey) builder.setOrderIsUnique();
+  if (served === undefined && !key.every((column) => columns.includes(column))) {
+    for (const column of key) {
+      const codec = resource.codec.attributes?.[column]?.codec ?? TYPES.text;
+      const fragment = sql`${builder.alias}.${sql.identifier(column)}`;
+      builder.orderBy({ fragment, codec: inCursor(codec), direction });
+    }
+  }
+  // PostGraphile would append its first unique key, which may be nullable.
+  builder.setOrderIsUnique();
 }
 
 export const CursorsPlugin: GraphileConfig.Plugin = {

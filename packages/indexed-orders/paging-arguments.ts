@@ -15,6 +15,7 @@ import {
 import type { AnyConnection } from "./internals.ts";
 import { cursorProblem, type RefusedCursor } from "./refused-cursors.ts";
 import { orderNames, orderProblem } from "./served-orders.ts";
+import { totalKey } from "./total-key.ts";
 
 const COUNTS = ["first", "last", "offset"] as const;
 const CHECKED = [...COUNTS, "after", "before", "orderBy", "filter"] as const;
@@ -46,11 +47,16 @@ function countProblem(args: CheckedArguments): string | undefined {
   return undefined;
 }
 
-/** PostGraphile cannot reverse the order that a function's rows come in: it would give the first rows (graphile-engine#713). */
-function functionProblem(args: CheckedArguments): string | undefined {
-  const name = (["last", "before"] as const).find((backwards) => args[backwards] != null);
+/**
+ * PostGraphile cannot reverse the order that a function's rows come in: it would give the first rows (graphile-engine#713).
+ * So it is with rows without a total key, and of another order of theirs a cursor would skip those that tie.
+ */
+function numberedProblem(args: CheckedArguments, isOrdered: boolean): string | undefined {
+  const unserved = ["last", "before", ...(isOrdered ? (["after"] as const) : [])] as const;
+  const name = unserved.find((one) => args[one] != null);
   if (name === undefined) return undefined;
-  return `Argument "${name}" is not served here: page forwards, with "first" and "after" or "offset".`;
+  const how = isOrdered ? '"first" and "offset"' : '"first" and "after" or "offset"';
+  return `Argument "${name}" is not served here: page forwards, with ${how}.`;
 }
 
 /** The name of an empty list of filters in a value of the type. The value of a scalar has no filters. */
@@ -106,12 +112,20 @@ export const makePagingArgumentsPlugin = (
         if (scope.isPgFieldConnection !== true || plan === undefined) return field;
         const resource = scope.pgFieldResource as PgResource | undefined;
         const names = resource?.codec.attributes ? orderNames(build, resource) : undefined;
+        const isNumbered =
+          resource !== undefined &&
+          (resource.parameters !== undefined || totalKey(resource) === undefined);
 
         const check = (args: CheckedArguments, filterType: GraphQLNamedType | undefined): null => {
           const orderBy = [args.orderBy ?? []].flat();
           const problem =
             countProblem(args) ??
-            (resource?.parameters ? functionProblem(args) : undefined) ??
+            (isNumbered
+              ? numberedProblem(
+                  args,
+                  orderBy.some((name) => name !== "NATURAL"),
+                )
+              : undefined) ??
             (resource && names
               ? (orderProblem(resource, names, orderBy) ??
                 (args.after == null && args.before == null

@@ -3,6 +3,7 @@
 import { GraphQLFloat, isScalarType } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import type { OrderNames } from "./served-orders.ts";
+import { totalKey } from "./total-key.ts";
 
 type Accepts = (value: unknown) => boolean;
 
@@ -60,12 +61,12 @@ export function cursorProblem(
 /** Accepts each value of a cursor; cursors.ts makes the order. */
 function acceptedIn(
   build: GraphileBuild.Build,
-  { codec, uniques, extensions }: PgResource,
+  resource: PgResource,
   columns: readonly string[],
 ): Accepts[] {
+  const { codec, extensions } = resource;
   const served = extensions?.servedOrders?.find((one) => one.requested.join() === columns.join());
-  // PostGraphile appends a unique key to an order that is not unique.
-  const ordered = served?.columns ?? [...columns, ...(uniques[0]?.attributes ?? [])];
+  const ordered = served?.columns ?? [...columns, ...(totalKey(resource) ?? [])];
   return ordered.flatMap((column) => {
     const attribute = codec.attributes?.[column];
     const type = attribute && build.getGraphQLTypeByPgCodec(attribute.codec, "input");
