@@ -1,7 +1,7 @@
 // Refuses a cursor with values of other types than those of its order. PostgreSQL's error for it would
 // abort the operation's transaction, and its other fields with it.
-import { GraphQLFloat, isScalarType } from "graphql";
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import { isScalarType } from "graphql";
+import { TYPES, type PgCodec, type PgResource } from "postgraphile/@dataplan/pg";
 import type { OrderNames } from "./served-orders.ts";
 import { totalKey } from "./total-key.ts";
 
@@ -9,8 +9,21 @@ type Accepts = (value: unknown) => boolean;
 
 const isRowNumber: Accepts = (value) => Number.isSafeInteger(value) && Number(value) > 0;
 
-/** A cursor has these floats as text, because JSON lacks them. */
-const NOT_FINITE: readonly unknown[] = ["NaN", "Infinity", "-Infinity"];
+const NOT_FINITE = /^(NaN|-?Infinity)$/;
+const TIME =
+  /^(-?infinity|\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?([+-]\d\d(:\d\d){0,2})?( BC)?)$/;
+
+/** PostgreSQL's texts of values that GraphQL's type refuses as input, or gives otherwise. */
+const AS_TEXT = new Map<PgCodec, RegExp>([
+  [TYPES.float4, NOT_FINITE],
+  [TYPES.float, NOT_FINITE],
+  [TYPES.numeric, /^(NaN|-?Infinity|-?\d+(\.\d+)?)$/],
+  // It has the sign of its currency, on either side.
+  [TYPES.money, /\d/],
+  [TYPES.timestamp, TIME],
+  [TYPES.timestamptz, TIME],
+  [TYPES.oid, /^\d{1,10}$/],
+]);
 
 /** Undefined if the cursor is no list in base64. */
 function decoded(cursor: string): readonly unknown[] | undefined {
@@ -58,6 +71,9 @@ export function cursorProblem(
   return undefined;
 }
 
+const given = (codec: PgCodec): RegExp | undefined =>
+  AS_TEXT.get(codec) ?? (codec.domainOfCodec ? given(codec.domainOfCodec as PgCodec) : undefined);
+
 /** Accepts each value of a cursor; cursors.ts makes the order. */
 function acceptedIn(
   build: GraphileBuild.Build,
@@ -74,7 +90,8 @@ function acceptedIn(
     const accepts: Accepts = (value) => {
       if (value === null) return hasNulls;
       if (typeof value === "string" && value.includes("\0")) return false;
-      if (type === GraphQLFloat && NOT_FINITE.includes(value)) return true;
+      const isText = typeof value === "string" || typeof value === "number";
+      if (isText && attribute && given(attribute.codec)?.test(String(value))) return true;
       try {
         return !isScalarType(type) || type.parseValue(value) !== undefined;
       } catch {

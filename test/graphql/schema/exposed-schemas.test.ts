@@ -17,6 +17,62 @@ const SITE = `
   create materialized view site.mark as
   select n as a
   from generate_series(1, 10) as n;
+  create domain site.share as numeric;
+  create domain site.fee as money;
+  create domain site.moment as timestamptz;
+  create domain site.thing as oid;
+  create type site.mood as enum ('good', 'bad');
+  create table site.reading (
+    id int primary key,
+    price money,
+    amount numeric,
+    share site.share,
+    at timestamptz,
+    local timestamp,
+    day date,
+    hour time,
+    zoned timetz,
+    object oid,
+    small int2,
+    large int8,
+    weight float8,
+    light real,
+    lasted interval,
+    mood site.mood,
+    net inet,
+    code uuid,
+    mac macaddr,
+    data bytea,
+    letter "char",
+    short char(3),
+    word name,
+    fee site.fee,
+    moment site.moment,
+    thing site.thing
+  );
+  insert into site.reading
+  values
+    (
+      1, '-0.5', 'NaN', 'NaN', 'infinity', 'infinity', 'infinity', '24:00', '24:00+05:30', 4294967295, -32768, -9223372036854775808,
+      'NaN', 'NaN', '-1 mon', 'good', '10.0.0.0/8', gen_random_uuid(), '08:00:2b:01:02:03', '\\x00ff', '"', 'a', 'b'
+    ),
+    (
+      2, '92233720368547758.07', 'Infinity', 'Infinity', '-infinity', '-infinity', '-infinity', '00:00', '23:00-15:59', 2147483648, 32767,
+      9223372036854775807, 'Infinity', 'Infinity', '1 y 2 d 3.5', 'bad', '::1', gen_random_uuid(), '08:00:2b:01:02:04', '', '\\', '', ''
+    ),
+    (
+      3, '1234.56', '-Infinity', 1e200, '0044-03-15 BC', '0044-03-15 BC', '0044-03-15 BC', '12:00:00.123456', '12:00Z', 0, 0, 0,
+      '-Infinity', '-Infinity', '0', 'good', '10.0.0.1', gen_random_uuid(), '08:00:2b:01:02:05', '\\x27', 'x', 'ab', 'c'
+    ),
+    (
+      4, '1000', 1e200, -1e-200, '10000-01-01', '294276-12-31 23:59:59.999999', '5874897-12-31', '01:00', '01:00-00:30', 1, 1, 1,
+      1e300, 1e30, '-1 d 2 h', 'bad', '10.0.0.2', gen_random_uuid(), '08:00:2b:01:02:06', '\\x5c', 'y', 'abc', 'd'
+    );
+  insert into site.reading
+  values (5, '0', 0, 0, '2020-01-01 00:00:00.000001+00', '2020-01-01', '2020-01-01', '02:00', '02:00Z', 2, 2, 2, 5e-324, 1e-45, '1 us', 'good');
+  insert into site.reading (id)
+  values (6), (7);
+  update site.reading set fee = price, moment = at, thing = object;
   grant usage on schema site to dex_reader;
   grant select on all tables in schema site to dex_reader;
 `;
@@ -88,4 +144,46 @@ it("pages an order of such rows by offset alone", async () => {
   expect(
     await errorsOf(app, `{ allParts(after: ${after}, orderBy: V_ASC) { nodes { v } } }`),
   ).toEqual(['Argument "after" is not served here: page forwards, with "first" and "offset".']);
+});
+
+interface Read {
+  nodes: { id: number }[];
+  edges: { cursor: string }[];
+}
+
+it("gives no cursor that it then refuses, whatever its values are", async () => {
+  const { type } = await dataOf<{ type: { enumValues: { name: string }[] } }>(
+    app,
+    '{ type: __type(name: "ReadingsOrderBy") { enumValues { name } } }',
+  );
+  const orders = type.enumValues.map(({ name }) => name).filter((name) => name.endsWith("_ASC"));
+  expect(orders.length).toBeGreaterThan(20);
+  for (const order of orders) {
+    const all = `{ all: allReadings(orderBy: ${order}) { nodes { id } edges { cursor } } }`;
+    const { nodes, edges } = (await dataOf<{ all: Read }>(app, all)).all;
+    const rest = edges.map(
+      ({ cursor }, n) =>
+        `n${n}: allReadings(orderBy: ${order}, after: "${cursor}") { nodes { id } }`,
+    );
+    const expected = edges.map((_, n) => [`n${n}`, { nodes: nodes.slice(n + 1) }] as const);
+    const data = await dataOf(app, `{ ${rest.join("\n")} }`);
+    expect([order, data]).toEqual([order, Object.fromEntries(expected)]);
+  }
+});
+
+it.each([
+  ["PRICE_ASC", "dollars"],
+  ["AMOUNT_ASC", "+Infinity"],
+  ["AT_ASC", "now"],
+  ["LOCAL_ASC", "-infinity BC"],
+])("refuses a forged cursor of %s: %s", async (order, value) => {
+  const { all } = await dataOf<{ all: Read }>(
+    app,
+    `{ all: allReadings(first: 1, orderBy: ${order}) { nodes { id } edges { cursor } } }`,
+  );
+  const [digest] = JSON.parse(Buffer.from(all.edges[0]!.cursor, "base64").toString()) as string[];
+  const forged = Buffer.from(JSON.stringify([digest, false, value, 1])).toString("base64");
+  expect(
+    await errorsOf(app, `{ allReadings(after: "${forged}", orderBy: ${order}) { nodes { id } } }`),
+  ).toEqual(['Argument "after" is not a cursor that this service gave for this order.']);
 });
