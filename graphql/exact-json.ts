@@ -19,6 +19,8 @@ export const exactNumber = (
   return digits.length <= DIGITS && isInRange ? value : source;
 };
 
+type Reviver = typeof exactNumber;
+
 /** Throws a SyntaxError where the text is no JSON. */
-export const parseJson = (text: string): unknown =>
-  MAY_BE_ROUNDED.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
+export const parseJson = (text: string, revive: Reviver = exactNumber): unknown =>
+  MAY_BE_ROUNDED.test(text) ? JSON.parse(text, revive) : JSON.parse(text);

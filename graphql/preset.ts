@@ -16,6 +16,7 @@ import { makeAsOfOperationPlugin } from "./as-of/operation.ts";
 import { makeAsOfRowsPlugin } from "./as-of/past-rows.ts";
 import { EXAMPLE_QUERIES } from "./example-queries.ts";
 import { ExactNamesPlugin } from "./schema/exact-names.ts";
+import { ExactValuesPlugin } from "./schema/exact-values.ts";
 import { ImpliedConditionsPlugin } from "./rows/implied-conditions.ts";
 import { ListsWithoutCasePlugin } from "./rows/lists-without-case.ts";
 import { LongListsPlugin } from "./rows/long-lists.ts";
@@ -89,6 +90,7 @@ export function makePreset({
       ViewRecordsPlugin,
       makeWholeListsPlugin(limits),
       ExactNamesPlugin,
+      ExactValuesPlugin,
       ...makeIndexedOrdersPlugins(log, { refusedCursor: refusedAtHead }),
       StrictScalarsPlugin,
       ValidationRulesPlugin,

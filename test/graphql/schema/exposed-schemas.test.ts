@@ -73,6 +73,19 @@ const SITE = `
   insert into site.reading (id)
   values (6), (7);
   update site.reading set fee = price, moment = at, thing = object;
+  create domain site.document as jsonb;
+  create table site.figure (
+    id int primary key,
+    plain json,
+    stored jsonb,
+    document site.document,
+    several jsonb[],
+    price money,
+    object oid
+  );
+  insert into site.figure
+  select 1, given::json, given::jsonb, given::jsonb, array[given, null]::jsonb[], '92233720368547758.07', 4294967295
+  from (values ('{"a": [2744.123485030572268827, 9007199254740993, 0.5, "x"]}')) as one (given);
   grant usage on schema site to dex_reader;
   grant select on all tables in schema site to dex_reader;
 `;
@@ -186,4 +199,23 @@ it.each([
   expect(
     await errorsOf(app, `{ allReadings(after: "${forged}", orderBy: ${order}) { nodes { id } } }`),
   ).toEqual(['Argument "after" is not a cursor that this service gave for this order.']);
+});
+
+it("rounds no number", async () => {
+  const value = '{"a":[2744.123485030572268827,9007199254740993,0.5,"x"]}';
+  const columns = "plain stored document several price object";
+  expect(await dataOf(app, `{ figure(id: 1) { ${columns} } }`)).toEqual({
+    figure: {
+      plain: value,
+      stored: value,
+      document: value,
+      several: [value, null],
+      price: "92233720368547758.07",
+      object: 4294967295,
+    },
+  });
+  const filter = '{ price: { equalTo: "92233720368547758.07" } }';
+  expect(await dataOf(app, `{ allFigures(filter: ${filter}) { totalCount } }`)).toEqual({
+    allFigures: { totalCount: 1 },
+  });
 });
