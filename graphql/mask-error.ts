@@ -5,9 +5,9 @@ import { Absent } from "../market/absent.ts";
 import { withNoSuchBlock } from "../market/queries/as-of.ts";
 import { databaseFailure } from "../http/database-failure.ts";
 
-/** SQLSTATE class 22 is an error in the query's data, for example a number out of range. */
+/** SQLSTATE class 22 is an error in the query's data, as a number out of range; 23514 a value that its domain refuses. */
 const isDataException = (code: unknown): boolean =>
-  typeof code === "string" && /^22[0-9A-Z]{3}$/.test(code);
+  typeof code === "string" && /^(22[0-9A-Z]{3}|23514)$/.test(code);
 
 /** The filter plugin does not mark the errors of its input as safe. */
 const FILTER_ERRORS = new Map([

@@ -1,7 +1,7 @@
 // Tables of a site's own: pages of rows without a total key, and cursors of any value.
 import { makeTestApp, type TestApp } from "../../app.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../../database.ts";
-import { dataOf, errorsOf } from "../../graphql.ts";
+import { ask, dataOf, errorsOf } from "../../graphql.ts";
 
 const SITE = `
   create schema site;
@@ -86,6 +86,8 @@ const SITE = `
   insert into site.figure
   select 1, given::json, given::jsonb, given::jsonb, array[given, null]::jsonb[], '92233720368547758.07', 4294967295
   from (values ('{"a": [2744.123485030572268827, 9007199254740993, 0.5, "x"]}')) as one (given);
+  create domain site.few as int check (value < 10);
+  create table site.basket (id int primary key, fruits site.few);
   grant usage on schema site to dex_reader;
   grant select on all tables in schema site to dex_reader;
 `;
@@ -218,4 +220,17 @@ it("rounds no number", async () => {
   expect(await dataOf(app, `{ allFigures(filter: ${filter}) { totalCount } }`)).toEqual({
     allFigures: { totalCount: 1 },
   });
+});
+
+it("has a value that its domain refuses for the client's mistake", async () => {
+  const { errors } = await ask(
+    app,
+    "{ allBaskets(filter: { fruits: { equalTo: 10 } }) { totalCount } }",
+  );
+  expect(errors).toMatchObject([
+    {
+      message: 'value for domain site.few violates check constraint "few_check"',
+      extensions: { code: "BAD_USER_INPUT" },
+    },
+  ]);
 });
