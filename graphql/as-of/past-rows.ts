@@ -5,6 +5,7 @@
 // A table without the tag is read as it is now; a view follows the setting itself.
 import type { OperationDefinitionNode } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { PgClass } from "postgraphile/graphile-build-pg/pg-introspection";
 import { sql, type SQL } from "postgraphile/pg-sql2";
 import { plannedOperation } from "../grafast-internals.ts";
 import { isAsOf } from "./directive.ts";
@@ -17,6 +18,8 @@ declare global {
     }
   }
 }
+
+const rowsOf = new WeakMap<PgClass, SQL>();
 
 const TAG = /^(\w+)\.(\w+)$/;
 
@@ -65,20 +68,30 @@ export function makeAsOfRowsPlugin(log: (error: unknown) => void): GraphileConfi
 
     gather: {
       hooks: {
-        pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
-          const tag = pgClass.getTagsAndDescription().tags["asOf"];
-          if (tag === undefined) return;
-          const [, schema, name] = TAG.exec(String(tag).trim()) ?? [];
-          if (schema === undefined || name === undefined) {
-            log(
-              new Error(
-                `@asOf of ${pgClass.relname} is ignored: it needs schema.function, not "${String(tag)}".`,
-              ),
+        pgIntrospection_introspection(_info, { introspection }) {
+          for (const table of introspection.classes) {
+            const tag = table.getTagsAndDescription().tags["asOf"];
+            if (tag === undefined) continue;
+            const [, schema = "", name = ""] = TAG.exec(String(tag).trim()) ?? [];
+            const functions = introspection.getNamespace({ name: schema })?.getProcs({ name });
+            const isServed = functions?.some(
+              ({ pronargs, proretset, prorettype }) =>
+                pronargs === 0 && proretset && prorettype === table.reltype,
             );
-            return;
+            if (isServed === true) rowsOf.set(table, sql`${sql.identifier(schema, name)}()`);
+            else {
+              log(
+                new Error(
+                  `@asOf of ${table.relname} is ignored: it needs a schema.function without arguments that returns rows of the table, not "${String(tag)}".`,
+                ),
+              );
+            }
           }
-          resourceOptions.extensions ??= {};
-          resourceOptions.extensions.rowsAsOf = sql`${sql.identifier(schema, name)}()`;
+        },
+        pgTables_PgResourceOptions(_info, { pgClass, resourceOptions }) {
+          const rowsAsOf = rowsOf.get(pgClass);
+          if (rowsAsOf === undefined) return;
+          resourceOptions.extensions = { ...resourceOptions.extensions, rowsAsOf };
         },
       },
     },

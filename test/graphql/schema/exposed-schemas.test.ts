@@ -86,6 +86,8 @@ const SITE = `
   insert into site.figure
   select 1, given::json, given::jsonb, given::jsonb, array[given, null]::jsonb[], '92233720368547758.07', 4294967295
   from (values ('{"a": [2744.123485030572268827, 9007199254740993, 0.5, "x"]}')) as one (given);
+  comment on table site.part is '@asOf site.nope';
+  comment on materialized view site.mark is '@asOf dex_private.trades_as_of';
   create domain site.few as int check (value < 10);
   create table site.basket (id int primary key, fruits site.few);
   grant usage on schema site to dex_reader;
@@ -233,4 +235,15 @@ it("has a value that its domain refuses for the client's mistake", async () => {
       extensions: { code: "BAD_USER_INPUT" },
     },
   ]);
+});
+
+it("logs a tag that names no fitting function, and ignores it", () => {
+  const needs = "it needs a schema.function without arguments that returns rows of the table";
+  const messages = app.logged.map((error) => (error as Error).message);
+  expect(messages).toEqual(
+    expect.arrayContaining([
+      `@asOf of part is ignored: ${needs}, not "site.nope".`,
+      `@asOf of mark is ignored: ${needs}, not "dex_private.trades_as_of".`,
+    ]),
+  );
 });
