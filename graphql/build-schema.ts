@@ -23,7 +23,11 @@ export async function buildSchema({
   exposedSchemas,
   db,
 }: BuildOptions): Promise<GraphQLSchema> {
-  const { schema: own } = await makeSchema(presetOf([]));
+  const { schema: own } = await makeSchema(presetOf([])).catch((error: unknown) => {
+    // PostGraphile reads the tags of every schema, and names the table whose tag it cannot read.
+    if (databaseFailure(error) !== undefined || exposedSchemas.length === 0) throw error;
+    throw new SchemaConflict(`EXPOSED_SCHEMAS: ${oneLine(error as Error)}.`);
+  });
   if (exposedSchemas.length === 0) return own;
   const whole = await makeSchema(presetOf(exposedSchemas)).then(
     ({ schema }) => schema,
@@ -51,7 +55,7 @@ export const oneLine = ({ message }: Error): string =>
     .replace(/\s+/g, " ")
     .replace(/\.$/, "");
 
-// Every table, view and enum has a type with its name.
+// Every table, view and enum has a type with its name, and a filter has a field of each column.
 const SELECT_SAME_NAMES = `
   select format('%I.%I has the name of %I.%I', namespace.nspname, type.typname, other_namespace.nspname, other.typname) as reason
   from pg_type as type
@@ -62,6 +66,16 @@ const SELECT_SAME_NAMES = `
     type.typtype in ('c', 'd', 'e')
     and other.typtype in ('c', 'd', 'e')
     and array_position($1::text[], namespace.nspname) > array_position($1::text[], other_namespace.nspname)
+  union all
+  select format('%I.%I has a column of the name of the filter''s own %I', namespace.nspname, class.relname, attribute.attname)
+  from pg_attribute as attribute
+  join pg_class as class on class.oid = attribute.attrelid
+  join pg_namespace as namespace on namespace.oid = class.relnamespace
+  where
+    namespace.nspname = any ($1::text[])
+    and class.relkind in ('r', 'v', 'm', 'f', 'p')
+    and attribute.attname in ('and', 'or', 'not')
+    and coalesce(col_description(class.oid, attribute.attnum), '') !~ '@(name|omit|behavior)'
   order by reason
 `;
 

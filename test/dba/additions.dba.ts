@@ -137,6 +137,24 @@ describe("refuses to start, and says why", () => {
       "site",
       /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
     ],
+    [
+      "a column of the name of what a filter has itself",
+      `create table site.note (id integer primary key, "and" text); grant select on site.note to dex_reader`,
+      "site",
+      /^EXPOSED_SCHEMAS: site\.note has a column of the name of the filter's own "and"\. Rename your object/,
+    ],
+    [
+      "a key of a column that there is not",
+      `${NOTE} comment on table site.note is '@primaryKey zzz'`,
+      "site",
+      /^EXPOSED_SCHEMAS: .*@primaryKey.* on site\.note referenced non-existent attribute 'zzz'.*\.$/,
+    ],
+    [
+      "a link to a table that there is not",
+      `${NOTE} comment on table site.note is '@foreignKey (token) references site.nope (id)'`,
+      "site",
+      /^EXPOSED_SCHEMAS: Invalid @foreignKey on 'site\.note'; referenced non-existent table/,
+    ],
   ])("for %s", async (_name, sql, exposed, reason) => {
     await site.query(sql);
     const { code, stderr } = await startOn(exposed);
