@@ -67,19 +67,24 @@ export async function* chunksOf({
       const known = blocks.findLast(({ number }) => number <= head);
       const fresh = blocks.filter(({ number }) => number > head);
       passOver(blocks.slice(0, blocks.length - fresh.length), lines);
-      const begin = { ...lines };
-      if (fresh.length === 0) {
-        yield { known, copied: undefined, bytes: 0 };
-      } else if (namesOrders(fresh)) {
-        passOver(fresh, lines);
-        const copied = async (client: Client) => copyTexts(await rowsOfFacts(client, fresh), begin);
-        yield { known, copied, bytes: OBJECT_BYTES * bytes };
-      } else {
-        const texts = copyTexts(rowsWithIds(fresh, new Map()), lines);
-        yield { known, copied: () => Promise.resolve(texts), bytes };
-      }
+      if (fresh.length === 0) yield { known, copied: undefined, bytes: 0 };
+      else if (namesOrders(fresh)) {
+        yield { known, copied: copiedLater(fresh, lines), bytes: OBJECT_BYTES * bytes };
+      } else yield { known, copied: copiedNow(fresh, lines), bytes };
     }
   }
+}
+
+// Functions of their own, so that the lines hold no blocks.
+function copiedNow(blocks: readonly FactBlock[], lines: Lines): Chunk["copied"] {
+  const texts = copyTexts(rowsWithIds(blocks, new Map()), lines);
+  return () => Promise.resolve(texts);
+}
+
+function copiedLater(blocks: readonly FactBlock[], lines: Lines): Chunk["copied"] {
+  const begin = { ...lines };
+  passOver(blocks, lines);
+  return async (client) => copyTexts(await rowsOfFacts(client, blocks), begin);
 }
 
 /** What a character of a file takes as an object's. */
