@@ -75,7 +75,7 @@ export async function* chunksOf({
   }
 }
 
-// Functions of their own, so that the lines hold no blocks.
+// Each is a function, so that the lines hold no blocks.
 function copiedNow(blocks: readonly FactBlock[], lines: Lines): Chunk["copied"] {
   const texts = copyTexts(rowsWithIds(blocks, new Map()), lines);
   return () => Promise.resolve(texts);
