@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:1a156cfce497c9a3449b4a49cf23b5c91cd98525
+--! Hash: sha1:c4a1ee07edcded2d09fbcd48f20229c64b3a2245
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -1855,7 +1855,8 @@ as $$
 #variable_conflict use_column
 declare
   sorted record;
-  begins integer[] := '{}';
+  -- A variable of an array would be copied at each look.
+  side record;
   next integer[];
   piece integer;
   beyond integer;
@@ -1942,34 +1943,36 @@ begin
       place
   loop
     if sorted.begins is not null then
-      return query
-        select
-          market_id,
-          act,
-          begins[free.piece],
-          null::numeric
-        from unnest(next) with ordinality as free (piece, place)
-        where free.piece = free.place
-          and free.piece <= cardinality(begins);
-      market_id := sorted.market_id;
-      act := sorted.act;
-      begins := sorted.begins;
+      if next is not null then
+        return query
+          select
+            side.market_id,
+            side.act,
+            side.begins[free.piece],
+            null::numeric
+          from unnest(next) with ordinality as free (piece, place)
+          where free.piece = free.place
+            and free.piece <= cardinality(side.begins);
+      end if;
+      side := sorted;
+      market_id := side.market_id;
+      act := side.act;
       next := array(
         select *
-        from generate_series(1, cardinality(begins) + 1)
+        from generate_series(1, cardinality(side.begins) + 1)
       );
       continue;
     end if;
     price := sorted.price;
-    piece := width_bucket(sorted.made, begins);
-    beyond := coalesce(width_bucket(sorted.ended, begins), cardinality(next));
+    piece := width_bucket(sorted.made, side.begins);
+    beyond := coalesce(width_bucket(sorted.ended, side.begins), cardinality(next));
     loop
       while next[piece] > piece loop
         next[piece] := next[next[piece]];
         piece := next[piece];
       end loop;
       exit when piece >= beyond;
-      block := begins[piece];
+      block := side.begins[piece];
       return next;
       next[piece] := piece + 1;
     end loop;
@@ -2632,7 +2635,7 @@ grant execute on function dex_private.trades_of(text) to dex_reader;
 -- The figures of a market as of any block: for past blocks, and to derive those of the head.
 
 -- In a transaction each expression and each statement of plpgsql takes longer to begin than to find a row. So the functions
--- that every past block needs are one statement each.
+-- that every past block needs have one statement each.
 
 create type dex_private.price_range as (
   low numeric,

@@ -38,7 +38,8 @@ as $$
 #variable_conflict use_column
 declare
   sorted record;
-  begins integer[] := '{}';
+  -- A variable of an array would be copied at each look.
+  side record;
   next integer[];
   piece integer;
   beyond integer;
@@ -125,34 +126,36 @@ begin
       place
   loop
     if sorted.begins is not null then
-      return query
-        select
-          market_id,
-          act,
-          begins[free.piece],
-          null::numeric
-        from unnest(next) with ordinality as free (piece, place)
-        where free.piece = free.place
-          and free.piece <= cardinality(begins);
-      market_id := sorted.market_id;
-      act := sorted.act;
-      begins := sorted.begins;
+      if next is not null then
+        return query
+          select
+            side.market_id,
+            side.act,
+            side.begins[free.piece],
+            null::numeric
+          from unnest(next) with ordinality as free (piece, place)
+          where free.piece = free.place
+            and free.piece <= cardinality(side.begins);
+      end if;
+      side := sorted;
+      market_id := side.market_id;
+      act := side.act;
       next := array(
         select *
-        from generate_series(1, cardinality(begins) + 1)
+        from generate_series(1, cardinality(side.begins) + 1)
       );
       continue;
     end if;
     price := sorted.price;
-    piece := width_bucket(sorted.made, begins);
-    beyond := coalesce(width_bucket(sorted.ended, begins), cardinality(next));
+    piece := width_bucket(sorted.made, side.begins);
+    beyond := coalesce(width_bucket(sorted.ended, side.begins), cardinality(next));
     loop
       while next[piece] > piece loop
         next[piece] := next[next[piece]];
         piece := next[piece];
       end loop;
       exit when piece >= beyond;
-      block := begins[piece];
+      block := side.begins[piece];
       return next;
       next[piece] := piece + 1;
     end loop;

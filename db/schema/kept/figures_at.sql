@@ -1,7 +1,7 @@
 -- The figures of a market as of any block: for past blocks, and to derive those of the head.
 
 -- In a transaction each expression and each statement of plpgsql takes longer to begin than to find a row. So the functions
--- that every past block needs are one statement each.
+-- that every past block needs have one statement each.
 
 create type dex_private.price_range as (
   low numeric,
