@@ -117,10 +117,10 @@ export class OperationsInFlight {
 
   /**
    * Runs what may read whole tables, in its turn: such operations of all clients together leave half of the connections to
-   * those that an index serves. While it waits, it leaves its place to others.
+   * those that an index serves, and one client leaves one of the others. While it waits, it leaves its place to others.
    */
   async readWhole<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
-    if (this.#mayReadWhole()) this.#beginWhole(client);
+    if (this.#mayReadWhole(client)) this.#beginWhole(client);
     else {
       this.#leave(client);
       await this.#toReadWhole
@@ -132,15 +132,16 @@ export class OperationsInFlight {
     } finally {
       this.#readingWhole -= 1;
       add(this.#wholeOf, client, -1);
-      const next = this.#toReadWhole.begin(
-        (one) => this.#wholeOf.get(one) ?? 0,
-        this.#mayReadWhole,
-      );
+      const next = this.#toReadWhole.begin(this.#countWhole, this.#mayReadWhole);
       if (next !== undefined) this.#beginWhole(next);
     }
   }
 
-  readonly #mayReadWhole = (): boolean => this.#readingWhole < this.#maxWhole;
+  readonly #countWhole = (client: string): number => this.#wholeOf.get(client) ?? 0;
+
+  readonly #mayReadWhole = (client: string): boolean =>
+    this.#readingWhole < this.#maxWhole &&
+    this.#countWhole(client) < Math.max(1, this.#maxWhole - 1);
 
   #beginWhole(client: string): void {
     this.#readingWhole += 1;
