@@ -26,8 +26,8 @@ interface Chunk {
   bytes: number;
 }
 
-/** What is read before it is asked for. */
-const MAX_AHEAD_BYTES = 128 * 1024 * 1024;
+/** What is read before it is asked for, of the days that are written and of the next ones each. */
+const MAX_AHEAD_BYTES = 64 * 1024 * 1024;
 
 export interface DaysAhead {
   head: number;
@@ -64,7 +64,9 @@ export async function* chunksOf({
     // After the header.
     const lines = { offers: 2, trades: 2 };
     for await (const { blocks, bytes } of factsOfDay(dir, day, maxDayBytes)) {
-      const known = blocks.findLast(({ number }) => number <= head);
+      const last = blocks.findLast(({ number }) => number <= head);
+      // Without its rows, which would be held.
+      const known = last && { number: last.number, digest: last.digest };
       const fresh = blocks.filter(({ number }) => number > head);
       passOver(blocks.slice(0, blocks.length - fresh.length), lines);
       if (fresh.length === 0) yield { known, copied: undefined, bytes: 0 };

@@ -68,8 +68,11 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
   const head = rows[0]?.head ?? -1;
   if (registrations !== undefined) await register(client, registrations);
   await recordSource(client, basis);
-  // Another writer may have written since they were read.
-  const chunks = ahead?.head === head ? ahead.chunks : chunksOf({ dir, days, maxDayBytes, head });
+  const isOutdated = ahead !== undefined && ahead.head !== head;
+  // Another writer has written since they were read.
+  if (isOutdated) await ahead.chunks.cancel().catch(() => undefined);
+  const read = isOutdated ? undefined : ahead?.chunks;
+  const chunks = read ?? chunksOf({ dir, days, maxDayBytes, head });
   let known: Digested | undefined;
   let isCompared = false;
   for await (const { known: found, copied } of chunks) {
