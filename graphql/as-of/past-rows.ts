@@ -36,12 +36,12 @@ const readingNow = new WeakSet<OperationDefinitionNode>();
 export const readsAsNow = (operation: OperationDefinitionNode): boolean =>
   readingNow.has(operation);
 
-/** What a chain is indexed from: a start with other settings changes it. */
-const DIGEST_BASIS = "dex_current_digest_basis";
+/** A start with other settings changes what a chain is indexed from, and a block without rows is kept for a while. */
+const OF_NOW = new Set(["dex_current_digest_basis", "dex_block_at"]);
 
 /** Symbols and names of `public` are as they are now too, but only a registration changes them, as in an answer of REST. */
 function isOfNow({ extensions: { pg } = {} }: PgResource): boolean {
-  return pg !== undefined && (pg.schemaName !== "public" || pg.name === DIGEST_BASIS);
+  return pg !== undefined && (pg.schemaName !== "public" || OF_NOW.has(pg.name));
 }
 
 /** Steps read `from` while an operation is planned. The directive is of the document, as the plan is. */

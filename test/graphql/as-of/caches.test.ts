@@ -14,7 +14,7 @@ const OWN = [
   "allDexTrades(first: 1) { totalCount nodes { price offer { filled } } pageInfo { endCursor } }",
   'dexBook(base: "WETH", quote: "DAI") { nodes { price } }',
   'dexCandles(base: "WETH", quote: "DAI") { nodes { close } }',
-  "dexHead { block digest } dexBlock { number }",
+  "dexHead { block digest }",
   "allDexTokens { nodes { symbol } }",
 ];
 /** Of what may change while the block does not. */
@@ -27,6 +27,7 @@ const AS_NOW = [
   "allDexTokens { nodes { notesByToken { nodes { body } } } }",
   "allDexPairs { nodes { noted } }",
   "dexDigestBasis { version kind }",
+  "dexBlock { number }",
 ];
 const REFUSED = 'allDexTrades(first: 1, after: "WzFd") { nodes { id } }';
 
