@@ -7,7 +7,7 @@ declare
   role_name text;
   function regprocedure;
 begin
-  -- Of several runs at once PostgreSQL refuses one that changes the same rights: each waits for the one before it.
+  -- Of several runs at once PostgreSQL refuses one that changes the same rights: each waits for the one before it in this database.
   begin
     perform pg_advisory_xact_lock(hashtext('dex roles'));
   exception when insufficient_privilege then

@@ -26,8 +26,10 @@ export interface Shadow {
 export async function makeShadow({ shadow, root }: ShadowUrls): Promise<Shadow> {
   const name = `dex_check_${randomBytes(6).toString("hex")}`;
   // Its name in pg_stat_activity says that the run goes on.
-  const holder = await connect(root, { applicationName: name });
+  const holder = await connect(root);
   try {
+    // Not as the session begins: the URL may have another one.
+    await holder.query(`set application_name = '${name}'`);
     await dropLeftovers(holder);
     await holder.query(`create database ${name} template template0 encoding 'UTF8'`);
   } catch (error) {

@@ -21,7 +21,6 @@ const isJson = (codec: PgCodec): boolean =>
 
 export const ExactValuesPlugin: GraphileConfig.Plugin = {
   name: "ExactValuesPlugin",
-  version: "1.0.0",
   description: "Rounds no number of a site's own columns.",
 
   schema: {
