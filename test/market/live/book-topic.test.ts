@@ -1,10 +1,9 @@
 // The books that clients follow are read by one statement, each market's once.
-import type { Database } from "../../../db/connect.ts";
 import { bookTopic } from "../../../market/live/topics/book-topic.ts";
-import { readingOf } from "../../../market/live/reading.ts";
 import { topicOf, type Topic } from "../../../market/live/topic.ts";
 import { anOffer, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { useDatabase } from "../../served.ts";
+import { recordedReading } from "./recorded-reading.ts";
 
 const WETHDAI = { base: "WETH", quote: "DAI" };
 const MKRWETH = { base: "MKR", quote: "WETH" };
@@ -25,14 +24,7 @@ const database = useDatabase(async (writer) => {
 
 /** What the topics have, and how many statements read books for it. */
 async function readBooks(topics: readonly Topic[]) {
-  const sent: string[] = [];
-  const recording = {
-    query: (statement: { text: string }) => {
-      sent.push(statement.text);
-      return database.reader.query(statement);
-    },
-  } as unknown as Database;
-  const reading = await readingOf(recording);
+  const { sent, reading } = await recordedReading(database.reader);
   const bounds = { trades: 0, candles: 0 };
   const span = { since: undefined, upTo: reading.now, bounds };
   const { states } = await bookTopic.read(reading, topics, span);

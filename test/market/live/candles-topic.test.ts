@@ -1,11 +1,10 @@
 // The candles that clients follow are read by few statements, whatever the number of markets and intervals.
-import type { Database } from "../../../db/connect.ts";
 import { INTERVALS } from "../../../market/candle-intervals.ts";
-import { readingOf } from "../../../market/live/reading.ts";
 import { topicOf, type Since, type Topic } from "../../../market/live/topic.ts";
 import { candlesTopic } from "../../../market/live/topics/candles-topic.ts";
 import { anAddress, aTrade, hours, MKR, registerMarkets, WETH, write } from "../../factories.ts";
 import { useDatabase } from "../../served.ts";
+import { recordedReading } from "./recorded-reading.ts";
 
 const WETHDAI = { base: "WETH", quote: "DAI" };
 const MKRWETH = { base: "MKR", quote: "WETH" };
@@ -24,14 +23,7 @@ const database = useDatabase(async (writer) => {
 
 /** What the topics have, and how many statements read candles for it. */
 async function readCandles(topics: readonly Topic[], since?: Since) {
-  const sent: string[] = [];
-  const recording = {
-    query: (statement: { text: string }) => {
-      sent.push(statement.text);
-      return database.reader.query(statement);
-    },
-  } as unknown as Database;
-  const reading = await readingOf(recording);
+  const { sent, reading } = await recordedReading(database.reader);
   const bounds = { trades: 0, candles: 1000 };
   const { states } = await candlesTopic.read(reading, topics, { since, upTo: reading.now, bounds });
   const statements = sent.filter((text) => text.includes("dex_candles(")).length;
