@@ -123,7 +123,13 @@ class Judge {
   #pastFiguresOf(head: Head): Record<string, unknown> {
     const key = `${head.block} ${head.time}`;
     const recording = this.#recording;
-    const figures = this.#past.get(key) ?? restDataAt(recording, head, bruteForce(recording, head));
+    const known = this.#past.get(key);
+    if (known !== undefined) return known;
+    const all = bruteForce(recording, head);
+    const figures = {
+      ...restDataAt(recording, head, all),
+      [GRAPHQL_AT_HEAD]: graphqlAtHead(recording, head, all),
+    };
     this.#past.set(key, figures);
     return figures;
   }
@@ -151,8 +157,7 @@ class Judge {
       return false;
     }
     const head = { block, time: Date.parse(time) };
-    const right = graphqlAtHead(this.#recording, head, bruteForce(this.#recording, head));
-    return JSON.stringify(found) === JSON.stringify(right);
+    return JSON.stringify(found) === JSON.stringify(this.#pastFiguresOf(head)[GRAPHQL_AT_HEAD]);
   }
 
   /** GraphQL's figures name no head; they must be those of some head. */
