@@ -80,7 +80,7 @@ export class History {
     return answers;
   }
 
-  #written(chain: Chain): Written {
+  #written(chain: Chain): Omit<Written, "blocks"> {
     const { recording } = this.#base;
     const killed = new Map(
       chain.flatMap(({ block, killed: ids }) => ids.map((id) => [String(id), String(block)])),

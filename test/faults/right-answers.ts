@@ -18,6 +18,8 @@ import {
 export interface Written {
   recording: Recording;
   head: Head;
+  /** The blocks with rows, ascending. One in which offers were only cancelled has no other row with its time. */
+  blocks: Head[];
 }
 
 /** A block, and its time in milliseconds. */
@@ -58,13 +60,17 @@ export async function readWritten(client: Client): Promise<Written> {
     offers: await rowsOf("offers"),
     trades: await rowsOf("trades"),
   };
-  const { rows } = await client.query<{ block: number; time: Date }>(
-    "select block, time from dex_head",
+  const headsOf = async (sql: string): Promise<Head[]> => {
+    const { rows } = await client.query<{ block: number; time: Date }>(sql);
+    return rows.map(({ block, time }) => ({ block, time: time.getTime() }));
+  };
+  const [head] = await headsOf("select block, time from dex_head");
+  const blocks = await headsOf(
+    "select number as block, time from dex_block where has_rows order by number",
   );
   await client.query("commit");
-  const [head] = rows;
   if (head === undefined) throw new Error("no block is written");
-  return { recording, head: { block: head.block, time: head.time.getTime() } };
+  return { recording, head, blocks };
 }
 
 /** A request, and the `data` or whole body of its right answer. */
@@ -99,7 +105,7 @@ export const GRAPHQL_AT_HEAD = `{
 }`;
 
 /** What REST and GraphQL are asked while faults are thrown in; `right` is the answer's whole body. */
-export function casesAt({ recording, head }: Written): Case[] {
+export function casesAt({ recording, head }: Omit<Written, "blocks">): Case[] {
   const all = bruteForce(recording, head);
   const newest = recording.trades.slice(-50).reverse();
   const rest = restCases(restDataAt(recording, head, all), head);

@@ -53,7 +53,7 @@ const rank = ({ query }: Seen): number => (query === undefined ? 0 : 1);
 
 /** The answers that are right at no head which they may be of, each in a line. */
 export function wrongAnswers(answers: Seen[], written: Written): string[] {
-  const judge = new Judge(written.recording);
+  const judge = new Judge(written);
   // REST's name their head, and so tell GraphQL's which heads there were.
   const inOrder = [...answers].sort((one, other) => rank(one) - rank(other));
   return inOrder
@@ -65,7 +65,7 @@ export function wrongAnswers(answers: Seen[], written: Written): string[] {
 
 class Judge {
   readonly #recording: Recording;
-  /** The block of each time, both ascending: a time may have several. */
+  /** Ascending: a time may have several. */
   readonly #blocks: Head[];
   /** By head, the right `data` by path or query. */
   readonly #figures = new Map<string, Record<string, unknown>>();
@@ -74,15 +74,9 @@ class Judge {
   /** As GraphQL gives them, of every head that an answer of REST's may be of. */
   readonly #graphqlFigures = new Set<string>();
 
-  constructor(recording: Recording) {
+  constructor({ recording, blocks }: Written) {
     this.#recording = recording;
-    const times = new Map<number, number>();
-    for (const row of [...recording.trades, ...recording.offers]) {
-      times.set(Number(row["block"]), Date.parse(row["time"]!));
-    }
-    this.#blocks = [...times]
-      .map(([block, time]) => ({ block, time }))
-      .sort((one, other) => one.block - other.block);
+    this.#blocks = blocks;
   }
 
   isRight({ path, query, text }: Seen): boolean {
