@@ -33,7 +33,8 @@ const CASES: [name: string, atMost: number, sql: string, path?: string][] = [
   ["100 trades", 1.5, TRADES, "/v2/trades/weth/dai?"],
   ["16 markets", 5, `select * from dex_market where base in ('${SIXTEEN}')`],
   ["50 levels", 3, "select * from dex_book('WETH', 'DAI')", "/v2/book/weth/dai?depth=50&"],
-  ["100 hours", 1.2, `${CANDLES}'1h')`, "/v2/candles/weth/dai?interval=1h&"],
+  // As many as there are before the first block that is asked for, so that the short history has as many as the long one.
+  ["24 hours", 1.2, `${CANDLES}'1h', "limit" => 24)`, "/v2/candles/weth/dai?interval=1h&limit=24&"],
   ["100 minutes", 1.2, `${CANDLES}'1m')`, "/v2/candles/weth/dai?interval=1m&"],
 ];
 
