@@ -100,7 +100,7 @@ function passOver(blocks: readonly FactBlock[], lines: Lines): void {
 }
 
 /** What is held in memory at once, unless one block alone has more. */
-const CHUNK_ROWS = 2000;
+const CHUNK_ROWS = 10_000;
 const CHUNK_BYTES = 16 * 1024 * 1024;
 
 /** The blocks in chunks. Throws a MirrorError for files that are not of such blocks, or longer than a day may be. */

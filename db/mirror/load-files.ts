@@ -23,7 +23,7 @@ const MAX_MANIFEST_BYTES = 32 * 1024 * 1024;
 const ATTEMPTS = 5;
 
 /** Days are written together up to so many trades and offers, unless one alone has more. */
-const BATCH_ROWS = 500_000;
+const BATCH_ROWS = 2_000_000;
 
 export interface LoadFilesOptions {
   client: Client;

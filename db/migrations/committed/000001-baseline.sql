@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:c4a1ee07edcded2d09fbcd48f20229c64b3a2245
+--! Hash: sha1:58ea7ac68ec6fdc922b9f85b4174a2b9e87ecada
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4815,14 +4815,16 @@ as $$
 $$;
 comment on function ingest.refuse_staged_rows() is 'Raises an error that names the line if a staged offer, trade or pool is invalid, recorded already or staged twice.';
 
--- Drops the indexes of empty tables before a load, and makes them again behind it.
+-- Drops the indexes of offers and trades before a load of many, and makes them again behind it.
 
 -- To make an index of all rows takes a fraction of what their inserts take. Primary keys stay: rows come in their order, and views
--- depend on them.
+-- depend on them. So does the index by which write_staged_offers looks for earlier trades of a new offer, where there can be some.
 create function ingest.drop_bulk_indexes() returns text[]
 language plpgsql
 as $$
 declare
+  -- Not within the loop: no table can be altered that a query in progress reads.
+  has_trades constant boolean := exists (select from public.dex_trade as trade);
   index record;
   definitions text[] := '{}';
 begin
@@ -4857,6 +4859,7 @@ begin
       and made.conrelid = listed.indrelid
     where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and not listed.indisprimary
+      and not (has_trades and listed.indexrelid = 'public.dex_trade_offer_id_id_idx'::regclass)
     order by listed.indexrelid
   loop
     if index.constraint_name is null then
@@ -5021,7 +5024,9 @@ begin
   perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
   from ingest.staged_end as ended;
   begin
-    if before.head is null and (select count(*) from ingest.own_trade as staged) >= 10000 then
+    -- Measured: where there are four times as many as are staged, to make the indexes of all takes as long as to add to them.
+    if (select count(*) from ingest.own_trade as staged)
+      >= greatest(10000, (select (max(trade.id) - min(trade.id)) / 3 from public.dex_trade as trade)) then
       indexes := ingest.drop_bulk_indexes();
     end if;
     -- labels_of gets no amounts, so that the planner can memoize it by the two tokens.
@@ -5086,11 +5091,7 @@ begin
       block.hash,
       block.parent,
       block.time,
-      coalesce(
-        min(trade.first_id) over (order by block.number desc),
-        -- An id that was taken back is not given again.
-        greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
-      ),
+      block.first_trade,
       block.has_rows,
       dex_private.chained_digest(
         digest_before,
@@ -5099,15 +5100,25 @@ begin
             dex_private.canonical_form(block.number, block.hash, block.time, facts.lines)
         end
       ) over (order by block.number)
-    from ingest.staged_head as block
-    left join (
+    -- Without the lines, which would be sorted once more.
+    from (
       select
-        trade.block,
-        min(trade.id) as first_id
-      from public.dex_trade as trade
-      where trade.id > before.last_trade
-      group by trade.block
-    ) as trade on trade.block = block.number
+        staged.*,
+        coalesce(
+          min(trade.first_id) over (order by staged.number desc),
+          -- An id that was taken back is not given again.
+          greatest(before.last_trade + 1, (select max(trade.id) + 1 from public.dex_trade as trade))
+        ) as first_trade
+      from ingest.staged_head as staged
+      left join (
+        select
+          trade.block,
+          min(trade.id) as first_id
+        from public.dex_trade as trade
+        where trade.id > before.last_trade
+        group by trade.block
+      ) as trade on trade.block = staged.number
+    ) as block
     left join (
       select
         fact.block,
@@ -5132,7 +5143,8 @@ begin
       where offer.market_id is not null
     ) || pooled,
     coalesce(before.head, -1),
-    ended || made
+    -- Of many offers it is faster to read what has just been entered.
+    case when cardinality(indexes) = 0 then ended || made end
   );
 
   perform ingest.written_to(

@@ -1,11 +1,13 @@
--- Drops the indexes of empty tables before a load, and makes them again behind it.
+-- Drops the indexes of offers and trades before a load of many, and makes them again behind it.
 
 -- To make an index of all rows takes a fraction of what their inserts take. Primary keys stay: rows come in their order, and views
--- depend on them.
+-- depend on them. So does the index by which write_staged_offers looks for earlier trades of a new offer, where there can be some.
 create function ingest.drop_bulk_indexes() returns text[]
 language plpgsql
 as $$
 declare
+  -- Not within the loop: no table can be altered that a query in progress reads.
+  has_trades constant boolean := exists (select from public.dex_trade as trade);
   index record;
   definitions text[] := '{}';
 begin
@@ -40,6 +42,7 @@ begin
       and made.conrelid = listed.indrelid
     where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and not listed.indisprimary
+      and not (has_trades and listed.indexrelid = 'public.dex_trade_offer_id_id_idx'::regclass)
     order by listed.indexrelid
   loop
     if index.constraint_name is null then

@@ -1,4 +1,4 @@
-// A first load of many rows drops the indexes of trades and offers, and makes the same ones again behind the rows.
+// A load of many rows drops the indexes of trades and offers, and makes the same ones again behind the rows.
 import type { Client } from "../../../db/connect.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
 import { emptyExchange, openClient } from "../../database.ts";
@@ -26,33 +26,39 @@ const CONSTRAINTS = `
   where conrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
   order by conname`;
 
-/** Four trades of each offer, two blocks an hour; in the last one `changed` stands. */
-async function stage(of: Client, changed: { tx?: string } = {}): Promise<void> {
+interface Load {
+  /** Of the last trade. */
+  tx?: string;
+  /** How many loads were before it. */
+  after?: number;
+}
+
+/** Four trades of each offer, ten offers a block, two blocks an hour. */
+async function stage(of: Client, { tx, after = 0 }: Load = {}): Promise<void> {
   const offer = anOffer();
   const trade = aTrade();
+  const rows = [after * TRADES, (after + 1) * TRADES];
   await of.query(
     `insert into ingest.staged_offer (line, id, pair, maker, lot_gem, lot_amt, bid_gem, bid_amt, killed, block, time, tx)
-    select n, n, $1, $2, $3, 4, $4, 400, 0, 1 + n / 10, timestamptz '2026-01-01Z' + n / 10 * interval '30 minutes', $5
-    from generate_series(1, $6::integer / 4) as n`,
-    [offer.pair, offer.maker, offer.lot_gem, offer.bid_gem, offer.tx, TRADES],
+    select n, n, $1, $2, $3, 4, $4, 400, 0, $8 + n / 10, timestamptz '2026-01-01Z' + ($8 + n / 10) * interval '30 minutes', $5
+    from generate_series(1 + $6::integer / 4, $7::integer / 4) as n`,
+    [offer.pair, offer.maker, offer.lot_gem, offer.bid_gem, offer.tx, ...rows, 1 + after],
   );
   await of.query(
     `insert into ingest.staged_trade (line, offer_id, pair, maker, taker, lot_gem, lot_amt, bid_gem, bid_amt, block, time, tx, idx)
     select
-      n, 1 + n / 4, $1, $2, $3, $4, 1, $5, 100 + n % 7, 1 + (1 + n / 4) / 10,
-      timestamptz '2026-01-01Z' + (1 + n / 4) / 10 * interval '30 minutes',
-      case when n = $6 - 1 then coalesce($7, $8) else '0x' || lpad(to_hex(n), 64, '0') end, n
-    from generate_series(0, $6::integer - 1) as n`,
-    [
-      ...[trade.pair, trade.maker, trade.taker, trade.lot_gem, trade.bid_gem],
-      ...[TRADES, changed.tx, `0x${"f".repeat(64)}`],
-    ],
+      n, 1 + n / 4, $1, $2, $3, $4, 1, $5, 100 + n % 7, $8 + (1 + n / 4) / 10,
+      timestamptz '2026-01-01Z' + ($8 + (1 + n / 4) / 10) * interval '30 minutes',
+      case when n = $7 - 1 and $9::text is not null then $9 else '0x' || lpad(to_hex(n), 64, '0') end, n
+    from generate_series($6::integer, $7::integer - 1) as n`,
+    [trade.pair, trade.maker, trade.taker, trade.lot_gem, trade.bid_gem, ...rows, 1 + after, tx],
   );
 }
 
-async function load(): Promise<void> {
+async function load(after = 0, correction = ""): Promise<void> {
   await client.query("begin");
-  await stage(client);
+  await stage(client, { after });
+  await client.query(correction);
   await client.query("select ingest.write_blocks()");
   await client.query("commit");
 }
@@ -77,6 +83,25 @@ it("leaves the indexes and constraints that there were, with their comments, and
   expect(await filenodes()).not.toEqual(made);
   expect((await client.query(INDEXES)).rows).toEqual(before.rows);
   expect((await client.query(CONSTRAINTS)).rows).toEqual(constraints.rows);
+  expect(await verify(client)).toEqual([]);
+});
+
+it("makes them again behind later loads, of a quarter of all trades or more, and finds earlier trades of new offers", async () => {
+  const { rows: before } = await client.query(INDEXES);
+  // The last trade is of the first offer of the next load.
+  await load(0, `update ingest.own_trade set offer_id = 2501 where line = ${TRADES - 1}`);
+  for (const after of [1, 2, 3]) {
+    const made = await filenodes();
+    await load(after, "update ingest.own_offer set lot_amt = 5 where id = 2501");
+    expect(await filenodes()).not.toEqual(made);
+  }
+  const made = await filenodes();
+  // There are 40,000 trades, and a quarter of 50,000 is more than 10,000.
+  await load(4);
+  expect(await filenodes()).toEqual(made);
+  expect((await client.query(INDEXES)).rows.map(({ definition }) => definition).sort()).toEqual(
+    before.map(({ definition }) => definition).sort(),
+  );
   expect(await verify(client)).toEqual([]);
 });
 
