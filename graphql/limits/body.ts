@@ -54,14 +54,18 @@ const BODY = z.object({
   onError: z.enum(["PROPAGATE", "NULL", "HALT"]).nullish(),
 });
 
+/** As JSON has it, which accepts no other form. */
+const NUL = "\\u0000";
+
 /** By the identifier of its document. */
 const BODY_BY_ID = BODY.omit({ query: true }).extend({ documentId: z.string() });
 
 /** grafserv checks a body too, but its errors have no code. */
 export function parseBody(bytes: Buffer, documents?: PersistedDocuments): object {
+  const text = bytes.toString();
   let body: unknown;
   try {
-    body = parseJson(bytes.toString());
+    body = parseJson(text);
   } catch {
     throw new BadBody("The body must be JSON");
   }
@@ -70,7 +74,8 @@ export function parseBody(bytes: Buffer, documents?: PersistedDocuments): object
     const [issue] = error.issues;
     throw new BadBody(`${["body", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
   }
-  if (holdsNul(data.variables)) throw new BadBody(NUL_MESSAGE, "BAD_USER_INPUT");
+  if (text.includes(NUL) && holdsNul(data.variables))
+    throw new BadBody(NUL_MESSAGE, "BAD_USER_INPUT");
   if (documents === undefined && "query" in data) return data;
   return { ...data, query: (documents ?? NO_DOCUMENTS).textOf(data) };
 }

@@ -6,7 +6,6 @@ import { budgetOf } from "../../http/cache/answer-cache.ts";
 import { BadBody } from "../../http/errors.ts";
 import { FIXED_HEADERS } from "../../http/fixed-headers.ts";
 import { stateOf } from "../../http/request.ts";
-import { parseJson } from "../exact-json.ts";
 import { digestOf, type Process } from "../plain-posts.ts";
 import type { PersistedDocuments } from "./documents.ts";
 
@@ -72,7 +71,7 @@ function bodyOf(url: string): Buffer {
 
 function isJson(text: string): boolean {
   try {
-    parseJson(text);
+    JSON.parse(text);
     return true;
   } catch {
     return false;

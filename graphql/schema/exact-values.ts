@@ -1,16 +1,18 @@
 // Gives a site's values all their digits: numbers within JSON, amounts of money, and identifiers of objects.
 import { listOfCodec, TYPES, type PgCodec } from "postgraphile/@dataplan/pg";
-import { exactNumber, parseJson } from "../exact-json.ts";
+import { isRounded, mayBeRounded } from "../exact-json.ts";
 
 /** TypeScript's types do not have it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 
+type Revive = (name: string, value: unknown, context?: { source?: string }) => unknown;
+
+const withAllDigits: Revive = (_name, value, { source = "" } = {}) =>
+  typeof value === "number" && isRounded(source) ? rawJSON(source) : value;
+
 /** A number that a double would round goes into the answer as PostgreSQL has it. */
 const readJson = (text: string): unknown =>
-  parseJson(text, (name, value, context) => {
-    const exact = exactNumber(name, value, context);
-    return typeof value === "number" && typeof exact === "string" ? rawJSON(exact) : value;
-  });
+  mayBeRounded(text) ? JSON.parse(text, withAllDigits) : JSON.parse(text);
 
 type JsonCodec = typeof TYPES.json;
 

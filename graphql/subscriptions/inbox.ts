@@ -1,7 +1,8 @@
 // What a client sends on one connection: one message is handled after the other, and no more is read until then. So what
 // waits is what one read of the socket has brought, and the rest waits with the client.
-import { MessageType, parseMessage } from "graphql-ws";
+import { MessageType, parseMessage, type Message, type SubscribeMessage } from "graphql-ws";
 import type { WebSocket } from "ws";
+import { parseJson } from "../exact-json.ts";
 
 /** Messages of one read: the connection of a client that sends more in 64 kB is closed. */
 export const MAX_WAITING = 1000;
@@ -10,8 +11,8 @@ export interface InboxOptions {
   socket: WebSocket;
   /** Counts a message against the limits; false if it is not to be handled. */
   mayReceive: () => boolean;
-  /** Hands the text to graphql-ws. Resolves when all is done for it: for a subscription, at its end. */
-  receive: (text: string) => Promise<void>;
+  /** Hands the message to graphql-ws, or the text that is none. Resolves when all is done for it: for a subscription, at its end. */
+  receive: (message: Message | string) => Promise<void>;
   /** Counts the bytes of a message until it is done; undefined where they are too many. */
   hold: (bytes: number) => (() => void) | undefined;
   /** There is more than may wait. */
@@ -90,8 +91,8 @@ export class Inbox {
     if (message?.type === MessageType.Complete && this.#running.has(message.id)) {
       this.#completed.add(message.id);
     }
-    if (message?.type === MessageType.Subscribe) return this.#begin(message.id, text, release);
-    void this.#options.receive(text).then(release);
+    if (message?.type === MessageType.Subscribe) return this.#begin(message, release);
+    void this.#options.receive(message ?? text).then(release);
     return undefined;
   }
 
@@ -99,7 +100,8 @@ export class Inbox {
    * graphql-ws knows a subscription by its id alone. At its end it would send the complete of one that the client has
    * completed for the next one of this id, and forget that one: so the next one waits for this end.
    */
-  async #begin(id: string, text: string, release: () => void): Promise<void> {
+  async #begin(message: SubscribeMessage, release: () => void): Promise<void> {
+    const { id } = message;
     if (this.#completed.has(id)) await this.#running.get(id);
     if (!this.#isOpen) {
       release();
@@ -107,7 +109,7 @@ export class Inbox {
     }
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.#begun = () => resolve(undefined);
-    const over = this.#options.receive(text).then(release);
+    const over = this.#options.receive(message).then(release);
     // graphql-ws closes the connection where the id is in use.
     if (!this.#running.has(id)) {
       const forget = over.then(() => {
@@ -121,10 +123,15 @@ export class Inbox {
   }
 }
 
-/** Undefined for a text that is no message: graphql-ws closes the connection for it. */
-function messageOf(text: string): ReturnType<typeof parseMessage> | undefined {
+/**
+ * Undefined for a text that is no message: graphql-ws closes the connection for it. Without a payload that nothing reads:
+ * graphql-ws keeps one for as long as the connection is open.
+ */
+function messageOf(text: string): Message | undefined {
   try {
-    return parseMessage(text);
+    const message = parseMessage(parseJson(text));
+    const { type } = message;
+    return type === MessageType.ConnectionInit || type === MessageType.Pong ? { type } : message;
   } catch {
     return undefined;
   }

@@ -3,8 +3,8 @@
 import "../production.ts";
 import {
   MessageType,
-  parseMessage,
   type Context,
+  type Message,
   type ServerOptions,
   type SubscribePayload,
 } from "graphql-ws";
@@ -14,7 +14,6 @@ import { isAsyncIterable } from "postgraphile/grafast";
 import { makeGraphQLWSConfig, type GrafservBase } from "postgraphile/grafserv";
 import type { WebSocket } from "ws";
 import { ClientFacingError, TooManyStreams } from "../../http/errors.ts";
-import { exactNumber } from "../exact-json.ts";
 import { holdsNul } from "../limits/body.ts";
 import { NO_DOCUMENTS, type PersistedDocuments } from "../persisted/documents.ts";
 import { NUL_MESSAGE } from "../schema/validation-rules.ts";
@@ -78,7 +77,6 @@ export function protocolSettings(
   return {
     ...config,
     connectionInitWaitTimeout: initMs,
-    jsonMessageReviver: exactNumber,
     onSubscribe: (ctx: ClientContext, id: string, payload: never) =>
       connectionOf(ctx.extra.socket).begin(() => share.run(() => begin(ctx, id, payload))),
   } as unknown as ServerOptions;
@@ -128,11 +126,11 @@ const FROM_SERVICE: readonly string[] = [
   MessageType.Error,
 ];
 
-/** Whether only a service sends this message, which graphql-ws takes for a fault of the service. */
-export function isFromService(text: string): boolean {
-  try {
-    return FROM_SERVICE.includes(parseMessage(text).type);
-  } catch {
-    return false;
-  }
-}
+/**
+ * Whether the client is at fault where graphql-ws fails: only a service sends this message, or the payload of a ping nests
+ * deeper than the stack, by which the pong is written.
+ */
+export const isRefused = (message: Message | string, error: unknown): boolean =>
+  typeof message !== "string" &&
+  (FROM_SERVICE.includes(message.type) ||
+    (message.type === MessageType.Ping && error instanceof RangeError));

@@ -34,7 +34,7 @@ import { Connection, type CloseReason, type ConnectionBounds } from "./connectio
 import { liveMetrics } from "./live-metrics.ts";
 import { makeLiveOperationsPlugin } from "./live-operations.ts";
 import type { LoopShare } from "../../http/streams/loop-share.ts";
-import { isFromService, protocolSettings } from "./protocol.ts";
+import { isRefused, protocolSettings } from "./protocol.ts";
 import { Rounds } from "../../market/live/rounds.ts";
 import { openLiveSnapshot } from "./live-snapshot.ts";
 import type { Lag } from "./subscription.ts";
@@ -209,9 +209,10 @@ export function makeLive(options: LiveOptions): Live {
             connection.receiveBy({
               mayReceive,
               hold,
-              receive: (text) =>
-                receive(text).catch((error: unknown) => {
-                  if (isFromService(text)) {
+              // graphql-ws parses a text alone.
+              receive: (message) =>
+                receive(message as string).catch((error: unknown) => {
+                  if (isRefused(message, error)) {
                     socket.close(CloseCode.BadRequest, "Invalid message received");
                     return;
                   }

@@ -25,3 +25,39 @@ it("no text is changed", () => {
     "1e-400",
   ]);
 });
+
+it.each([
+  ["quotes", '{"a\\"1": "\\"12345678901234567890,", "b": 12345678901234567890}'],
+  ["backslashes", '{"1e400\\\\": "\\\\", "b" : -12345678901234567890 }'],
+  ["short numbers", "[1,-2.5,12345678901234567890,3e5]"],
+  ["itself", "12345678901234567890"],
+])("a long number beside %s is given as its text, and the rest unchanged", (_what, text) => {
+  const quoted = text.replace(/-?12345678901234567890(?!,")/, '"$&"');
+  expect(parseJson(text)).toEqual(JSON.parse(quoted));
+});
+
+it.each([
+  "{12345678901234567890: 1}",
+  "[012345678901234567890]",
+  '["12345678901234567890',
+  "[1e400",
+])("%s is no JSON", (text) => {
+  expect(() => parseJson(text)).toThrow(SyntaxError);
+});
+
+it("is parsed without a reviver, which would be called for each value beside a long number", () => {
+  const parse = jest.spyOn(JSON, "parse");
+  try {
+    const text = `{"z":1234567890123456789,"a":[${"0,".repeat(48_000)}0]}`;
+    expect(parseJson(text)).toMatchObject({ z: "1234567890123456789" });
+    expect(parse.mock.calls.map((given) => given.length)).toEqual([1, 1]);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+it("a text of millions of digits, or of other characters, is taken", () => {
+  const digits = "1".repeat(10_000_000);
+  const text = "\\n".repeat(5_000_000);
+  expect(parseJson(`[${digits},"${text}"]`)).toEqual([digits, "\n".repeat(5_000_000)]);
+});

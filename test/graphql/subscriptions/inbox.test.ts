@@ -31,8 +31,11 @@ beforeEach(async () => {
     socket: served,
     mayReceive: () => true,
     hold: (bytes) => messages.take("client", bytes),
-    receive: (text) =>
-      new Promise((resolve) => void handled.push({ text, end: () => resolve(undefined) })),
+    receive: (message) =>
+      new Promise((resolve) => {
+        const text = typeof message === "string" ? message : JSON.stringify(message);
+        handled.push({ text, end: () => resolve(undefined) });
+      }),
     onFull: () => (isFull = true),
   });
 });
@@ -74,6 +77,37 @@ it("reads no further while a subscription begins, however much is sent", async (
   inbox.hasBegun();
   await until(() => !inbox.isBusy);
   expect(served.isPaused).toBe(false);
+});
+
+it("parses a message once and without a reviver, however many numbers it has", async () => {
+  const parse = jest.spyOn(JSON, "parse");
+  try {
+    const message = JSON.stringify({ type: "ping", payload: { a: Array<number>(48_000).fill(0) } });
+    client.send(message);
+    await until(() => handled.length === 1);
+    expect(handled[0]!.text).toBe(message);
+    expect(parse.mock.calls).toEqual([[message]]);
+  } finally {
+    parse.mockRestore();
+  }
+});
+
+it("hands on long numbers with all their digits, and texts that are no message", async () => {
+  const number = "0.123456789012345678901";
+  client.send(subscribe("1").replace('{"query"', `{"variables":{"n":${number}},"query"`));
+  client.send('{"type":"unknown"}');
+  await until(() => handled.length === 1);
+  inbox.hasBegun();
+  await until(() => handled.length === 2);
+  const { payload } = JSON.parse(handled[0]!.text) as { payload: object };
+  expect(payload).toMatchObject({ variables: { n: number } });
+  expect(handled[1]!.text).toBe('{"type":"unknown"}');
+});
+
+it.each(["connection_init", "pong"])("hands on no payload of a %s", async (type) => {
+  client.send(JSON.stringify({ type, payload: { token: "abc", of: [[], []] } }));
+  await until(() => handled.length === 1);
+  expect(handled[0]!.text).toBe(JSON.stringify({ type }));
 });
 
 it("goes on where a subscription is over before it has begun, as one that is refused", async () => {

@@ -376,6 +376,13 @@ describe("a connection", () => {
     expect(ownErrors(shared.logged)).toEqual([]);
   });
 
+  it("is closed by a ping whose payload nests too deep to be sent back", async () => {
+    const socket = await connectAcknowledged(shared);
+    socket.send(`{"type":"ping","payload":{"a":${"[".repeat(40_000)}${"]".repeat(40_000)}}}`);
+    expect(await closingOf(socket)).toEqual([4400, "Invalid message received"]);
+    expect(ownErrors(shared.logged)).toEqual([]);
+  });
+
   it("is closed where its client reads nothing, which then goes on at its cursor", async () => {
     // Within a heartbeat a client has to have initialised its connection, subscribed, and answered a ping.
     const app = await serve(withStreams({ heartbeatMs: 3000, bufferBytes: 10_000 }));

@@ -18,7 +18,7 @@ import {
   WETH,
   write,
 } from "../../factories.ts";
-import { dataOf } from "../../graphql.ts";
+import { ask, dataOf } from "../../graphql.ts";
 import { recordStatements } from "../../statements.ts";
 import { connectTo, follow, refusalOf } from "../../subscription-client.ts";
 import { serveDatabase } from "../../served.ts";
@@ -113,6 +113,24 @@ it.each([
       extensions: { code: "BAD_REQUEST" },
     },
   ]);
+});
+
+it.each([
+  ["a list with too many values", Array<number>(1001).fill(0)],
+  [
+    "objects with too many members",
+    [Object.fromEntries(Array.from({ length: 1001 }, (_, n) => [`k${n}`, 0]))],
+  ],
+  ["lists within lists", JSON.parse(`${"[".repeat(400)}${"]".repeat(400)}`) as unknown],
+])("%s is refused in variables as by POST", async (_what, x) => {
+  const posted = await ask(
+    app,
+    "query ($x: [DexMarketsOrderBy!]) { allDexMarkets(orderBy: $x) { totalCount } }",
+    { x },
+  );
+  const query = "subscription ($x: [String!]) { dexMarkets(pairs: $x) { cursor } }";
+  expect(posted.errors).toHaveLength(1);
+  expect(await refusalOf(client, query, { x })).toEqual(posted.errors);
 });
 
 describe("dexTrades", () => {
