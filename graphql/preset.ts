@@ -83,7 +83,7 @@ export function makePreset({
     plugins: [
       // First, so that a refusal comes before any work. PostGraphile itself limits neither depth nor pages:
       // https://github.com/graphile/crystal/issues/164 and https://github.com/graphile/crystal/issues/1258.
-      makeDocumentLimitsPlugin(limits),
+      makeDocumentLimitsPlugin(limits, operations),
       makeOperationLimitsPlugin(limits),
       makePlansPlugin(operations),
       ServedConditionsPlugin,

@@ -19,12 +19,13 @@ const assessmentOf = ({ contextValue }: GrafastExecutionArgs): Assessment | unde
   (contextValue as Grafast.Context).assessment;
 
 /** Empty where no request asks: then nothing waits. */
-function clientOf({ requestContext }: GrafastExecutionArgs): string {
+export function clientOf({ requestContext }: Pick<GrafastExecutionArgs, "requestContext">): string {
   const request = requestContext?.node?.req ?? requestContext?.ws?.request;
   return request === undefined ? "" : stateOf(request).client;
 }
 
-function busy(error: unknown): { errors: GraphQLError[] } {
+/** The answer to an operation that has waited too long for its turn. */
+export function busy(error: unknown): { errors: GraphQLError[] } {
   if (!(error instanceof ServiceBusy)) throw error;
   return { errors: [new GraphQLError(error.message, { extensions: error.extensions })] };
 }

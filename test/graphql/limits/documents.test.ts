@@ -3,10 +3,13 @@
 import { getIntrospectionQuery } from "graphql";
 import { setTimeout as sleep } from "node:timers/promises";
 import { documentProblem } from "../../../graphql/limits/document-problem.ts";
+import { OperationsInFlight } from "../../../graphql/limits/operations-in-flight.ts";
+import { ServiceBusy } from "../../../http/errors.ts";
 import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
 import { makeTestApp } from "../../app.ts";
 import { ask } from "../../graphql.ts";
 import { serveRecorded } from "../../served.ts";
+import { connectTo, refusalOf } from "../../subscription-client.ts";
 
 const { app, database, statements } = serveRecorded(undefined, { cache: "off" });
 
@@ -176,6 +179,60 @@ it("refuses introspection that asks for a description under many names", async (
   const { errors } = await ask(app, `{ __schema { types { fields { ${fields} } } } }`);
 
   expect(errors?.[0]?.extensions).toEqual({ code: "TOO_EXPENSIVE" });
+});
+
+describe("validation", () => {
+  const plan = jest.spyOn(OperationsInFlight.prototype, "plan");
+  beforeEach(() => plan.mockClear());
+  afterAll(() => plan.mockRestore());
+
+  it.each([
+    ["fields that conflict", times(490, (n) => `x: ${n % 2 === 0 ? "nodeId" : "__typename"}`)],
+    ["conflicts within", times(122, () => "x: dexHead { b: block } x: dexHead { b: time }")],
+    ["unknown fields", times(400, (n) => `unknown${n}`)],
+  ])("of %s waits for its turn, as a plan does", async (_what, fields) => {
+    const { status, errors } = await ask(app, `{ ${fields} }`);
+
+    expect([status, errors?.length]).toEqual([200, 101]);
+    expect(plan).toHaveBeenCalledTimes(1);
+    expect(plan.mock.calls[0]![0]).toBe("127.0.0.1");
+  });
+
+  it("of a long document waits once, and its plan again", async () => {
+    const query = `{ dexHead { ${times(200, () => "block")} } }`;
+    for (let n = 0; n < 3; n += 1) expect((await ask(app, query)).errors).toBeUndefined();
+
+    expect(plan).toHaveBeenCalledTimes(2);
+  });
+
+  it("of a subscription's document waits too, whatever its connection sent before", async () => {
+    const client = connectTo(app.url);
+    const query = `subscription { ${times(100, () => "x: dexHead { b: cursor } x: dexHead { b: reset }")} }`;
+    try {
+      for (const given of ["subscription { unknown }", query]) await refusalOf(client, given);
+      expect(await refusalOf(client, query)).toHaveLength(101);
+    } finally {
+      await client.dispose();
+    }
+    expect(plan).toHaveBeenCalledTimes(2);
+    expect(plan.mock.calls[0]![0]).toBe("127.0.0.1");
+  });
+
+  it("of a short one does not wait", async () => {
+    expect((await ask(app, "{ unknown }")).errors).toHaveLength(1);
+    expect(plan).not.toHaveBeenCalled();
+  });
+
+  it("that has no turn in time is refused as any operation", async () => {
+    plan.mockRejectedValueOnce(new ServiceBusy());
+    const answer = await app.request
+      .post("/graphql")
+      .set("accept", "application/graphql-response+json")
+      .send({ query: `{ ${times(300, () => "x: unknown")} }` });
+
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(answer.body).toMatchObject({ errors: [{ extensions: { code: "UNAVAILABLE" } }] });
+  });
 });
 
 describe("time", () => {
