@@ -1,36 +1,98 @@
-// Gives a site's values all their digits: numbers within JSON, amounts of money, and identifiers of objects.
-import { listOfCodec, TYPES, type PgCodec } from "postgraphile/@dataplan/pg";
-import { isRounded, mayBeRounded } from "../exact-json.ts";
+// Gives a site's values as PostgreSQL has them: JSON, amounts of money, intervals, null ranges, and identifiers of objects.
+import { Kind, type GraphQLScalarTypeConfig, type ValueNode } from "graphql";
+import { inhibitOnNull } from "postgraphile/grafast";
+import {
+  listOfCodec,
+  pgSelectFromRecords,
+  TYPES,
+  type PgCodec,
+  type PgCodecAttribute,
+  type PgCodecWithAttributes,
+  type PgSelectSingleStep,
+} from "postgraphile/@dataplan/pg";
 
-/** TypeScript's types do not have it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+type Converts = Pick<PgCodec, "fromPg" | "toPg">;
 
-type Revive = (name: string, value: unknown, context?: { source?: string }) => unknown;
+const baseOf = (codec: PgCodec): PgCodec =>
+  codec.domainOfCodec == null ? codec : baseOf(codec.domainOfCodec as PgCodec);
 
-const withAllDigits: Revive = (_name, value, { source = "" } = {}) =>
-  typeof value === "number" && isRounded(source) ? rawJSON(source) : value;
+const isJson = (codec: PgCodec): boolean => codec === TYPES.json || codec === TYPES.jsonb;
 
-/** A number that a double would round goes into the answer as PostgreSQL has it. */
-const readJson = (text: string): unknown =>
-  mayBeRounded(text) ? JSON.parse(text, withAllDigits) : JSON.parse(text);
+const sameText = (text: string): string => text;
 
-type JsonCodec = typeof TYPES.json;
+const readInterval = TYPES.interval.fromPg;
 
-const isJson = (codec: PgCodec): boolean =>
-  codec === TYPES.json ||
-  codec === TYPES.jsonb ||
-  (codec.domainOfCodec != null && isJson(codec.domainOfCodec as PgCodec));
+/**
+ * PostGraphile has -1.5 seconds as "-01.-500000":
+ * https://github.com/graphile/crystal/blob/main/grafast/dataplan-pg/src/codecs.ts.
+ */
+const readSigned = (text: string): unknown => readInterval(text.replace(/_-?(\d+)\.-/, "_-$1."));
+
+/** PostGraphile has this of a null range, and would read it as one without bounds. */
+const NO_RANGE = "[null, null, null, null]";
+
+/** How values of the codec are read and written, where PostGraphile would lose some of them. */
+function exact(codec: PgCodec): Converts | undefined {
+  const base = baseOf(codec);
+  const { arrayOfCodec: element, fromPg, toPg } = base;
+  if (isJson(base)) return { fromPg: sameText, toPg: sameText };
+  if (base === TYPES.interval) return { fromPg: readSigned, toPg };
+  if (base.rangeOfCodec != null) {
+    return { fromPg: (text) => (text === NO_RANGE ? null : (fromPg(text) as unknown)), toPg };
+  }
+  const ofElement = element && exact(element as PgCodec);
+  return ofElement && listOfCodec({ ...(element as PgCodec), ...ofElement } as never, {});
+}
+
+function parseJson(given: unknown): string {
+  const text = String(given);
+  JSON.parse(text);
+  return text;
+}
+
+/** A client's text is checked, and goes to PostgreSQL unchanged. */
+const asText = (config: GraphQLScalarTypeConfig<unknown, unknown>): typeof config => ({
+  ...config,
+  serialize: (text) => text,
+  parseValue: parseJson,
+  parseLiteral: (node: ValueNode) =>
+    node.kind === Kind.STRING ? parseJson(node.value) : undefined,
+});
 
 export const ExactValuesPlugin: GraphileConfig.Plugin = {
   name: "ExactValuesPlugin",
-  description: "Rounds no number of a site's own columns.",
+  description: "Loses nothing of the values of a site's own columns.",
 
   schema: {
     hooks: {
-      GraphQLScalarType(config, { inflection }) {
+      GraphQLScalarType(config, build) {
+        const codec = (Object.values(build.input.pgRegistry.pgCodecs) as PgCodec[]).find(
+          (one) =>
+            one.arrayOfCodec == null &&
+            build.getGraphQLTypeNameByPgCodec(one, "output") === config.name,
+        );
+        const base = codec && baseOf(codec);
+        if (base && isJson(base)) return asText(config);
         // Others have an Int's range, and half of the numbers are above it.
-        const isOid = config.name === inflection.builtin("Oid");
+        const isOid = config.name === build.inflection.builtin("Oid");
         return isOid ? { ...config, serialize: Number } : config;
+      },
+
+      GraphQLObjectType_fields_field(field, build, { scope: { pgFieldAttribute, pgCodec } }) {
+        const attribute = pgFieldAttribute as PgCodecAttribute | undefined;
+        const element = attribute?.codec.arrayOfCodec as PgCodecWithAttributes | undefined;
+        const resource = element?.attributes && build.pgTableResource(element, false);
+        const columns = Object.entries((pgCodec as PgCodec | undefined)?.attributes ?? {});
+        const [column] = columns.find(([, one]) => one === attribute) ?? [];
+        if (!resource || column === undefined) return field;
+        // A null array would be an empty one.
+        const plan = ($row: PgSelectSingleStep) => {
+          const $list = inhibitOnNull($row.get(column));
+          const $records = pgSelectFromRecords(resource, $list as never);
+          $records.setTrusted();
+          return $records;
+        };
+        return { ...field, plan: plan as never };
       },
 
       init: {
@@ -41,10 +103,8 @@ export const ExactValuesPlugin: GraphileConfig.Plugin = {
           const decimal = inflection.builtin("BigFloat");
           build.setGraphQLTypeForPgCodec(TYPES.money, ["input", "output"], decimal);
           for (const codec of Object.values(input.pgRegistry.pgCodecs) as PgCodec[]) {
-            const { arrayOfCodec: element } = codec as { arrayOfCodec?: JsonCodec };
-            if (isJson(codec)) codec.fromPg = readJson;
-            if (element === undefined || !isJson(element)) continue;
-            codec.fromPg = listOfCodec({ ...element, fromPg: readJson }, {}).fromPg;
+            const { fromPg, toPg } = exact(codec) ?? codec;
+            Object.assign(codec, { fromPg, toPg });
           }
           return initialized;
         },

@@ -206,7 +206,7 @@ it.each([
 });
 
 it("rounds no number", async () => {
-  const value = '{"a":[2744.123485030572268827,9007199254740993,0.5,"x"]}';
+  const value = '{"a": [2744.123485030572268827, 9007199254740993, 0.5, "x"]}';
   const columns = "plain stored document several price object";
   expect(await dataOf(app, `{ figure(id: 1) { ${columns} } }`)).toEqual({
     figure: {
