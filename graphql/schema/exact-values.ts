@@ -74,8 +74,7 @@ export const ExactValuesPlugin: GraphileConfig.Plugin = {
         const base = codec && baseOf(codec);
         if (base && isJson(base)) return asText(config);
         // Others have an Int's range, and half of the numbers are above it.
-        const isOid = config.name === build.inflection.builtin("Oid");
-        return isOid ? { ...config, serialize: Number } : config;
+        return base === TYPES.oid ? { ...config, serialize: Number } : config;
       },
 
       GraphQLObjectType_fields_field(field, build, { scope: { pgFieldAttribute, pgCodec } }) {

@@ -20,6 +20,11 @@ function parseInteger(given: unknown): string | undefined {
   return value >= -MAX_BIGINT - 1n && value <= MAX_BIGINT ? text : undefined;
 }
 
+function parseObjectId(given: unknown): string | undefined {
+  const text = parseInteger(given);
+  return text !== undefined && Number(text) >= 0 && Number(text) < 2 ** 32 ? text : undefined;
+}
+
 function parseDecimal(given: unknown): string | undefined {
   const text = exactText(given);
   return text !== undefined &&
@@ -69,6 +74,7 @@ const SCALARS: Record<string, { parse: Parser; accepted: string }> = {
     accepted:
       'a time from year 1 to 9999 in ISO 8601, for example "2018-06-19T14:00:43Z" (UTC without an offset)',
   },
+  Oid: { parse: parseObjectId, accepted: "an integer from 0 to 4294967295" },
   Cursor: { parse: parseCursor, accepted: "a cursor that this service gave" },
 };
 

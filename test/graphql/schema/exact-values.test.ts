@@ -49,6 +49,12 @@ const SITE = `
   create function site.plain(given json) returns json language sql stable as 'select given';
   create function site.stored(given jsonb) returns jsonb language sql stable as 'select given';
   create function site.listed(given json[]) returns json[] language sql stable as 'select given';
+  create domain site.object as oid;
+  create table site.thing (id int primary key, object oid, thing site.object);
+  insert into site.thing
+  select n, object, object
+  from unnest(array[4294967295, 2147483648, 0]::oid[]) with ordinality as given (object, n);
+  create function site.same(object oid) returns oid language sql stable as 'select object';
   grant usage on schema site to dex_reader;
   grant select on all tables in schema site to dex_reader;
 `;
@@ -159,4 +165,21 @@ it("shows JSON as PostgreSQL has it, and takes it so", async () => {
     ...{ plain: PLAIN, stored: STORED, listed: [PLAIN, null, "1.10"], literal: '{"a": 1.10}' },
   });
   expect(await errorsOf(app, '{ plain(given: "{") }')).toEqual([expect.stringContaining("JSON")]);
+});
+
+it("shows and takes an object's identifier of 32 bits", async () => {
+  expect(await rowsOf("allThings", "object thing")).toEqual(
+    [4294967295, 2147483648, 0].map((object) => ({ object, thing: object })),
+  );
+  const query =
+    "query ($object: Oid) { allThings(condition: { object: $object }) { nodes { id } } }";
+  expect(await dataOf(app, query, { object: 4294967295 })).toEqual({
+    allThings: { nodes: [{ id: 1 }] },
+  });
+  expect(await dataOf(app, "{ same(object: 2147483648) }")).toEqual({ same: 2147483648 });
+  for (const given of ["4294967296", "-1", "1.5"]) {
+    expect(await errorsOf(app, `{ same(object: ${given}) }`)).toEqual([
+      expect.stringContaining("expected an integer from 0 to 4294967295"),
+    ]);
+  }
 });
