@@ -20,8 +20,8 @@ import { makeGraphqlAnswersPlugin } from "../graphql/answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "../http/cross-origin.ts";
 import { onlyJsonPosts, readBodyUpTo } from "../graphql/limits/body.ts";
 import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
+import { countRefusals } from "../graphql/limits/counted-refusals.ts";
 import {
-  countRefusals,
   IN_FLIGHT_LIMITS,
   makeInFlightPlugin,
   OperationsInFlight,

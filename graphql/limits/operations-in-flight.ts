@@ -1,9 +1,9 @@
 // Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of the time that
 // planning takes: a plan blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is
-// read; the log counts these refusals, as a line for each would be most of it.
+// read.
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
-import { stateIn, stateOf, type OnOver, type Step } from "../../http/request.ts";
+import { stateIn, stateOf, type Step } from "../../http/request.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
@@ -248,9 +248,6 @@ const REFUSE_AFTER_MS = 50;
 const BATCH_EVERY_MS = 10;
 const BATCH_SIZE = 20;
 
-/** How often the log counts the refusals, in milliseconds. */
-const COUNT_MS = 10_000;
-
 /** A step that hands on what may begin, for requests of GraphQL. */
 export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
   const waiting: { due: number; res: { destroyed: boolean }; send: () => void }[] = [];
@@ -277,20 +274,5 @@ export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
     if (waiting.length === 0) setTimeout(sendBatch, REFUSE_AFTER_MS).unref();
     const due = performance.now() + REFUSE_AFTER_MS;
     waiting.push({ due, res, send: () => refuse(req, res, refusal) });
-  };
-}
-
-/** Counts the requests that were refused for load, for the log. */
-export function countRefusals(warn: (line: string) => void): OnOver {
-  const counts = new Map<string, number>();
-  const report = (): void => {
-    const codes = [...counts].map(([code, count]) => `${count} by ${code}`).join(", ");
-    counts.clear();
-    warn(`GraphQL requests refused in ${COUNT_MS / 1000} s before they were read: ${codes}.`);
-  };
-  return ({ errors }) => {
-    if (counts.size === 0) setTimeout(report, COUNT_MS).unref();
-    const [code = "clients that left before"] = errors ?? [];
-    counts.set(code, (counts.get(code) ?? 0) + 1);
   };
 }

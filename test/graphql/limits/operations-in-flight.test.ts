@@ -2,9 +2,9 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Pool } from "../../../db/connect.ts";
+import { countRefusals } from "../../../graphql/limits/counted-refusals.ts";
 import {
   IN_FLIGHT_LIMITS,
-  countRefusals,
   OperationsInFlight,
   shedLoad,
 } from "../../../graphql/limits/operations-in-flight.ts";
