@@ -56,9 +56,24 @@ export class OperationsInFlight {
     this.#limits = { ...limits, running: 2 * connections };
     this.#runningOfClient = limits.perClient === 0 ? Infinity : Math.max(1, connections - 1);
     this.#tooMany = new TooManyAtOnce(limits.perClient);
-    this.#toBegin = new WaitingLine(limits.waitMs);
-    this.#toPlan = new WaitingLine(limits.waitMs);
-    this.#toReadWhole = new WaitingLine(limits.waitMs);
+    this.#toBegin = new WaitingLine(limits.waitMs, {
+      had: this.#countRunning,
+      may: () => true,
+      take: () => undefined,
+    });
+    this.#toPlan = new WaitingLine(limits.waitMs, {
+      had: (client) => this.#lastPlanOf.get(client) ?? 0,
+      may: () => this.#mayPlan,
+      take: () => (this.#mayPlan = false),
+    });
+    this.#toReadWhole = new WaitingLine(limits.waitMs, {
+      had: this.#countWhole,
+      may: this.#mayReadWhole,
+      take: (client) => {
+        this.#readingWhole += 1;
+        add(this.#wholeOf, client, 1);
+      },
+    });
     this.#maxWhole = Math.max(1, Math.floor(connections / 2));
   }
 
@@ -103,11 +118,7 @@ export class OperationsInFlight {
 
   /** Calls `planning`, which plans synchronously, in its turn. What waits for its plan leaves its place to what has one. */
   async plan<Result>(client: string, planning: () => Result): Promise<Awaited<Result>> {
-    if (!this.#mayPlan) {
-      this.#leave(client);
-      await this.#toPlan.wait(client, this.#isOneOfMany(client)).finally(() => this.#enter(client));
-    }
-    this.#mayPlan = false;
+    await this.#inLine(client, this.#toPlan);
     if (this.#present.has(client)) this.#lastPlanOf.set(client, (this.#plans += 1));
     const from = performance.now();
     const result = begun(planning);
@@ -120,20 +131,29 @@ export class OperationsInFlight {
    * those that an index serves, and one client leaves one of the others. While it waits, it leaves its place to others.
    */
   async readWhole<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
-    if (this.#mayReadWhole(client)) this.#beginWhole(client);
-    else {
-      this.#leave(client);
-      await this.#toReadWhole
-        .wait(client, this.#isOneOfMany(client))
-        .finally(() => this.#enter(client));
-    }
+    await this.#inLine(client, this.#toReadWhole);
     try {
       return await operation();
     } finally {
       this.#readingWhole -= 1;
       add(this.#wholeOf, client, -1);
-      const next = this.#toReadWhole.begin(this.#countWhole, this.#mayReadWhole);
-      if (next !== undefined) this.#beginWhole(next);
+      this.#beginNext();
+    }
+  }
+
+  /**
+   * Returns when it is the turn of an operation that has a place. While it waits it has none, and its turn comes together with
+   * another place: with the one alone, it would keep others from it while it waits for the other.
+   */
+  async #inLine(client: string, line: WaitingLine): Promise<void> {
+    if (line.takeNow(client, this.#hasPlaceFor)) return;
+    this.#leave(client);
+    try {
+      await line.wait(client, this.#isOneOfMany(client));
+    } catch (error) {
+      // What is refused leaves a place when it ends, as all do.
+      this.#enter(client);
+      throw error;
     }
   }
 
@@ -143,21 +163,17 @@ export class OperationsInFlight {
     this.#readingWhole < this.#maxWhole &&
     this.#countWhole(client) < Math.max(1, this.#maxWhole - 1);
 
-  #beginWhole(client: string): void {
-    this.#readingWhole += 1;
-    add(this.#wholeOf, client, 1);
-  }
-
   get #isFull(): boolean {
     return this.#inFlight >= this.#limits.running + this.#limits.waiting;
   }
 
   readonly #countRunning = (client: string): number => this.#runningOf.get(client) ?? 0;
 
-  readonly #mayBegin = (client: string): boolean => {
-    if (this.#running >= this.#limits.running || this.#hasBegunInThisTurn) return false;
-    return this.#countRunning(client) < this.#runningOfClient;
-  };
+  readonly #hasPlaceFor = (client: string): boolean =>
+    this.#running < this.#limits.running && this.#countRunning(client) < this.#runningOfClient;
+
+  readonly #mayBegin = (client: string): boolean =>
+    !this.#hasBegunInThisTurn && this.#hasPlaceFor(client);
 
   readonly #isOneOfMany = (client: string): boolean => (this.#present.get(client) ?? 0) > 1;
 
@@ -181,20 +197,23 @@ export class OperationsInFlight {
     });
   }
 
+  /** Called where a place or a turn may have become free. */
   #beginNext(): void {
-    if (this.#toBegin.isEmpty) return;
-    const client = this.#toBegin.begin(this.#countRunning, this.#mayBegin);
-    if (client !== undefined) this.#begin(client);
+    const lines = [this.#toReadWhole, this.#toPlan, this.#toBegin];
+    if (lines.every(({ isEmpty }) => isEmpty)) return;
+    const [next] = lines
+      .flatMap((line) => line.first(this.#mayBegin) ?? [])
+      .toSorted((a, b) => this.#countRunning(a.client) - this.#countRunning(b.client));
+    if (next === undefined) return;
+    this.#begin(next.client);
+    next.begin();
   }
 
   #pause(ms: number): void {
     setTimeout(
       () => {
         this.#mayPlan = true;
-        this.#toPlan.begin(
-          (client) => this.#lastPlanOf.get(client) ?? 0,
-          () => true,
-        );
+        this.#beginNext();
       },
       Math.min(PAUSE * ms, LONGEST_PAUSE_MS),
     );

@@ -195,6 +195,60 @@ describe("reading whole tables", () => {
     expect(names().slice(3)).toEqual(["a2"]);
   });
 
+  it("begins together with a place, and is left to others until there is one", async () => {
+    const { operations, begun, run, names } = operationsOf({ connections: 4, perClient: 8 });
+    const read = (name: string, client: string): void => {
+      void operations.run(client, () => {
+        return operations.readWhole(client, () => {
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          begun.push({ name, end: () => resolve(undefined), fail: () => undefined });
+          return promise;
+        });
+      });
+    };
+    read("b1", "b");
+    read("c1", "c");
+    await turns(20);
+    read("a1", "a");
+    await turns(20);
+    for (const name of ["a2", "a3", "a4"]) void run(name, "a");
+    await turns(20);
+    read("d1", "d");
+    await turns(20);
+    expect(names()).toEqual(["b1", "c1", "a2", "a3", "a4"]);
+    // Its client has three places, all that it may have.
+    begun[0]!.end();
+    await turns(20);
+    expect(names().slice(5)).toEqual(["d1"]);
+    begun[1]!.end();
+    await turns(20);
+    expect(names().slice(5)).toEqual(["d1"]);
+    begun[2]!.end();
+    await turns(20);
+    expect(names().slice(5)).toEqual(["d1", "a1"]);
+  });
+
+  it("is the turn of the next before all else of an operation is done", async () => {
+    const { operations } = operationsOf({ connections: 1 });
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const reading: string[] = [];
+    const read = (client: string): Promise<unknown> =>
+      operations.run(client, async () => {
+        await operations.readWhole(client, () => {
+          reading.push(client);
+          return promise;
+        });
+        await new Promise(() => undefined);
+      });
+    void read("a");
+    void read("b");
+    await turns(10);
+    expect(reading).toEqual(["a"]);
+    resolve(undefined);
+    await turns(10);
+    expect(reading).toEqual(["a", "b"]);
+  });
+
   it("that is waited for too long is refused, and its place is free", async () => {
     const { operations } = operationsOf({ connections: 1, waitMs: 1 });
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -216,7 +270,7 @@ describe("planning", () => {
   it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
     jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(50);
-    const { operations, run, names } = operationsOf({ connections: 1 });
+    const { operations, run, names, begun } = operationsOf({ connections: 1 });
     const planned: string[] = [];
     const plan = (name: string): Promise<unknown> =>
       operations.run("a", () =>
@@ -236,7 +290,94 @@ describe("planning", () => {
     expect(planned).toEqual(["1"]);
     jest.advanceTimersByTime(1);
     await turns(10);
+    // Both places are taken.
+    expect(planned).toEqual(["1"]);
+    begun[0]!.end();
+    await turns(10);
     expect(planned).toEqual(["1", "2"]);
+  });
+
+  it("leaves a connection to others: what waited for its plan waits for a place", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations, begun, run, names } = operationsOf({ connections: 3, perClient: 8 });
+    const plan = (name: string, client: string): Promise<unknown> =>
+      operations.run(client, () =>
+        operations.plan(client, () => {
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          begun.push({ name, end: () => resolve(undefined), fail: () => undefined });
+          return promise;
+        }),
+      );
+    const pass = async (): Promise<void> => {
+      for (let n = 0; n < 5; n += 1) {
+        jest.advanceTimersByTime(250);
+        await turns(10);
+      }
+    };
+    for (const name of ["a1", "a2", "a3", "a4"]) void plan(name, "a");
+    await turns(10);
+    await pass();
+    expect(names()).toEqual(["a1", "a2"]);
+    // Those of a that wait, and came first, keep none of another client from its plan.
+    void plan("b1", "b");
+    void run("c1", "c");
+    await turns(10);
+    expect(names()).toEqual(["a1", "a2", "b1", "c1"]);
+    begun[0]!.end();
+    await pass();
+    expect(names()).toEqual(["a1", "a2", "b1", "c1", "a3"]);
+  });
+
+  it("waits with those that have not begun: the client with the fewest running ones is first", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations, run, names, begun } = operationsOf({ connections: 1 });
+    const planned: string[] = [];
+    const plan = (name: string): Promise<unknown> =>
+      operations.run("a", () =>
+        operations.plan("a", () => {
+          planned.push(name);
+          return new Promise(() => undefined);
+        }),
+      );
+    void plan("a1");
+    void plan("a2");
+    await turns(10);
+    void run("c1", "c");
+    void run("b1", "b");
+    jest.advanceTimersByTime(250);
+    await turns(10);
+    expect([planned, names()]).toEqual([["a1"], ["c1"]]);
+    begun[0]!.end();
+    await turns(10);
+    expect([planned, names()]).toEqual([["a1"], ["c1", "b1"]]);
+    begun[1]!.end();
+    await turns(10);
+    expect(planned).toEqual(["a1", "a2"]);
+  });
+
+  it("comes first to one that waits for it, not to one that asks just then", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations, run } = operationsOf({});
+    const planned: string[] = [];
+    const asks = Promise.withResolvers<undefined>();
+    const plan = (name: string, until?: Promise<undefined>): Promise<unknown> =>
+      operations.run(name, async () => {
+        await until;
+        await operations.plan(name, () => void planned.push(name));
+      });
+    void plan("first");
+    void plan("waiting");
+    void plan("asking", asks.promise);
+    await turns(10);
+    // Nothing else begins in this turn of the event loop.
+    void run("other", "other");
+    jest.advanceTimersByTime(250);
+    asks.resolve(undefined);
+    await turns(10);
+    expect(planned).toEqual(["first", "waiting"]);
+    jest.advanceTimersByTime(250);
+    await turns(10);
+    expect(planned).toEqual(["first", "waiting", "asking"]);
   });
 
   it("is the turn of the client whose last plan is longest ago, however many another waits for", async () => {
