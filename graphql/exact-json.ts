@@ -7,11 +7,8 @@ const MAY_BE_ROUNDED = /\d[\d.]{15}|\de[+-]?\d{3}/i;
 const DIGITS = 15;
 const SMALLEST = 1e-300;
 
-/** Whether some number of the text may be rounded. */
-export const mayBeRounded = (text: string): boolean => MAY_BE_ROUNDED.test(text);
-
 /** Whether a double rounds the number of this text. */
-export function isRounded(number: string): boolean {
+function isRounded(number: string): boolean {
   const value = Number(number);
   const digits = number.replace(/^-?[0.]+|[-.]|e.*$/gi, "");
   const isInRange = Number.isFinite(value) && (digits === "" || Math.abs(value) >= SMALLEST);
@@ -22,7 +19,7 @@ export function isRounded(number: string): boolean {
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   // Not by a reviver, which takes thirty times as long, also for short numbers beside a long one.
-  return mayBeRounded(text) ? JSON.parse(withNumbersAsText(text)) : value;
+  return MAY_BE_ROUNDED.test(text) ? JSON.parse(withNumbersAsText(text)) : value;
 }
 
 /** The text of valid JSON, with quotes around each number that a double would round. No regexp: it would need a stack for long texts. */
@@ -36,7 +33,7 @@ function withNumbersAsText(json: string): string {
     const begin = at;
     while (isOfNumber(json.charCodeAt(at + 1))) at += 1;
     const number = json.slice(begin, at + 1);
-    if (!mayBeRounded(number) || !isRounded(number)) continue;
+    if (!MAY_BE_ROUNDED.test(number) || !isRounded(number)) continue;
     parts.push(json.slice(from, begin), `"${number}"`);
     from = at + 1;
   }
