@@ -7,7 +7,7 @@ import { stateIn, stateOf, type Step } from "../../http/request.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { WaitingLine, type Waiting } from "./waiting-line.ts";
 
 export interface InFlightLimits {
   /** Operations of one client, 0 for any number. */
@@ -102,7 +102,7 @@ export class OperationsInFlight {
     this.#inFlight += 1;
     add(this.#present, client, 1);
     try {
-      if (this.#mayBegin(client)) this.#begin(client);
+      if (!this.#hasBegunInThisTurn && this.#hasPlaceFor(client)) this.#begin(client);
       else await this.#toBegin.wait(client, this.#isOneOfMany(client));
       try {
         return await operation();
@@ -116,9 +116,16 @@ export class OperationsInFlight {
     }
   }
 
-  /** Calls `planning`, which plans synchronously, in its turn. What waits for its plan leaves its place to what has one. */
-  async plan<Result>(client: string, planning: () => Result): Promise<Awaited<Result>> {
-    await this.#inLine(client, this.#toPlan);
+  /**
+   * Calls `planning`, which plans synchronously, in its turn. What waits for its plan leaves its place to what has one. What has
+   * a turn to read whole tables keeps its place: if it waited for another one, it would keep that turn from others.
+   */
+  async plan<Result>(
+    client: string,
+    planning: () => Result,
+    { leavesPlace = true } = {},
+  ): Promise<Awaited<Result>> {
+    await this.#inLine(client, this.#toPlan, leavesPlace);
     if (this.#present.has(client)) this.#lastPlanOf.set(client, (this.#plans += 1));
     const from = performance.now();
     const result = begun(planning);
@@ -141,18 +148,15 @@ export class OperationsInFlight {
     }
   }
 
-  /**
-   * Returns when it is the turn of an operation that has a place. While it waits it has none, and its turn comes together with
-   * another place: with the one alone, it would keep others from it while it waits for the other.
-   */
-  async #inLine(client: string, line: WaitingLine): Promise<void> {
+  /** Returns when it is an operation's turn. If it leaves its place to wait, the turn comes together with another place. */
+  async #inLine(client: string, line: WaitingLine, leavesPlace = true): Promise<void> {
     if (line.takeNow(client, this.#hasPlaceFor)) return;
-    this.#leave(client);
+    if (leavesPlace) this.#leave(client);
     try {
-      await line.wait(client, this.#isOneOfMany(client));
+      await line.wait(client, this.#isOneOfMany(client), leavesPlace);
     } catch (error) {
       // What is refused leaves a place when it ends, as all do.
-      this.#enter(client);
+      if (leavesPlace) this.#enter(client);
       throw error;
     }
   }
@@ -172,9 +176,6 @@ export class OperationsInFlight {
   readonly #hasPlaceFor = (client: string): boolean =>
     this.#running < this.#limits.running && this.#countRunning(client) < this.#runningOfClient;
 
-  readonly #mayBegin = (client: string): boolean =>
-    !this.#hasBegunInThisTurn && this.#hasPlaceFor(client);
-
   readonly #isOneOfMany = (client: string): boolean => (this.#present.get(client) ?? 0) > 1;
 
   #enter(client: string): void {
@@ -188,8 +189,8 @@ export class OperationsInFlight {
     this.#beginNext();
   }
 
-  #begin(client: string): void {
-    this.#enter(client);
+  #begin(client: string, needsPlace = true): void {
+    if (needsPlace) this.#enter(client);
     this.#hasBegunInThisTurn = true;
     setImmediate(() => {
       this.#hasBegunInThisTurn = false;
@@ -199,13 +200,15 @@ export class OperationsInFlight {
 
   /** Called where a place or a turn may have become free. */
   #beginNext(): void {
-    const lines = [this.#toReadWhole, this.#toPlan, this.#toBegin];
-    if (lines.every(({ isEmpty }) => isEmpty)) return;
-    const [next] = lines
-      .flatMap((line) => line.first(this.#mayBegin) ?? [])
-      .toSorted((a, b) => this.#countRunning(a.client) - this.#countRunning(b.client));
+    if (this.#hasBegunInThisTurn) return;
+    // What needs no place takes none from others, and comes first.
+    const rank = ({ client, needsPlace }: Waiting): number =>
+      needsPlace ? this.#countRunning(client) : -1;
+    const [next] = [this.#toReadWhole, this.#toPlan, this.#toBegin]
+      .flatMap((line) => line.first(this.#hasPlaceFor) ?? [])
+      .toSorted((a, b) => rank(a) - rank(b));
     if (next === undefined) return;
-    this.#begin(next.client);
+    this.#begin(next.client, next.needsPlace);
     next.begin();
   }
 

@@ -18,7 +18,7 @@ const CHARACTERS_A_STEP = 30;
 const assessmentOf = ({ contextValue }: GrafastExecutionArgs): Assessment | undefined =>
   (contextValue as Grafast.Context).assessment;
 
-/** Empty where no request asks: then nothing waits. */
+/** Empty where no request asks, as for what clients share: that has no place in flight. */
 export function clientOf({ requestContext }: Pick<GrafastExecutionArgs, "requestContext">): string {
   const request = requestContext?.node?.req ?? requestContext?.ws?.request;
   return request === undefined ? "" : stateOf(request).client;
@@ -59,12 +59,15 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     return planned.get(assessment.operation)?.has(assessment.choice) === true;
   };
 
-  const inTurn = <Result>(next: () => Result, args: GrafastExecutionArgs) =>
+  const inTurn = <Result>(
+    next: () => Result,
+    args: GrafastExecutionArgs,
+    { leavesPlace = clientOf(args) !== "" } = {},
+  ) =>
     operations === undefined || isPlanned(args)
       ? next()
-      : operations.plan(clientOf(args), next).catch(busy);
+      : operations.plan(clientOf(args), next, { leavesPlace }).catch(busy);
 
-  /** Only an operation of a request has a place in flight. */
   const readsWhole = (args: GrafastExecutionArgs): boolean =>
     clientOf(args) !== "" && assessmentOf(args)?.readsWhole === true;
 
@@ -76,7 +79,9 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
       middleware: {
         execute: (next, { args }) =>
           operations !== undefined && readsWhole(args)
-            ? operations.readWhole(clientOf(args), () => inTurn(next, args)).catch(busy)
+            ? operations
+                .readWhole(clientOf(args), () => inTurn(next, args, { leavesPlace: false }))
+                .catch(busy)
             : inTurn(next, args),
         subscribe: (next, { args }) => inTurn(next, args),
         establishOperationPlan(next, { args, variableValues }) {

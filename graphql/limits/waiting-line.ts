@@ -13,6 +13,8 @@ export interface Turns {
 
 export interface Waiting {
   client: string;
+  /** Whether it needs a place together with its turn. */
+  needsPlace: boolean;
   /** Ends the wait. */
   begin: () => void;
 }
@@ -28,23 +30,20 @@ export class WaitingLine {
     this.#turns = turns;
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0;
-  }
-
-  /** Takes a turn for what does not wait, unless something that waits and that `may` have a turn comes first. */
-  takeNow(client: string, may: (client: string) => boolean): boolean {
-    if (!this.#turns.may(client) || this.first(may) !== undefined) return false;
+  /** Takes a turn for what does not wait, unless something that waits and could have it comes first. */
+  takeNow(client: string, hasPlaceFor: (client: string) => boolean): boolean {
+    if (!this.#turns.may(client) || this.first(hasPlaceFor) !== undefined) return false;
     this.#turns.take(client);
     return true;
   }
 
   /** Resolves when it is this operation's turn; rejects if that takes too long. */
-  async wait(client: string, isBehindOwn: boolean): Promise<void> {
+  async wait(client: string, isBehindOwn: boolean, needsPlace = true): Promise<void> {
     const isOver = isBehindOwn ? waitBehindOwn() : undefined;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const waiting: Waiting = {
       client,
+      needsPlace,
       begin: () => {
         this.#waiting.delete(waiting);
         this.#turns.take(client);
@@ -60,12 +59,14 @@ export class WaitingLine {
   }
 
   /** The first operation of the client that has had least, of those that may have their turn. */
-  first(may: (client: string) => boolean): Waiting | undefined {
+  first(hasPlaceFor: (client: string) => boolean): Waiting | undefined {
     let first: Waiting | undefined;
     let least = Infinity;
     for (const waiting of this.#waiting) {
-      const had = this.#turns.had(waiting.client);
-      if (had >= least || !this.#turns.may(waiting.client) || !may(waiting.client)) continue;
+      const { client, needsPlace } = waiting;
+      const had = this.#turns.had(client);
+      if (had >= least || !this.#turns.may(client)) continue;
+      if (needsPlace && !hasPlaceFor(client)) continue;
       first = waiting;
       least = had;
     }
