@@ -97,7 +97,8 @@ async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
       };
       if (days.length > 0) {
         const { basis } = manifest;
-        const to = { client, dir, days, maxDayBytes, registrations, basis, onWritten };
+        const { signal } = options;
+        const to = { client, dir, days, maxDayBytes, registrations, basis, onWritten, signal };
         await writeDays({ ...to, ahead: read });
       }
       registrations = undefined;

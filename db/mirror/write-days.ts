@@ -22,6 +22,8 @@ export interface DaysToWrite {
   registrations: Registrations | undefined;
   basis: Basis;
   onWritten: (day: PlannedDay) => Promise<void>;
+  /** Ends it before the database writes: nothing of these days is written then. */
+  signal: AbortSignal | undefined;
 }
 
 /**
@@ -60,7 +62,7 @@ async function writeTogether(options: DaysToWrite): Promise<void> {
 }
 
 async function writeInTransaction(options: DaysToWrite): Promise<void> {
-  const { client, dir, days, maxDayBytes, ahead, registrations, basis } = options;
+  const { client, dir, days, maxDayBytes, ahead, registrations, basis, signal } = options;
   // Before any other read: it sees what the writer before has committed.
   const { rows } = await client.query<{ head: number | null }>(
     "select head from ingest.take_turn()",
@@ -76,6 +78,7 @@ async function writeInTransaction(options: DaysToWrite): Promise<void> {
   let known: Digested | undefined;
   let isCompared = false;
   for await (const { known: found, copied } of chunks) {
+    signal?.throwIfAborted();
     known = found ?? known;
     if (copied === undefined) continue;
     if (!isCompared && known !== undefined) await refuseOtherDigests(client, [known]);

@@ -55,6 +55,8 @@ export function makeDocumentLimitsPlugin(
     const socket = context.ws?.socket;
     const { body } = (context.node?.req ?? {}) as { body?: { query?: string } };
     const query = (socket === undefined ? body?.query : ofSockets.get(socket)) ?? "";
+    // It is not counted any longer than it waits.
+    if (socket !== undefined) ofSockets.delete(socket);
     if (operations === undefined || query.length <= LONG || isCached(query)) return validate;
     const client = clientOf({ requestContext: context });
     const plan = () => operations.plan(client, () => validate(query));

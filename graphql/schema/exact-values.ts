@@ -23,10 +23,16 @@ const sameText = (text: string): string => text;
 const readInterval = TYPES.interval.fromPg;
 
 /**
- * PostGraphile has -1.5 seconds as "-01.-500000":
+ * PostGraphile has -1.5 seconds as "-01.-500000", and -0.05 as "00.-50000", of which the sign is one of six places:
  * https://github.com/graphile/crystal/blob/main/grafast/dataplan-pg/src/codecs.ts.
  */
-const readSigned = (text: string): unknown => readInterval(text.replace(/_-?(\d+)\.-/, "_-$1."));
+const readSigned = (text: string): unknown =>
+  readInterval(
+    text.replace(
+      /_-?(\d+)\.-(\d+)$/,
+      (_all, seconds: string, micros: string) => `_-${seconds}.${micros.padStart(6, "0")}`,
+    ),
+  );
 
 /** PostGraphile has this of a null range, and would read it as one without bounds. */
 const NO_RANGE = "[null, null, null, null]";

@@ -1,6 +1,6 @@
 // What a client sends on one connection: one message is handled after the other, and no more is read until then. So what
 // waits is what one read of the socket has brought, and the rest waits with the client.
-import { MessageType, parseMessage, type Message, type SubscribeMessage } from "graphql-ws";
+import { MessageType, validateMessage, type Message, type SubscribeMessage } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { parseJson } from "../exact-json.ts";
 
@@ -129,7 +129,7 @@ export class Inbox {
  */
 function messageOf(text: string): Message | undefined {
   try {
-    const message = parseMessage(parseJson(text));
+    const message = validateMessage(parseJson(text));
     const { type } = message;
     return type === MessageType.ConnectionInit || type === MessageType.Pong ? { type } : message;
   } catch {

@@ -151,6 +151,8 @@ class Judge {
       return false;
     }
     const head = { block, time: Date.parse(time) };
+    const known = this.#blocks.find((one) => one.block === block);
+    if (known !== undefined && known.time !== head.time) return false;
     return JSON.stringify(found) === JSON.stringify(this.#pastFiguresOf(head)[GRAPHQL_AT_HEAD]);
   }
 

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:58ea7ac68ec6fdc922b9f85b4174a2b9e87ecada
+--! Hash: sha1:ceb6ed8340562cd2bbae8a11035e46830ae7fd35
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4821,6 +4821,8 @@ comment on function ingest.refuse_staged_rows() is 'Raises an error that names t
 -- depend on them. So does the index by which write_staged_offers looks for earlier trades of a new offer, where there can be some.
 create function ingest.drop_bulk_indexes() returns text[]
 language plpgsql
+-- An autovacuum gives way after a second.
+set lock_timeout = '5s'
 as $$
 declare
   -- Not within the loop: no table can be altered that a query in progress reads.
@@ -4835,10 +4837,15 @@ begin
     where other.datname = current_database()
       and other.usesysid is not null
       and other.pid <> pg_backend_pid()
+  )
+  -- The lock is taken on a standby too, where readers would be cancelled.
+  or exists (
+    select
+    from pg_stat_replication
   ) then
     return '{}';
   end if;
-  lock table public.dex_trade, public.dex_offer in access exclusive mode nowait;
+  lock table public.dex_trade, public.dex_offer in access exclusive mode;
   for index in
     select
       listed.indexrelid::regclass as name,
@@ -4859,7 +4866,17 @@ begin
       and made.conrelid = listed.indrelid
     where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and not listed.indisprimary
-      and not (has_trades and listed.indexrelid = 'public.dex_trade_offer_id_id_idx'::regclass)
+      and not (
+        has_trades
+        and (listed.indrelid, listed.indkey[0]) = (
+          select
+            searched.attrelid,
+            searched.attnum
+          from pg_attribute as searched
+          where searched.attrelid = 'public.dex_trade'::regclass
+            and searched.attname = 'offer_id'
+        )
+      )
     order by listed.indexrelid
   loop
     if index.constraint_name is null then
@@ -4871,11 +4888,12 @@ begin
   end loop;
   return definitions;
 exception
-  when lock_not_available then
+  -- A site's foreign key refers to a constraint, or the caller is reading a table. What was dropped is there again.
+  when lock_not_available or dependent_objects_still_exist or object_in_use then
     return '{}';
 end
 $$;
-comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, since it would wait.';
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait.';
 
 create function ingest.make_bulk_indexes(definitions text[]) returns void
 language plpgsql

@@ -113,12 +113,23 @@ it("leaves them in place beside another session, as of a service, which does not
   await client.query("select ingest.write_blocks()");
   const { rows } = await reader.query("select count(*)::integer as trades from dex_trade");
   // As autovacuum may: it counts no row of the load, in pages that are there.
-  await database.owner.query("analyze dex_trade, dex_offer");
+  await using owner = await openClient(database.url, { role: "dex_owner" });
+  await owner.query("analyze dex_trade, dex_offer");
   await client.query("commit");
   await reader.end();
   expect(rows).toEqual([{ trades: 0 }]);
   expect(await filenodes()).toEqual(made);
   expect(await verify(client)).toEqual([]);
+});
+
+it("leaves them in place where a standby streams, whose readers would be cancelled", async () => {
+  const made = await filenodes();
+  const url = new URL(database.url);
+  url.searchParams.set("replication", "true");
+  const standby = await openClient(url.href);
+  await load();
+  await standby.end();
+  expect(await filenodes()).toEqual(made);
 });
 
 it("leaves them in place behind a load that is refused, which names the line", async () => {
@@ -131,4 +142,27 @@ it("leaves them in place behind a load that is refused, which names the line", a
   );
   await client.query("rollback");
   expect(await filenodes()).toEqual(made);
+});
+
+it("finds a trade that is recorded already, and names its line", async () => {
+  await load();
+  const made = await filenodes();
+  await client.query("begin");
+  await stage(client, { after: 1 });
+  await client.query(
+    "update ingest.own_trade set tx = '0x' || repeat('0', 64), idx = 0 where line = 10007",
+  );
+  await expect(client.query("select ingest.write_blocks()")).rejects.toThrow(/^trades? line 10007/);
+  await client.query("rollback");
+  expect(await filenodes()).toEqual(made);
+});
+
+it("leaves them in place where a site's foreign key refers to one", async () => {
+  await client.query(`
+    create table note (tx text, idx integer, constraint note_trade_fkey foreign key (tx, idx) references dex_trade (tx, idx))`);
+  const made = await filenodes();
+  await load();
+  expect(await filenodes()).toEqual(made);
+  await client.query("drop table note");
+  expect(await verify(client)).toEqual([]);
 });

@@ -21,7 +21,7 @@ const SITE = `
   insert into site.wait
   select n, given, given, array[given, null], array[given, null], (given, 'x')::site.pause, array[(given, 'x')::site.pause], site.delays(given, null)
   from unnest(array[
-    '-00:00:00.5', '-100:00:00.123456', '1 mon -00:00:01.5', '-1 year -2 mons +3 days -04:05:06.789', '00:00:01.5', '-1 s', '0.000001'
+    '-00:00:00.5', '-100:00:00.123456', '1 mon -00:00:01.5', '-1 year -2 mons +3 days -04:05:06.789', '00:00:01.5', '-1 s', '0.000001', '-00:00:00.05', '-00:00:01.000001'
   ]::interval[]) with ordinality as given (given, n);
   create table site.span (
     id int primary key,
@@ -100,6 +100,8 @@ it("shows an interval with the fraction of its seconds, as a filter has it", asy
     shown({ seconds: 1.5 }),
     shown({ seconds: -1 }),
     shown({ seconds: 0.000001 }),
+    shown({ seconds: -0.05 }),
+    shown({ seconds: -1.000001 }),
   ];
   const fields = `id lasted ${INTERVAL} delay ${INTERVAL} several ${INTERVAL} delays ${INTERVAL}
     pause { lasted ${INTERVAL} } pauses { lasted ${INTERVAL} } between { start { value ${INTERVAL} } }`;

@@ -359,9 +359,12 @@ describe("a connection", () => {
     const socket = await connectRaw(app);
     socket.send("x".repeat(1001));
     expect(await closingOf(socket)).toEqual([1009, ""]);
-    const other = await connectRaw(app);
-    other.send("no JSON");
-    expect(await closingOf(other)).toEqual([4400, "Invalid message received"]);
+    // The last is a message within a string.
+    for (const text of ["no JSON", JSON.stringify(JSON.stringify({ type: "ping" }))]) {
+      const other = await connectRaw(app);
+      other.send(text);
+      expect(await closingOf(other)).toEqual([4400, "Invalid message received"]);
+    }
     expect(ownErrors(app.logged)).toEqual([]);
   });
 
