@@ -1,6 +1,5 @@
-// Bounds how many GraphQL operations are in flight, for each client and for the process, and the share of the time that
-// planning takes: a plan blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is
-// read.
+// Bounds how many GraphQL operations are in flight, of each client and in all, and the share of time that planning takes: a plan
+// blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is read.
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type Step } from "../../http/request.ts";
@@ -47,6 +46,8 @@ export class OperationsInFlight {
   #readingWhole = 0;
   #inFlight = 0;
   #running = 0;
+  /** How many wait in a line: mostly none, and then no line is looked at. */
+  #waits = 0;
   #hasBegunInThisTurn = false;
   #mayPlan = true;
 
@@ -85,10 +86,7 @@ export class OperationsInFlight {
     return perClient > 0 && ofClient >= perClient ? this.#tooMany : undefined;
   }
 
-  /**
-   * Runs an operation when it is its turn. It holds its place until it ends, even if its client is gone: the database may
-   * still work on it.
-   */
+  /** Runs an operation in its turn. It holds its place until it ends, also if its client is gone: the database may still work. */
   async run<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
     const refused = this.refusal(client);
     if (refused !== undefined) throw refused;
@@ -103,7 +101,7 @@ export class OperationsInFlight {
     add(this.#present, client, 1);
     try {
       if (!this.#hasBegunInThisTurn && this.#hasPlaceFor(client)) this.#begin(client);
-      else await this.#toBegin.wait(client, this.#isOneOfMany(client));
+      else await this.#wait(client, this.#toBegin);
       try {
         return await operation();
       } finally {
@@ -153,12 +151,18 @@ export class OperationsInFlight {
     if (line.takeNow(client, this.#hasPlaceFor)) return;
     if (leavesPlace) this.#leave(client);
     try {
-      await line.wait(client, this.#isOneOfMany(client), leavesPlace);
+      await this.#wait(client, line, leavesPlace);
     } catch (error) {
       // What is refused leaves a place when it ends, as all do.
       if (leavesPlace) this.#enter(client);
       throw error;
     }
+  }
+
+  async #wait(client: string, line: WaitingLine, needsPlace = true): Promise<void> {
+    this.#waits += 1;
+    const isOneOfMany = (this.#present.get(client) ?? 0) > 1;
+    await line.wait(client, isOneOfMany, needsPlace).finally(() => (this.#waits -= 1));
   }
 
   readonly #countWhole = (client: string): number => this.#wholeOf.get(client) ?? 0;
@@ -175,8 +179,6 @@ export class OperationsInFlight {
 
   readonly #hasPlaceFor = (client: string): boolean =>
     this.#running < this.#limits.running && this.#countRunning(client) < this.#runningOfClient;
-
-  readonly #isOneOfMany = (client: string): boolean => (this.#present.get(client) ?? 0) > 1;
 
   #enter(client: string): void {
     this.#running += 1;
@@ -200,7 +202,7 @@ export class OperationsInFlight {
 
   /** Called where a place or a turn may have become free. */
   #beginNext(): void {
-    if (this.#hasBegunInThisTurn) return;
+    if (this.#hasBegunInThisTurn || this.#waits === 0) return;
     // What needs no place takes none from others, and comes first.
     const rank = ({ client, needsPlace }: Waiting): number =>
       needsPlace ? this.#countRunning(client) : -1;
@@ -213,13 +215,11 @@ export class OperationsInFlight {
   }
 
   #pause(ms: number): void {
-    setTimeout(
-      () => {
-        this.#mayPlan = true;
-        this.#beginNext();
-      },
-      Math.min(PAUSE * ms, LONGEST_PAUSE_MS),
-    );
+    const end = (): void => {
+      this.#mayPlan = true;
+      this.#beginNext();
+    };
+    setTimeout(end, Math.min(PAUSE * ms, LONGEST_PAUSE_MS));
   }
 }
 

@@ -807,7 +807,7 @@ describe("what a migration may contain", () => {
     for (const { node } of statements) functions.learn(node);
     const found = statements.flatMap(({ node, text }) => findNotAllowed(node, text, functions));
     // Of the check of the locale, of the aggregate of digests, of two functions that return a list of rows, and of the
-    // indexes that a first load drops and makes again.
+    // indexes that a load drops and makes again.
     expect(found).toEqual([
       { rule: "unseen", what: "the linter cannot analyse a `do` block" },
       { rule: "statement", what: "`define` is not among what a migration may contain" },
@@ -816,6 +816,7 @@ describe("what a migration may contain", () => {
         rule: "unseen",
         what: "the linter cannot read the function's body: PL/pgSQL functions cannot return type record[]",
       }),
+      { rule: "setting", what: "it sets lock_timeout in the function" },
       { rule: "unseen", what: "the linter does not accept lock and execute in this function" },
       {
         rule: "function",
