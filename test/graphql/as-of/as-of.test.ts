@@ -235,7 +235,8 @@ it("keeps no count of a past block in place of the head's", async () => {
   expect(await soldAt(`@asOf(block: ${blockAt(2)})`)).toBe(2);
   sent.length = 0;
   expect(await soldAt("")).toBe(5);
-  expect(sent).toHaveLength(1);
+  // A connection that the pool opens meanwhile begins with a setting.
+  expect(sent.filter(({ text }) => !text.startsWith("set "))).toHaveLength(1);
 });
 
 const refusalOf = async (selection: string): Promise<unknown> => {
