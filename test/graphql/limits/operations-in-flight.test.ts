@@ -261,6 +261,20 @@ describe("reading whole tables", () => {
   });
 });
 
+/** Of one connection, with plans of operations of one client that go on for ever. */
+function planningOf() {
+  const { operations, ...others } = operationsOf({ connections: 1 });
+  const planned: string[] = [];
+  const plan = (name: string): Promise<unknown> =>
+    operations.run("a", () =>
+      operations.plan("a", () => {
+        planned.push(name);
+        return new Promise(() => undefined);
+      }),
+    );
+  return { ...others, plan, planned };
+}
+
 describe("planning", () => {
   afterEach(() => {
     jest.useRealTimers();
@@ -270,15 +284,7 @@ describe("planning", () => {
   it("pauses three times as long as a plan took, and leaves the place to what is planned already", async () => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "performance"] });
     jest.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(50);
-    const { operations, run, names, begun } = operationsOf({ connections: 1 });
-    const planned: string[] = [];
-    const plan = (name: string): Promise<unknown> =>
-      operations.run("a", () =>
-        operations.plan("a", () => {
-          planned.push(name);
-          return new Promise(() => undefined);
-        }),
-      );
+    const { run, names, begun, plan, planned } = planningOf();
     void plan("1");
     void plan("2");
     void run("3");
@@ -330,15 +336,7 @@ describe("planning", () => {
 
   it("waits with those that have not begun: the client with the fewest running ones is first", async () => {
     jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
-    const { operations, run, names, begun } = operationsOf({ connections: 1 });
-    const planned: string[] = [];
-    const plan = (name: string): Promise<unknown> =>
-      operations.run("a", () =>
-        operations.plan("a", () => {
-          planned.push(name);
-          return new Promise(() => undefined);
-        }),
-      );
+    const { run, names, begun, plan, planned } = planningOf();
     void plan("a1");
     void plan("a2");
     await turns(10);
