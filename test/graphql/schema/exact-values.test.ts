@@ -1,7 +1,6 @@
 // Values of a site's own columns: what PostgreSQL has is what GraphQL shows.
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../../database.ts";
 import { dataOf, errorsOf } from "../../graphql.ts";
+import { useApp, useClient, useDatabase } from "../../served.ts";
 
 const SITE = `
   create schema site;
@@ -59,18 +58,10 @@ const SITE = `
   grant select on all tables in schema site to dex_reader;
 `;
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await using admin = await openClient(database.url);
-  await admin.query(SITE);
-  app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const database = useDatabase();
+const site = useClient(database);
+beforeAll(() => site.query(SITE));
+const app = useApp(database, { exposedSchemas: ["site"] });
 
 type Rows = Record<string, Record<string, unknown>[]>;
 

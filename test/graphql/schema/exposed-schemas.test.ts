@@ -1,7 +1,6 @@
 // Tables of a site's own: pages of rows without a total key, and cursors of any value.
-import { makeTestApp, type TestApp } from "../../app.ts";
-import { makeDatabase, openClient, type TestDatabase } from "../../database.ts";
 import { ask, dataOf, errorsOf } from "../../graphql.ts";
+import { useApp, useClient, useDatabase } from "../../served.ts";
 
 const SITE = `
   create schema site;
@@ -94,18 +93,10 @@ const SITE = `
   grant select on all tables in schema site to dex_reader;
 `;
 
-let database: TestDatabase;
-let app: TestApp;
-beforeAll(async () => {
-  database = await makeDatabase();
-  await using admin = await openClient(database.url);
-  await admin.query(SITE);
-  app = await makeTestApp(database.reader, { exposedSchemas: ["site"] });
-});
-afterAll(async () => {
-  await app.close();
-  await database.drop();
-});
+const database = useDatabase();
+const site = useClient(database);
+beforeAll(() => site.query(SITE));
+const app = useApp(database, { exposedSchemas: ["site"] });
 
 interface Rows {
   nodes: Record<string, unknown>[];
