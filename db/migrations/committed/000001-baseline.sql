@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:ceb6ed8340562cd2bbae8a11035e46830ae7fd35
+--! Hash: sha1:8b8b9508e4c44c4e9a4c7d295669c491b0405fa4
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5042,7 +5042,7 @@ begin
   perform ingest.cancel_offers(array_agg(ended.offer_id), array_agg(ended.block))
   from ingest.staged_end as ended;
   begin
-    -- Measured: where there are four times as many as are staged, to make the indexes of all takes as long as to add to them.
+    -- By the times of three loads: to make the indexes of four times as many trades as are staged takes as long as to add these to them.
     if (select count(*) from ingest.own_trade as staged)
       >= greatest(10000, (select (max(trade.id) - min(trade.id)) / 3 from public.dex_trade as trade)) then
       indexes := ingest.drop_bulk_indexes();
