@@ -1,17 +1,19 @@
 // `npm run bench -- past`: measures what is asked as of random past blocks beside the same as of the head.
 import { connect } from "../db/connect.ts";
+import { post } from "./cases.ts";
 import { startService } from "./contenders.ts";
 import { makeData } from "./data/make.ts";
 import { openServer } from "./data/server.ts";
 import { goal, goalsTable, publish, readOptions, runLines, runOf, whole } from "./harness.ts";
 import { askOnce } from "./load/client.ts";
 import { median } from "./load/statistics.ts";
-import { processorTimeOf } from "./servers/start.ts";
+import type { BenchRequest } from "./load/wire-request.ts";
+import { processorTimeOf, type RunningServer } from "./servers/start.ts";
 
 const { trades, few, blocks, out } = readOptions(
   "bench -- past",
   "bench/results/past",
-  "Measures SQL, by the processor time of its connection, prepared and sent as text, and REST without its cache, as of past blocks.",
+  "Measures SQL, by the processor time of its connection, prepared and sent as text, and the service without its cache, as of past blocks.",
   {
     trades: ["trades of the long history, a multiple of 20", 1_000_000, 60_000],
     few: ["trades of the short one", 100_000, 60_000],
@@ -23,19 +25,39 @@ const WETH = "base = 'WETH' and quote = 'DAI'";
 const TRADES = `select trade.* from dex_private.as_of cross join lateral (
   select * from dex_trade as trade where trade.market = 'WETHDAI' and trade.id < as_of.beyond
   order by trade.market desc, trade.id desc limit 100) as trade`;
-const SIXTEEN = ["WETH", ...Array.from({ length: 15 }, (_, n) => `BASE${n + 1}`)].join("','");
+const SIXTEEN = ["WETH", ...Array.from({ length: 15 }, (_, n) => `BASE${n + 1}`)];
 const CANDLES = "select * from dex_candles('WETH', 'DAI', ";
-/** What is asked, the bound of its ratio to the head, in SQL and REST. */
-const CASES: [name: string, atMost: number, sql: string, path?: string][] = [
-  ["one market", 1.5, `select * from dex_market where ${WETH}`, "/v1/markets/weth/dai?"],
-  ["one price", 1.5, `select * from dex_price where ${WETH}`, "/v2/prices/weth/dai?"],
-  ["one volume", 1.5, `select * from dex_volume where ${WETH}`, "/v2/volumes/weth/dai?"],
-  ["100 trades", 1.5, TRADES, "/v2/trades/weth/dai?"],
-  ["16 markets", 5, `select * from dex_market where base in ('${SIXTEEN}')`],
-  ["50 levels", 3, "select * from dex_book('WETH', 'DAI')", "/v2/book/weth/dai?depth=50&"],
-  // As many as there are before the first block that is asked for, so that the short history has as many as the long one.
-  ["24 hours", 1.2, `${CANDLES}'1h', "limit" => 24)`, "/v2/candles/weth/dai?interval=1h&limit=24&"],
-  ["100 minutes", 1.2, `${CANDLES}'1m')`, "/v2/candles/weth/dai?interval=1m&"],
+const HOURS = "/v2/candles/weth/dai?interval=1h&";
+/** The short history has fewer than 100 hours, but 24 before the first block that is asked for. */
+const HAS_FEWER = "100 hours";
+
+type AskedAt = (block: number | undefined) => BenchRequest;
+
+const rest =
+  (path: string): AskedAt =>
+  (block) => ({ method: "GET", path: `${path}${block === undefined ? "" : `block=${block}`}` });
+
+/** REST has one market or all. */
+const sixteen: AskedAt = (block) => {
+  const markets = `allDexMarkets(first: 16, filter: { base: { in: ["${SIXTEEN.join('", "')}"] } }) {
+    nodes { pair base quote price last vol ask bid low high active }
+  }`;
+  if (block === undefined) return post({ query: `{ ${markets} }` });
+  const query = `query ($block: Int!) @asOf(block: $block) { ${markets} }`;
+  return post({ query, variables: { block } });
+};
+
+/** What is asked, the bound of its ratio to the head, if it has one, in SQL and by the service. */
+const CASES: [name: string, atMost: number | undefined, sql: string, asked: AskedAt][] = [
+  ["one market", 1.5, `select * from dex_market where ${WETH}`, rest("/v1/markets/weth/dai?")],
+  ["one price", 1.5, `select * from dex_price where ${WETH}`, rest("/v2/prices/weth/dai?")],
+  ["one volume", 1.5, `select * from dex_volume where ${WETH}`, rest("/v2/volumes/weth/dai?")],
+  ["100 trades", 1.5, TRADES, rest("/v2/trades/weth/dai?")],
+  ["16 markets", 5, `select * from dex_market where base in ('${SIXTEEN.join("','")}')`, sixteen],
+  ["50 levels", 3, "select * from dex_book('WETH', 'DAI')", rest("/v2/book/weth/dai?depth=50&")],
+  ["100 hours", 1.2, `${CANDLES}'1h')`, rest(HOURS)],
+  ["24 hours", undefined, `${CANDLES}'1h', "limit" => 24)`, rest(`${HOURS}limit=24&`)],
+  ["100 minutes", 1.2, `${CANDLES}'1m')`, rest("/v2/candles/weth/dai?interval=1m&")],
 ];
 
 /** Earlier, the books and the windows fill up. */
@@ -75,6 +97,17 @@ async function inSql(url: string, size: number, sql: string, isPrepared = true) 
   return found;
 }
 
+/** Milliseconds until an answer is there. */
+const byService = ({ url }: RunningServer, size: number, asked: AskedAt) =>
+  inTurns(size / 20, async (block) => {
+    const request = asked(block);
+    const began = performance.now();
+    const { status, body } = await askOnce(url, request);
+    const time = performance.now() - began;
+    if (status === 200 && !body.startsWith('{"errors"')) return time;
+    throw new Error(`${request.path} as of block ${block} is ${status}: ${body}`);
+  });
+
 /** What a past block is read from comes into PostgreSQL's own memory: else the first look at a page costs more than what it finds. */
 async function readIntoMemory(url: string): Promise<void> {
   const client = await connect(url);
@@ -96,33 +129,37 @@ try {
   for (const one of [url, fewUrl]) await readIntoMemory(one);
   const run = await runOf("past", url);
   const service = await startService(url, "off");
+  const serviceOfFew = await startService(fewUrl, "off");
   const most = (name: string, value: number, atMost: number) =>
     goal(name, value, { atMost }, (shown) => `${shown.toFixed(2)} ×`);
   const goals = [];
-  for (const [name, atMost, sql, path] of CASES) {
+  for (const [name, atMost, sql, asked] of CASES) {
     const { head, past, older, newer } = await inSql(url, trades, sql);
     const asText = await inSql(url, trades, sql, false);
     const ofFew = await inSql(fewUrl, few, sql);
+    const served = await byService(service, trades, asked);
+    const servedOfFew = await byService(serviceOfFew, few, asked);
     const us = (of: Record<"past" | "head", number>) =>
       `${whole(of.past)} µs, as of the head ${whole(of.head)}`;
+    const ms = `${served.past.toFixed(2)} ms, as of the head ${served.head.toFixed(2)}`;
+    const by = `${name}, ${asked === sixteen ? "GraphQL" : "REST"}`;
+    if (atMost !== undefined) {
+      goals.push(
+        most(`${by}: ${ms}`, served.past / served.head, atMost),
+        most(`${name}, SQL, prepared: ${us({ past, head })}`, past / head, atMost),
+        most(`${name}, SQL, as text: ${us(asText)}`, asText.past / asText.head, atMost),
+        most(`${by}: older blocks against newer`, served.older / served.newer, 1.2),
+        most(`${name}, SQL: older blocks against newer`, older / newer, 1.2),
+      );
+    }
+    if (name === HAS_FEWER) continue;
     goals.push(
-      most(`${name}, SQL, prepared: ${us({ past, head })}`, past / head, atMost),
-      most(`${name}, SQL, as text: ${us(asText)}`, asText.past / asText.head, atMost),
-      most(`${name}: older blocks against newer`, older / newer, 1.2),
-      most(`${name}: the long history against the short`, past / ofFew.past, 1.2),
+      most(`${by}: the long history against the short`, served.past / servedOfFew.past, 1.2),
+      most(`${name}, SQL: the long history against the short`, past / ofFew.past, 1.2),
     );
-    if (path === undefined) continue;
-    const rest = await inTurns(trades / 20, async (block) => {
-      const began = performance.now();
-      const asked = `${path}${block === undefined ? "" : `block=${block}`}`;
-      const { status } = await askOnce(service.url, { method: "GET", path: asked });
-      if (status !== 200) throw new Error(`${asked} is ${status}`);
-      return performance.now() - began;
-    });
-    const ms = `${rest.past.toFixed(2)} ms, as of the head ${rest.head.toFixed(2)}`;
-    goals.push(most(`${name}, REST: ${ms}`, rest.past / rest.head, atMost));
   }
   await service.stop();
+  await serviceOfFew.stop();
   const size = `${blocks} random blocks of ${whole(trades)} trades and of ${whole(few)}, each in turns with the head`;
   await publish(out, ["# As of past blocks", runLines(run, size), goalsTable(goals)]);
 } finally {
