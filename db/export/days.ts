@@ -14,55 +14,53 @@ export const dayAfter = (day: string): string => dayOf(Date.parse(day) + DAY_MS)
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
+const startOf = (day: string): string => `${day}T00:00:00Z`;
+
 export interface KnownDays {
-  /** That of the first block with rows. */
-  first: string;
+  /** That of the first block with rows after `block`; null where there is none. */
+  next: string | null;
   /** That of the last final block: the days before it are final. */
   notFinal: string;
 }
 
-/** Undefined where no block with rows was written, or none is final. `finality` is that of FINALITY. */
+/** Undefined where no block is final. `finality` is that of FINALITY. */
 export async function knownDays(
   db: Pick<Client, "query">,
   finality?: number,
+  block = -1,
 ): Promise<KnownDays | undefined> {
   const { rows } = await db.query<KnownDays>({
     name: "known_days",
     text: `
       select
-        to_char(first.time at time zone 'UTC', 'YYYY-MM-DD') as first,
+        to_char(next.time at time zone 'UTC', 'YYYY-MM-DD') as next,
         to_char(final.time at time zone 'UTC', 'YYYY-MM-DD') as "notFinal"
-      from (
+      from dex_private.final_block($1) as final
+      left join lateral (
         select block.time
         from dex_block as block
-        where block.has_rows
+        where block.number > $2
+          and block.has_rows
         order by block.number
         limit 1
-      ) as first
-      cross join dex_private.final_block($1) as final`,
-    values: [finality ?? null],
+      ) as next on true`,
+    values: [finality ?? null, block],
   });
   return rows[0];
 }
 
 export interface DayOfDatabase extends DayRange {
-  /** Of the last block with rows up to its end, which may be of a day before. */
+  /** Of its last block. */
   digest: string;
-  hasBlocks: boolean;
 }
 
-/** Throws CannotExport for a block without a digest. */
+/** Of a day that has blocks with rows. Throws CannotExport for a block without a digest. */
 export async function readDay(db: Pick<Client, "query">, day: string): Promise<DayOfDatabase> {
-  const from = `${day}T00:00:00Z`;
-  const to = `${dayAfter(day)}T00:00:00Z`;
-  const { rows } = await db.query<{
-    first: number | null;
-    last: number | null;
-    undigested: number | null;
-    firstTrade: string;
-    lastTrade: string;
-    digest: string | null;
-  }>({
+  const from = startOf(day);
+  const to = startOf(dayAfter(day));
+  const { rows } = await db.query<
+    Omit<DayOfDatabase, "from" | "to"> & { undigested: number | null }
+  >({
     name: "day_of_files",
     text: `
       select
@@ -72,12 +70,9 @@ export async function readDay(db: Pick<Client, "query">, day: string): Promise<D
         dex_private.first_trade_from($1) as "firstTrade",
         dex_private.first_trade_from($2) - 1 as "lastTrade",
         (
-          select '0x' || encode(before.digest, 'hex')
-          from dex_block as before
-          where before.time < $2
-            and before.has_rows
-          order by before.number desc
-          limit 1
+          select '0x' || encode(newest.digest, 'hex')
+          from dex_block as newest
+          where newest.number = max(block.number)
         ) as digest
       from dex_block as block
       where block.time >= $1
@@ -85,17 +80,11 @@ export async function readDay(db: Pick<Client, "query">, day: string): Promise<D
         and block.has_rows`,
     values: [from, to],
   });
-  const [found] = rows;
-  if (found?.digest == null || found.undigested !== null) {
-    throw new CannotExport(
-      `block ${found?.undigested ?? ""} has no digest: make those that are missing by \`npm run db:digests\``,
-    );
-  }
-  const { first, last, firstTrade, lastTrade, digest } = found;
-  return {
-    ...{ from, to, firstTrade, lastTrade, digest },
-    ...{ first: first ?? 0, last: last ?? 0, hasBlocks: first !== null },
-  };
+  const [{ undigested, ...range }] = rows as [(typeof rows)[number]];
+  if (undigested === null) return { from, to, ...range };
+  throw new CannotExport(
+    `block ${undigested} has no digest: make those that are missing by \`npm run db:digests\``,
+  );
 }
 
 /** Undefined where no block with rows was ever written. */
@@ -116,16 +105,20 @@ export async function findBasis(db: Pick<Client, "query">): Promise<Basis | unde
   return rows[0];
 }
 
-export async function readBasis(db: Pick<Client, "query">): Promise<Basis> {
+async function readBasis(db: Pick<Client, "query">): Promise<Basis> {
   const basis = await findBasis(db);
   if (basis === undefined) throw new CannotExport("no block with rows was ever written");
   return basis;
 }
 
-/** Throws CannotExport where the folder is of other facts than the database. */
+/**
+ * Throws CannotExport where the folder is of other facts than the database. A digest has all facts up to it: where the
+ * others were compared, the last day is enough as `suspects`.
+ */
 export async function refuseOtherFacts(
   db: Pick<Client, "query">,
   { basis, days }: Contents,
+  suspects = days,
 ): Promise<void> {
   const own = await readBasis(db);
   for (const name of ["version", "firstBlock", "hashed"] as const) {
@@ -134,19 +127,45 @@ export async function refuseOtherFacts(
       `the folder is of another recording: its ${name} is ${basis[name]}, and that of the database ${own[name]}`,
     );
   }
-  const last = days.findLast(({ lastBlock }) => lastBlock !== null);
-  if (last === undefined) return;
-  const { rows } = await db.query<{ digest: string | null }>({
-    name: "digest_of_files",
-    text: `
-      select '0x' || encode(block.digest, 'hex') as digest
-      from dex_block as block
-      where block.number = $1`,
-    values: [last.lastBlock],
-  });
-  const digest = rows[0]?.digest ?? "none";
-  if (digest === last.digest) return;
+  if ((await firstOther(db, suspects)) === undefined) return;
+  const other = await firstOther(db, days);
+  if (other === undefined) return;
   throw new CannotExport(
-    `the folder is of other facts: at block ${last.lastBlock} its digest is ${last.digest}, and that of the database ${digest}`,
+    `the folder is of other facts: at the end of ${other.day} its digest is ${other.listed}, and that of the database ${other.digest ?? "none"}; unless the database gets those blocks again, export into a new folder`,
   );
+}
+
+/** The first of the days at whose end the database has another digest, by one probe of an index for each. */
+async function firstOther(
+  db: Pick<Client, "query">,
+  days: Contents["days"],
+): Promise<{ day: string; listed: string; digest: string | null } | undefined> {
+  const { rows } = await db.query<{ day: string; listed: string; digest: string | null }>({
+    name: "other_day_of_files",
+    text: `
+      select
+        listed.day,
+        listed.digest as listed,
+        '0x' || encode(last.digest, 'hex') as digest
+      from unnest($1::text[], $2::timestamptz[], $3::text[]) as listed (day, "end", digest)
+      left join lateral (
+        select block.digest
+        from dex_block as block
+        where block.time < listed."end"
+          and block.has_rows
+        order by
+          block.time desc,
+          block.number desc
+        limit 1
+      ) as last on true
+      where '0x' || encode(last.digest, 'hex') is distinct from listed.digest
+      order by listed.day
+      limit 1`,
+    values: [
+      days.map(({ day }) => day),
+      days.map(({ day }) => startOf(dayAfter(day))),
+      days.map(({ digest }) => digest),
+    ],
+  });
+  return rows[0];
 }

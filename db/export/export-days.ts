@@ -1,10 +1,11 @@
-// Exports the final days of a database into a folder, one after the other: the files of a day, of one snapshot.
+// Exports the final days of a database into a folder, one after the other: each of one snapshot, in which it is final and
+// the days that are listed are still the database's.
 import { createHash } from "node:crypto";
 import { connect, type Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
 import { makeFolder } from "../make-folder.ts";
 import { CsvFile, csvLine } from "./csv-file.ts";
-import { CannotExport, dayAfter, knownDays, readBasis, readDay, refuseOtherFacts } from "./days.ts";
+import { CannotExport, dayAfter, findBasis, knownDays, readDay, refuseOtherFacts } from "./days.ts";
 import { FORMAT, KINDS, REGISTRIES } from "./format.ts";
 import type { DayRange, Kind, Registry, RowSink, Value } from "./format.ts";
 import { readManifest, writeManifest } from "./manifest.ts";
@@ -49,25 +50,48 @@ export async function exportDays(options: ExportOptions): Promise<Contents | und
 
 async function exportMissing(
   client: Client,
-  { dir, finality, signal, onDay }: ExportOptions,
+  options: ExportOptions,
 ): Promise<Contents | undefined> {
-  let manifest = await readManifest(dir);
-  if (manifest !== undefined) await refuseOtherFacts(client, manifest);
-  const known = await knownDays(client, finality);
-  if (known === undefined) return manifest;
-  const last = manifest?.days.at(-1)?.day;
-  let next = last === undefined ? known.first : dayAfter(last);
-  for (; next < known.notFinal; next = dayAfter(next)) {
-    signal?.throwIfAborted();
-    const day = await exportDay({ client, dir, day: next, signal });
-    const basis = await readBasis(client);
-    manifest = { format: FORMAT, basis, days: [...(manifest?.days ?? []), day] };
-    // A day without files can be read again: a long gap would have the manifest written for each of its days.
-    if (day.files.length > 0 || dayAfter(next) === known.notFinal)
-      await writeManifest(dir, manifest);
-    onDay?.(day);
+  let manifest = await readManifest(options.dir);
+  let suspects = manifest?.days;
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const { basis, days } = await inSnapshot(client, async () => {
+      if (manifest !== undefined) await refuseOtherFacts(client, manifest, suspects);
+      return {
+        basis: await findBasis(client),
+        days: await nextDays(client, options, manifest?.days),
+      };
+    });
+    if (basis === undefined || days.length === 0) return manifest;
+    manifest = { format: FORMAT, basis, days: [...(manifest?.days ?? []), ...days] };
+    await writeManifest(options.dir, manifest);
+    for (const day of days) options.onDay?.(day);
+    suspects = days.slice(-1);
   }
-  return manifest;
+}
+
+/** Those without rows, in which a gap may be long, and the one after them, whose files it writes. None is not final. */
+async function nextDays(
+  client: Client,
+  { dir, finality, signal }: ExportOptions,
+  listed: readonly ListedDay[] = [],
+): Promise<ListedDay[]> {
+  const last = listed.at(-1);
+  const block = listed.findLast(({ lastBlock }) => lastBlock !== null)?.lastBlock ?? undefined;
+  const known = await knownDays(client, finality, block);
+  if (known === undefined) return [];
+  const { next, notFinal } = known;
+  const days: ListedDay[] = [];
+  if (last !== undefined) {
+    const empty = { firstBlock: null, lastBlock: null, digest: last.digest, files: [] };
+    for (let day = dayAfter(last.day); day < notFinal && day !== next; day = dayAfter(day))
+      days.push({ day, ...empty });
+  }
+  if (next !== null && next < notFinal) {
+    days.push(await writeDay({ client, dir, day: next, signal }));
+  }
+  return days;
 }
 
 /** Rows that are read at once. */
@@ -85,25 +109,23 @@ interface DayOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Of one snapshot. The transaction is over afterwards, whatever comes. */
-async function exportDay(options: DayOptions): Promise<ListedDay> {
-  const { client } = options;
+/** The transaction is over afterwards, whatever comes. */
+async function inSnapshot<Found>(client: Client, read: () => Promise<Found>): Promise<Found> {
   await client.query("begin transaction isolation level repeatable read read only");
   try {
     // A site may set them for short statements.
     await client.query("set local statement_timeout = 0");
     await client.query("set local idle_in_transaction_session_timeout = 0");
-    return await writeDay(options);
+    return await read();
   } finally {
     // A lost connection has ended it.
     await client.query("rollback").catch(() => undefined);
   }
 }
 
-/** In a transaction that the caller has begun. */
+/** Of a day that has blocks with rows, in a transaction that the caller has begun. */
 export async function writeDay({ client, dir, day, signal }: DayOptions): Promise<ListedDay> {
-  const { digest, hasBlocks, ...range } = await readDay(client, day);
-  if (!hasBlocks) return { day, firstBlock: null, lastBlock: null, digest, files: [] };
+  const { digest, ...range } = await readDay(client, day);
   const files: ListedFile[] = [];
   for (const kind of KINDS) {
     files.push(...(await exportKind({ client, dir, day, signal, kind, range })));

@@ -439,7 +439,7 @@ describe("of days", () => {
     ]);
   });
 
-  it("writes the manifest when a day has files, and at the end", async () => {
+  it("names a day when the manifest has it, which is written when a day has files, and at the end", async () => {
     const listed: unknown[] = [];
     const onDay = ({ day }: ListedDay): void => {
       const text = readFileSync(join(dir, "manifest.json"), "utf8");
@@ -456,7 +456,7 @@ describe("of days", () => {
     await exportDays({ url, dir, finality: 64, onDay });
     expect(listed).toEqual([
       ["2026-01-01", 1],
-      ["2026-01-02", 1],
+      ["2026-01-02", 3],
       ["2026-01-03", 3],
     ]);
   });
@@ -469,7 +469,7 @@ describe("of days", () => {
       writeFile(join(dir, "manifest.json"), manifestText({ ...manifest, ...other }));
     await write({ days: [{ ...first!, digest }] });
     await expect(exportFinal(database)).rejects.toThrow(
-      `the folder is of other facts: at block ${blockAt(2.01)} its digest is ${digest}, and that of the database ${first!.digest}`,
+      `the folder is of other facts: at the end of 2026-01-01 its digest is ${digest}, and that of the database ${first!.digest}; unless the database gets those blocks again, export into a new folder`,
     );
     await write({ basis: { ...manifest.basis, hashed: true } });
     await expect(exportFinal(database)).rejects.toThrow(
