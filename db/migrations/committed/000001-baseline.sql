@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:8b8b9508e4c44c4e9a4c7d295669c491b0405fa4
+--! Hash: sha1:9013bd6c73d5375ccf078621a661944087523262
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4842,6 +4842,13 @@ begin
   or exists (
     select
     from pg_stat_replication
+  )
+  -- No index can be made of a table while a trigger of its new rows waits for the commit.
+  or exists (
+    select
+    from pg_trigger as waiting
+    where waiting.tgrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
+      and waiting.tgdeferrable
   ) then
     return '{}';
   end if;
@@ -4866,6 +4873,22 @@ begin
       and made.conrelid = listed.indrelid
     where listed.indrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and not listed.indisprimary
+      -- What a site has set of an index, and its definition does not say, would be lost.
+      and listed.indisvalid
+      and not listed.indisreplident
+      and not listed.indisclustered
+      and not exists (
+        select
+        from pg_class as stored
+        where stored.oid = listed.indexrelid
+          and stored.reltablespace <> 0
+      )
+      and not exists (
+        select
+        from pg_attribute as counted
+        where counted.attrelid = listed.indexrelid
+          and counted.attstattarget <> -1
+      )
       and not (
         has_trades
         and (listed.indrelid, listed.indkey[0]) = (
@@ -4893,7 +4916,7 @@ exception
     return '{}';
 end
 $$;
-comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait.';
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait; nor where a trigger of the rows can wait for the commit.';
 
 create function ingest.make_bulk_indexes(definitions text[]) returns void
 language plpgsql

@@ -1,4 +1,5 @@
 // A load of many rows drops the indexes of trades and offers, and makes the same ones again behind the rows.
+import { randomBytes } from "node:crypto";
 import type { Client } from "../../../db/connect.ts";
 import { verify } from "../../../db/verify/verify-database.ts";
 import { emptyExchange, openClient } from "../../database.ts";
@@ -19,6 +20,16 @@ const INDEXES = `
   from pg_index as index
   where index.indrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
   order by index.indrelid, index.indexrelid`;
+
+/** What their definitions do not say. */
+const MARKS = `
+  select index.indexrelid::regclass::text as name, index.indisvalid, index.indisreplident, index.indisclustered, stored.spcname,
+    array(select attstattarget from pg_attribute where attrelid = index.indexrelid order by attnum) as statistics
+  from pg_index as index
+  join pg_class as class on class.oid = index.indexrelid
+  left join pg_tablespace as stored on stored.oid = class.reltablespace
+  where index.indrelid in ('dex_trade'::regclass, 'dex_offer'::regclass)
+  order by name`;
 
 const CONSTRAINTS = `
   select conname, pg_get_constraintdef(oid) as definition, obj_description(oid, 'pg_constraint') as comment
@@ -165,4 +176,54 @@ it("leaves them in place where a site's foreign key refers to one", async () => 
   expect(await filenodes()).toEqual(made);
   await client.query("drop table note");
   expect(await verify(client)).toEqual([]);
+});
+
+/** In a session that ends: a load beside another one drops nothing. */
+async function asSuperuser(...statements: string[]): Promise<void> {
+  const superuser = await openClient(database.url);
+  for (const statement of statements) await superuser.query(statement);
+  await superuser.end();
+}
+
+it("leaves those in place of which a site has set what their definition does not say", async () => {
+  const space = `site_${randomBytes(4).toString("hex")}`;
+  await asSuperuser(
+    "set allow_in_place_tablespaces = on",
+    `create tablespace ${space} location ''`,
+    `create unique index site_identity_idx on dex_offer (id, block);
+    alter table dex_offer replica identity using index site_identity_idx;
+    create publication site_publication for table dex_offer, dex_trade;
+    cluster dex_trade using dex_trade_maker_id_idx;
+    create index site_counted_idx on dex_trade ((block + 1));
+    alter index site_counted_idx alter column 1 set statistics 500;
+    create index site_stored_idx on dex_trade (block) tablespace ${space};
+    create unique index site_failed_idx on dex_trade (maker)`,
+    // As a failed \`create unique index concurrently\` leaves it: one maker has many trades.
+    `update pg_index set indisvalid = false, indisunique = false where indexrelid = 'site_failed_idx'::regclass`,
+  );
+  const marks = await client.query(MARKS);
+  const made = await filenodes();
+  await load();
+  expect((await client.query(MARKS)).rows).toEqual(marks.rows);
+  expect(await filenodes()).not.toEqual(made);
+  // Without the identity of the old rows PostgreSQL refuses to change what it publishes.
+  await client.query("update dex_offer set killed = killed");
+  await asSuperuser(
+    `alter table dex_offer replica identity default;
+    drop publication site_publication;
+    alter table dex_trade set without cluster;
+    drop index site_identity_idx, site_counted_idx, site_stored_idx, site_failed_idx`,
+    `drop tablespace ${space}`,
+  );
+});
+
+it("leaves them in place where a site's trigger of the rows waits for the commit", async () => {
+  await client.query(`
+    create function site_check() returns trigger language plpgsql as 'begin return null; end';
+    create constraint trigger site_check after insert on dex_trade deferrable initially deferred
+      for each row execute function site_check()`);
+  const made = await filenodes();
+  await load();
+  expect(await filenodes()).toEqual(made);
+  await client.query("drop trigger site_check on dex_trade; drop function site_check()");
 });
