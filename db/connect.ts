@@ -32,9 +32,9 @@ export interface ConnectionOptions {
   bounds?: PoolBounds;
   /** Refuses a pool's connections to a primary that was replaced. */
   fence?: Fence | undefined;
-  /** PostgreSQL's statement_timeout in milliseconds; 0, the default, means none. */
+  /** PostgreSQL's statement_timeout in milliseconds; 0, the default, means that of the login, and none of a writer. */
   statementTimeoutMs?: number;
-  /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means none. */
+  /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means that of the login. */
   lockTimeoutMs?: number;
   /**
    * Whether to use named statements and startup options; true by default. A pooler in transaction mode gives
@@ -68,6 +68,20 @@ export const READER_SETTINGS = {
   plan_cache_mode: "force_generic_plan",
 };
 
+/** A site may have short ones for what is short: a load of many days is one statement, and the next file comes when it is fetched. */
+const WRITER_SETTINGS = {
+  ...COMMON_SETTINGS,
+  statement_timeout: "0",
+  idle_in_transaction_session_timeout: "0",
+  idle_session_timeout: "0",
+};
+
+const SETTINGS: Record<Role, Record<string, string>> = {
+  dex_owner: COMMON_SETTINGS,
+  dex_writer: WRITER_SETTINGS,
+  dex_reader: READER_SETTINGS,
+};
+
 /**
  * The settings of a session. They are sent as startup options, which need no round trip and survive
  * `reset`. A reader's session is read-only.
@@ -75,8 +89,7 @@ export const READER_SETTINGS = {
 function sessionSettings(options: ConnectionOptions): Record<string, string> {
   const { role, statementTimeoutMs = 0, lockTimeoutMs = 0 } = options;
   return {
-    ...(role === "dex_reader" ? READER_SETTINGS : COMMON_SETTINGS),
-    ...(role === undefined ? {} : { role }),
+    ...(role === undefined ? COMMON_SETTINGS : { ...SETTINGS[role], role }),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
     ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
   };

@@ -1,7 +1,7 @@
 // A pool's connection returns results as `pg` documents, by promise and by callback. A lost connection fails the
 // next query, and does not end the process.
 import { createServer, type AddressInfo } from "node:net";
-import type { Pool } from "../../db/connect.ts";
+import type { Pool, Role } from "../../db/connect.ts";
 import { openClient } from "../database.ts";
 import { useDatabase } from "../served.ts";
 
@@ -45,6 +45,29 @@ it("rejects with the server's error and a stack with the query's caller", async 
   } finally {
     client.release();
   }
+});
+
+it("gives a writer none of the timeouts that a site has set for short statements", async () => {
+  const names = [
+    "statement_timeout",
+    "idle_in_transaction_session_timeout",
+    "idle_session_timeout",
+  ];
+  await using superuser = await openClient(database.url);
+  const { pathname } = new URL(database.url);
+  for (const name of names) {
+    await superuser.query(`alter database ${pathname.slice(1)} set ${name} = '1h'`);
+  }
+  const settings = async (role: Role): Promise<unknown> => {
+    await using client = await openClient(database.url, { role });
+    const { rows } = await client.query(
+      "select current_setting(name) as value from unnest($1::text[]) as name",
+      [names],
+    );
+    return rows;
+  };
+  expect(await settings("dex_writer")).toEqual(names.map(() => ({ value: "0" })));
+  expect(await settings("dex_reader")).toEqual(names.map(() => ({ value: "1h" })));
 });
 
 /** A message of PostgreSQL's protocol: its type, its length, its fields. */
