@@ -11,8 +11,11 @@ const SMALLEST = 1e-300;
 function isRounded(number: string): boolean {
   const value = Number(number);
   const digits = number.replace(/^-?[0.]+|[-.]|e.*$/gi, "");
-  const isInRange = Number.isFinite(value) && (digits === "" || Math.abs(value) >= SMALLEST);
-  return digits.length > DIGITS || !isInRange;
+  let { length } = digits;
+  // Of 5.0 and 500 the zeros are no digits that can be lost. No regexp: it would look at each zero of a long number as the first.
+  while (digits[length - 1] === "0") length -= 1;
+  const isInRange = Number.isFinite(value) && (length === 0 || Math.abs(value) >= SMALLEST);
+  return length > DIGITS || !isInRange;
 }
 
 /** Gives a number that a double would round as its text, which has all digits. Throws a SyntaxError where the text is no JSON. */

@@ -12,12 +12,13 @@ it.each([
   expect(parseJson(`{"given": [${text}]}`)).toEqual({ given: [text] });
 });
 
-it.each([["0.5"], ["123456789012345"], ["-1e22"], ["0.000000000000000"], ["0e999"], ["1e-200"]])(
-  "%s is the number that it is",
-  (text) => {
-    expect(parseJson(`[${text}]`)).toEqual([Number(text)]);
-  },
-);
+it.each([
+  ...[["0.5"], ["123456789012345"], ["-1e22"], ["0.000000000000000"], ["0e999"], ["1e-200"]],
+  // 5, 10^18 and 5: zeros at the end are no digits that can be lost.
+  ...[["5.000000000000000"], ["1000000000000000000.0"], ["5000000000000000000000e-21"]],
+])("%s is the number that it is", (text) => {
+  expect(parseJson(`[${text}]`)).toEqual([Number(text)]);
+});
 
 it("no text is changed", () => {
   expect(parseJson('["12345678901234567890", "1e-400"]')).toEqual([
