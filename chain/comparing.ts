@@ -73,7 +73,7 @@ function namedRows({ facts, found, end }: Range, registry: Registry): Named {
     named.set(`cancellation of ${offerName(offerId, ref, venue)}`, { block });
   }
   for (const { venue, ...pool } of rows.pools) {
-    named.set(`state of ${venue} after block ${pool.block}`, pool);
+    named.set(`state of ${venue.toLowerCase()} after block ${pool.block}`, pool);
   }
   for (const { address, answers, ...contract } of found) {
     named.set(`contract ${address}`, { ...contract, ...answers });
@@ -84,7 +84,7 @@ function namedRows({ facts, found, end }: Range, registry: Registry): Named {
 }
 
 const offerName = (id: number, ref: string | undefined, venue: string | undefined): string =>
-  ref === undefined ? `offer ${id}` : `offer ${ref} of ${venue}`;
+  ref === undefined ? `offer ${id}` : `offer ${ref} of ${venue?.toLowerCase()}`;
 
 const MATCH = `
   'maker', maker,
@@ -102,7 +102,7 @@ const REF_OF = "from dex_private.offer_ref as known where known.offer_id =";
 
 async function recordedRows(client: Client, from: number, to: number): Promise<Named> {
   const { rows } = await client.query<{ name: string; row: Record<string, unknown> }>(
-    `select 'offer ' || coalesce(ref || ' of ' || venue, id::text) as name, json_build_object(${MATCH}) as row
+    `select 'offer ' || coalesce(ref || ' of ' || lower(venue), id::text) as name, json_build_object(${MATCH}) as row
     from dex_offer
     where block between $1 and $2
     union all
@@ -121,7 +121,7 @@ async function recordedRows(client: Client, from: number, to: number): Promise<N
     where block between $1 and $2
     union all
     select
-      'state of ' || venue || ' after block ' || state.block,
+      'state of ' || lower(venue) || ' after block ' || state.block,
       json_build_object(
         'block', state.block,
         'time', to_char(block.time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

@@ -67,10 +67,10 @@ export async function withMakers(client: Client, facts: readonly Fact[]): Promis
   if (asked.length === 0) return facts;
   const ids = asked.map((fact) => (fact.kind === "trade" ? fact.offerId : null));
   const { rows } = await client.query<{ venue: string; id: string; maker: string }>(
-    `select venue, coalesce(ref, id::text) as id, maker
-    from dex_offer
-    where (ref is null and id = any($1) or ref = any($1::text[]))
-      and venue = any($2)`,
+    `select given.venue, coalesce(offer.ref, offer.id::text) as id, offer.maker
+    from dex_offer as offer
+    join unnest($2::text[]) as given (venue) on lower(given.venue) = lower(offer.venue)
+    where (offer.ref is null and offer.id = any($1) or offer.ref = any($1::text[]))`,
     [ids, [...new Set(asked.map((fact) => (fact.kind === "market" ? "" : fact.venue)))]],
   );
   const makers = new Map(rows.map(({ venue, id, maker }) => [`${venue} ${id}`, maker]));

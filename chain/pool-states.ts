@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { from as copyFrom } from "pg-copy-streams";
 import type { Client } from "../db/connect.ts";
+import { checksumAddress } from "../db/load/checksum.ts";
 import { smallestUnits, type PoolRow } from "./block-rows.ts";
 import { LARGEST_BLOCK, type Fact, type RangesFact } from "./exchange-facts.ts";
 import { Contradiction } from "./offers-left.ts";
@@ -37,10 +38,10 @@ export async function keptStates(
       array[token0.decimals, token1.decimals] as decimals,
       array[state.sqrt_price::text, state.tick::text, state.liquidity::text] as ranges
     from unnest($1::text[]) as given (venue)
-    join dex_pool as pool on pool.venue = given.venue
+    join dex_pool as pool on lower(pool.venue) = lower(given.venue)
     left join dex_token as token0 on token0.address = pool.gem0
     left join dex_token as token1 on token1.address = pool.gem1
-    cross join lateral dex_private.pool_state_at(given.venue, $2) as state`,
+    cross join lateral dex_private.pool_state_at(pool.venue, $2) as state`,
     [venues, upTo],
   );
   const kept = new Map<string, KeptState>();
@@ -117,7 +118,8 @@ async function keptNets(
       select distinct *
       from unnest($1::text[], $2::integer[]) as listed (venue, tick)
     ) as given
-    cross join lateral dex_private.pool_ticks_at(given.venue, given.tick, given.tick, $3) as kept`,
+    join dex_pool as pool on lower(pool.venue) = lower(given.venue)
+    cross join lateral dex_private.pool_ticks_at(pool.venue, given.tick, given.tick, $3) as kept`,
     [ticks.map(({ venue }) => venue), ticks.map(({ at }) => at), upTo],
   );
   return new Map(rows.map(({ name, net }) => [name, BigInt(net)]));
@@ -129,7 +131,7 @@ export async function changedPools(client: Client, after: number): Promise<strin
     "select distinct venue from dex_pool_state where block > $1 order by venue",
     [after],
   );
-  return rows.map(({ venue }) => venue);
+  return rows.map(({ venue }) => checksumAddress(venue));
 }
 
 const STAGED = [

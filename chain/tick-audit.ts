@@ -31,7 +31,7 @@ export async function tickedPools(
   if (pools.length === 0) return [];
   const { rows } = await client.query<{ venue: string; spacing: number; changed: number[] }>(
     `select
-      pool.venue,
+      given.venue,
       pool.tick_spacing as spacing,
       array(
         select distinct split_part(given.pair, ':', 1)::integer
@@ -42,8 +42,8 @@ export async function tickedPools(
           and state.block <= $3
           and state.nets <> ''
       ) as changed
-    from dex_pool as pool
-    where pool.venue = any($1)`,
+    from unnest($1::text[]) as given (venue)
+    join dex_pool as pool on lower(pool.venue) = lower(given.venue)`,
     [pools.map(({ venue }) => venue), after, upTo],
   );
   const found = rows.map(({ venue, spacing, changed }) => {
@@ -63,7 +63,8 @@ export async function tickedPools(
       kept.tick,
       kept.net::text as net
     from unnest($1::text[], $2::integer[], $3::integer[]) as given (venue, low, high)
-    cross join lateral dex_private.pool_ticks_at(given.venue, given.low, given.high, $4) as kept`,
+    join dex_pool as pool on lower(pool.venue) = lower(given.venue)
+    cross join lateral dex_private.pool_ticks_at(pool.venue, given.low, given.high, $4) as kept`,
     [
       listed.map(({ venue }) => venue),
       listed.map(({ word, tickSpacing }) => WORD * word * tickSpacing),

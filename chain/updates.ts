@@ -93,7 +93,7 @@ async function offersLeft(
       select recorded.*
       from dex_private.offer_ref as known
       join dex_offer as recorded on recorded.id = known.offer_id
-      where known.venue = given.venue
+      where known.venue = lower(given.venue)
         and split_part(known.ref, ':', 1) = given.id
         and recorded.block <= $3
       order by known.offer_id desc

@@ -86,7 +86,7 @@ export async function openOffers(
     ) as taken on true
     where offer.killed = 0
       and not offer.filled
-      and ($1::text is null and offer.ref is null or offer.ref is not null and offer.venue = $1)`,
+      and ($1::text is null and offer.ref is null or offer.ref is not null and lower(offer.venue) = lower($1))`,
     [keepsIds ? null : exchange],
   );
   return rows.map(({ id, block, ...row }) => ({
@@ -106,7 +106,7 @@ export async function blocksOf(
   const { rows } = await client.query<{ id: number; block: number }>(
     keepsIds
       ? "select id, block from dex_offer where id = any($1)"
-      : "select ref::float8 as id, block from dex_offer where ref = any($1::text[]) and venue = $2",
+      : "select ref::float8 as id, block from dex_offer where ref = any($1::text[]) and lower(venue) = lower($2)",
     keepsIds ? [offers] : [offers.map(String), exchange],
   );
   return new Map(rows.map(({ id, block }) => [id, block]));

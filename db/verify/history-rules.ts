@@ -194,6 +194,17 @@ const RULES: readonly string[] = [
   join dex_private.cancellation as cancelled on cancelled.offer_id = trade.offer_id
   where cancelled.block < trade.block
   order by trade.id`,
+  // An order has one id, in whatever letter case its contract was given.
+  `select 'dex_private.offer_ref ' || known.offer_id as row, to_json(known)::text as kept,
+    'without the order of offer ' || known.first_id as right
+  from (
+    select
+      refs.*,
+      min(refs.offer_id) over (partition by lower(refs.venue), refs.ref) as first_id
+    from dex_private.offer_ref as refs
+  ) as known
+  where known.offer_id > known.first_id
+  order by known.offer_id`,
 ];
 
 /** The blocks whose facts are not those that their digests were made of. */

@@ -90,7 +90,7 @@ const KEPT: readonly Kept[] = [
     key: ["offer_id"],
     right: `
       select
-        coalesce(offer.venue, known.venue),
+        coalesce(lower(offer.venue), known.venue),
         coalesce(offer.ref, known.ref),
         seen.id,
         seen.block

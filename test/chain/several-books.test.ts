@@ -18,7 +18,7 @@ import {
 } from "./invented-chain.ts";
 import { created, placed } from "./tempo-events.ts";
 
-const OTHER: Hex = "0x4444444444444444444444444444444444444444";
+const OTHER: Hex = "0xcccccccccccccccccccccccccccccccccccccccc";
 const BOOKS = [EXCHANGE, OTHER];
 /** The second one begins later: its offers from before are not recorded. */
 const SECOND_FROM = 5;
@@ -177,7 +177,6 @@ it("each trade is of an offer of the same contract", async () => {
   const indexing = startIndexing(optionsOf(node, database));
   await indexing.wrote(8);
   await indexing.stop();
-  await node.stop();
   const { rows } = await database.owner.query(
     `select offer.venue, offer.ref, offer.id, offer.killed, trim_scale(trade.lot_amt)::text as taken
     from dex_offer as offer
@@ -188,6 +187,14 @@ it("each trade is of an offer of the same contract", async () => {
     { venue: getAddress(EXCHANGE), ref: null, id: 1, killed: 0, taken: "3" },
     { venue: getAddress(OTHER), ref: "1", id: 2 ** 30, killed: 7, taken: "4" },
   ]);
+  // A row is found by its contract, and named for the letter case alone.
+  await database.owner.query("update dex_offer set venue = lower(venue) where ref is not null");
+  const { signal } = new AbortController();
+  const lines = verifyRange({ ...optionsOf(node, database), signal }, 1, 8);
+  expect(await Array.fromAsync(lines)).toEqual([
+    `offer 1 of ${OTHER}, venue: "${OTHER}" in the database, "${getAddress(OTHER)}" on the chain`,
+  ]);
+  await node.stop();
 });
 
 it("a start reads the market logs of the first one alone, also in a last block with an order of the other", async () => {

@@ -232,6 +232,12 @@ it.each<[damage: string, row: string, right: RegExp]>([
     /^without the hash of block 7200$/,
   ],
   ["update dex_trade set maker = taker where id = 2", "dex_trade 2", /^\{"maker" : "0x/],
+  [
+    `alter table dex_private.offer_ref drop constraint if exists offer_ref_venue_check;
+    insert into dex_private.offer_ref select '${BOOK.toUpperCase()}', ref, offer_id + 1, block from dex_private.offer_ref`,
+    "dex_private.offer_ref 1073741825",
+    /^without the order of offer 1073741824$/,
+  ],
   ["update dex_trade set maker = lower(maker) where id = 2", "dex_trade 2", ADDRESS],
   ["update dex_trade set taker = lower(taker) where id = 3", "dex_trade 3", ADDRESS],
   ["update dex_offer set maker = lower(maker) where id = 3", "dex_offer 3", ADDRESS],

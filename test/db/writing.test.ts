@@ -247,7 +247,7 @@ describe("orders of contracts beside the first book", () => {
     const [id = 0] = await idsOf([BOOK, "7", blockAt(2)]);
     const writing = (row: object) => write(database.writer, { offers: [anOffer(row)] });
     await expect(writing({ id, hour: 2, venue: OTHER })).rejects.toThrow(
-      `offers: offer ${FIRST} is order 7 of the contract ${BOOK}, and its venue is ${OTHER}`,
+      `offers: offer ${FIRST} is order 7 of the contract ${BOOK.toLowerCase()}, and its venue is ${OTHER}`,
     );
     await expect(writing({ id, hour: 1, venue: BOOK })).rejects.toThrow(
       `offers: offer ${FIRST} got its id for block ${blockAt(2)}, and is of block ${blockAt(1)}`,
@@ -262,6 +262,35 @@ describe("orders of contracts beside the first book", () => {
     expect(await refs()).toEqual([]);
     await writing({ id, hour: 2, venue: BOOK.toLowerCase() });
     expect(await refs()).toMatchObject([{ id, ref: "7" }]);
+  });
+
+  it("have one id in whatever letter case their contract is given", async () => {
+    const upper = `0x${BOOK.slice(2).toUpperCase()}`;
+    const block = blockAt(1);
+    expect(await idsOf([upper, "7", block], [BOOK, "7", block], [BOOK, "8", block])).toEqual([
+      ...[FIRST, FIRST, FIRST + 1],
+    ]);
+    await write(database.writer, {
+      offers: [anOffer({ id: FIRST, hour: 1, base: "10", venue: BOOK.toLowerCase() })],
+    });
+    const [id = 0] = await idsOf([BOOK, "7", blockAt(2)]);
+    await write(database.writer, {
+      trades: [aTrade({ hour: 2, offer_id: id, base: "4", venue: BOOK })],
+    });
+    const { rows } = await database.owner.query(
+      "select offer_id, lot_amt::float8 from dex_private.offer_left",
+    );
+    expect(rows).toEqual([{ offer_id: FIRST, lot_amt: 6 }]);
+    await database.owner.query("delete from dex_private.offer_ref");
+    await database.owner.query("select ingest.rebuild()");
+    expect(await idsOf([upper, "7", blockAt(3)])).toEqual([FIRST]);
+    await using client = await openClient(database.url);
+    expect(await verify(client)).toEqual([]);
+    const second = JSON.stringify({ id: FIRST + 9, offer_id: FIRST + 9, venue: upper });
+    for (const table of ["dex_offer", "dex_private.offer_ref"]) {
+      const adding = `insert into ${table} select (json_populate_record(kept, $1)).* from ${table} as kept`;
+      await expect(client.query(adding, [second])).rejects.toThrow("venue");
+    }
   });
 
   it("get no id that an offer without a ref has, and say where none is left", async () => {

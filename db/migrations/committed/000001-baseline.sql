@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:9013bd6c73d5375ccf078621a661944087523262
+--! Hash: sha1:4a9219fdc9b5493bf1004a2f7cb416b58f39d748
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -341,8 +341,8 @@ create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
 -- Serves allDexOffers by contract.
 create index dex_offer_venue_block_id_idx on dex_offer (coalesce(venue, ''), block, id);
--- Serves allDexOffers by the contract's own id.
-create unique index dex_offer_ref_venue_idx on dex_offer (ref, venue)
+-- Serves allDexOffers by the contract's own id. An address is one thing in any letter case.
+create unique index dex_offer_ref_lower_venue_idx on dex_offer (ref, lower(venue))
 where ref is not null;
 -- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))
@@ -1137,7 +1137,9 @@ grant select on dex_private.cancellation to dex_reader, dex_writer;
 -- The ids of the orders of every contract but the first book, whose ids may be the same.
 
 create table dex_private.offer_ref (
-  venue text not null,
+  -- In one letter case, so that an order has one id.
+  venue text not null
+    constraint offer_ref_venue_check check (venue = lower(venue)),
   ref text not null
     constraint offer_ref_ref_check check (length(ref) between 1 and 100),
   offer_id integer not null
@@ -1153,7 +1155,7 @@ create index offer_ref_venue_own_idx on dex_private.offer_ref (venue, split_part
 create index offer_ref_block_idx on dex_private.offer_ref (block);
 
 comment on table dex_private.offer_ref is 'The orders of contracts beside the first book, including those that are not recorded: the contract''s own id, and the id of its rows.';
-comment on column dex_private.offer_ref.venue is 'Address of the contract.';
+comment on column dex_private.offer_ref.venue is 'Address of the contract, in lower case.';
 comment on column dex_private.offer_ref.ref is 'The id that the contract gave the order. Where it gave the id of an earlier order again, a ":" and the block and log are behind it.';
 comment on column dex_private.offer_ref.offer_id is 'The id of the order''s rows: from 2^30 on in the order of appearance, so that the same blocks give the same ids.';
 comment on column dex_private.offer_ref.block is 'Height of the block that has the first row of the order.';
@@ -3683,10 +3685,10 @@ begin
   perform ingest.refuse(case
     when last_id > 2147483647 - cardinality(offer_ids.venues)
       and last_id > 2147483647 - (
-        select count(distinct (given.venue, given.ref))
+        select count(distinct (lower(given.venue), given.ref))
         from unnest(offer_ids.venues, offer_ids.refs) as given (venue, ref)
         left join dex_private.offer_ref as known
-          on known.venue = given.venue
+          on known.venue = lower(given.venue)
           and known.ref = given.ref
         where known.offer_id is null
       )
@@ -3696,21 +3698,21 @@ begin
 
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
-    fresh.venue,
+    lower(fresh.venue),
     fresh.ref,
     last_id + row_number() over (order by fresh.place),
     fresh.block
   from (
-    select distinct on (given.venue, given.ref)
+    select distinct on (lower(given.venue), given.ref)
       given.*
     from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
     order by
-      given.venue,
+      lower(given.venue),
       given.ref,
       given.place
   ) as fresh
   left join dex_private.offer_ref as known
-    on known.venue = fresh.venue
+    on known.venue = lower(fresh.venue)
     and known.ref = fresh.ref
   where known.offer_id is null;
 
@@ -3718,7 +3720,7 @@ begin
     select known.offer_id
     from unnest(offer_ids.venues, offer_ids.refs) with ordinality as given (venue, ref, place)
     join dex_private.offer_ref as known
-      on known.venue = given.venue
+      on known.venue = lower(given.venue)
       and known.ref = given.ref
     order by given.place
   );
@@ -6009,7 +6011,7 @@ begin
   where offer.id = known.offer_id;
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
-    offer.venue,
+    lower(offer.venue),
     offer.ref,
     offer.id,
     least(

@@ -51,8 +51,8 @@ create index dex_offer_either_way_block_id_idx
 on dex_offer (dex_private.either_way_key(lot_gem, bid_gem), block, id);
 -- Serves allDexOffers by contract.
 create index dex_offer_venue_block_id_idx on dex_offer (coalesce(venue, ''), block, id);
--- Serves allDexOffers by the contract's own id.
-create unique index dex_offer_ref_venue_idx on dex_offer (ref, venue)
+-- Serves allDexOffers by the contract's own id. An address is one thing in any letter case.
+create unique index dex_offer_ref_lower_venue_idx on dex_offer (ref, lower(venue))
 where ref is not null;
 -- Serve the labelling of offers whose token is registered later.
 create index dex_offer_lower_lot_gem_unlabelled_idx on dex_offer (lower(lot_gem))

@@ -38,10 +38,10 @@ begin
   perform ingest.refuse(case
     when last_id > 2147483647 - cardinality(offer_ids.venues)
       and last_id > 2147483647 - (
-        select count(distinct (given.venue, given.ref))
+        select count(distinct (lower(given.venue), given.ref))
         from unnest(offer_ids.venues, offer_ids.refs) as given (venue, ref)
         left join dex_private.offer_ref as known
-          on known.venue = given.venue
+          on known.venue = lower(given.venue)
           and known.ref = given.ref
         where known.offer_id is null
       )
@@ -51,21 +51,21 @@ begin
 
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
-    fresh.venue,
+    lower(fresh.venue),
     fresh.ref,
     last_id + row_number() over (order by fresh.place),
     fresh.block
   from (
-    select distinct on (given.venue, given.ref)
+    select distinct on (lower(given.venue), given.ref)
       given.*
     from unnest(offer_ids.venues, offer_ids.refs, offer_ids.blocks) with ordinality as given (venue, ref, block, place)
     order by
-      given.venue,
+      lower(given.venue),
       given.ref,
       given.place
   ) as fresh
   left join dex_private.offer_ref as known
-    on known.venue = fresh.venue
+    on known.venue = lower(fresh.venue)
     and known.ref = fresh.ref
   where known.offer_id is null;
 
@@ -73,7 +73,7 @@ begin
     select known.offer_id
     from unnest(offer_ids.venues, offer_ids.refs) with ordinality as given (venue, ref, place)
     join dex_private.offer_ref as known
-      on known.venue = given.venue
+      on known.venue = lower(given.venue)
       and known.ref = given.ref
     order by given.place
   );

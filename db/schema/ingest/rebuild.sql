@@ -73,7 +73,7 @@ begin
   where offer.id = known.offer_id;
   insert into dex_private.offer_ref (venue, ref, offer_id, block)
   select
-    offer.venue,
+    lower(offer.venue),
     offer.ref,
     offer.id,
     least(

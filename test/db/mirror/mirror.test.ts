@@ -22,6 +22,7 @@ import {
   WETH,
   write,
 } from "../../factories.ts";
+import type { TestDatabase } from "../../database.ts";
 import { digestsOf, figuresOf, headOf, useMirrored } from "./following.ts";
 
 const BOOK = anAddress("book");
@@ -69,6 +70,7 @@ const mirrored = useMirrored(async ({ writer }) => {
       aTrade({ hour: 2, offer_id: null, base: "2.5", quote: "250", idx: 11 }),
       aTrade({ hour: 2.01, offer_id: 2, base: "1", quote: HUGE, idx: 0 }),
       aTrade({ hour: 49, offer_id: 1, base: "1", quote: "99" }),
+      aTrade({ hour: 49, offer_id: ORDER + 1, base: "2", quote: "240", venue: BOOK }),
       aTrade({ hour: 72, offer_id: 5 }),
     ],
     head: 73,
@@ -99,6 +101,20 @@ it("loads the days of the files, and follows from there: the same digests, figur
   await expectTheSame();
   const client = await mirrored.mirror.connect("dex_owner");
   expect(await verify(client)).toEqual([]);
+});
+
+it("goes on with orders whose contract a writer gave in lower case", async () => {
+  const mirror = await mirrored.mirror.connect("dex_owner");
+  await mirrored.catchUp();
+  await mirror.query("select ingest.take_back($1)", [blockAt(2.5)]);
+  for (const table of ["dex_offer", "dex_trade", "dex_private.offer_ref"]) {
+    await mirror.query(`update ${table} set venue = lower(venue)`);
+  }
+  await mirrored.catchUp();
+  expect(await headOf(mirrored.mirror)).toEqual(await headOf(mirrored.origin));
+  const leftOf = async ({ reader }: TestDatabase): Promise<unknown> =>
+    (await reader.query("select * from dex_book('WETH', 'DAI', 100)")).rows;
+  expect(await leftOf(mirrored.mirror)).toEqual(await leftOf(mirrored.origin));
 });
 
 it("deletes no file in its folder that it does not make, and takes none that has exported files", async () => {
