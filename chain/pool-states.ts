@@ -39,8 +39,8 @@ export async function keptStates(
       array[state.sqrt_price::text, state.tick::text, state.liquidity::text] as ranges
     from unnest($1::text[]) as given (venue)
     join dex_pool as pool on lower(pool.venue) = lower(given.venue)
-    left join dex_token as token0 on token0.address = pool.gem0
-    left join dex_token as token1 on token1.address = pool.gem1
+    left join dex_token as token0 on lower(token0.address) = lower(pool.gem0)
+    left join dex_token as token1 on lower(token1.address) = lower(pool.gem1)
     cross join lateral dex_private.pool_state_at(pool.venue, $2) as state`,
     [venues, upTo],
   );

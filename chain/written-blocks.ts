@@ -1,5 +1,6 @@
 // What the database has of the chain: blocks, and the offers that are open.
 import type { Client } from "../db/connect.ts";
+import { checksumAddress } from "../db/load/checksum.ts";
 import { smallestUnits } from "./block-rows.ts";
 import { LARGEST_BLOCK, type OfferFact } from "./exchange-facts.ts";
 import type { OpenOffer } from "./offers-left.ts";
@@ -140,6 +141,7 @@ export async function pairsSince(client: Client, block: number): Promise<OfferFa
   );
   return rows.map((row) => ({
     ...{ kind: "offer", id: 0, maker: "", venue: "", hash: "", tx: "", idx: 0, time: 0 },
-    ...{ lotAmt: 0n, bidAmt: 0n, ...row },
+    ...{ lotAmt: 0n, bidAmt: 0n, block: row.block },
+    ...{ lotGem: checksumAddress(row.lotGem), bidGem: checksumAddress(row.bidGem) },
   }));
 }

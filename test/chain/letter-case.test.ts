@@ -4,7 +4,7 @@ import { withMakers, withOfferIds } from "../../chain/offer-refs.ts";
 import { changedPools, keptStates, withRanges } from "../../chain/pool-states.ts";
 import { tickedPools } from "../../chain/tick-audit.ts";
 import { withUpdates } from "../../chain/updates.ts";
-import { blocksOf, openOffers } from "../../chain/written-blocks.ts";
+import { blocksOf, openOffers, pairsSince } from "../../chain/written-blocks.ts";
 import {
   aHash,
   anAddress,
@@ -32,10 +32,12 @@ const database = useDatabase(async (writer) => {
     offers: [anOffer({ id: ORDER, hour: 1, venue: BOOK.toLowerCase() })],
     head: 2,
   });
-  const pool = { venue: POOL.toLowerCase(), gem0: DAI, gem1: WETH, fee: 3000, tick_spacing: 60 };
+  const [venue = "", gem0, gem1] = [POOL, DAI, WETH].map((address) => address.toLowerCase());
+  const pool = { venue, gem0, gem1, fee: 3000, tick_spacing: 60 };
+  const reserves = { venue: DAI, gem0, gem1, fee: 3000, reserve0: "2", reserve1: "1" };
   const state = { sqrt_price: String(2n ** 96n), tick: 0, liquidity: "5", nets: NETS };
   await writer.query("select ingest.write_block($1, $2, pools => $3)", [
-    ...[blockAt(3), hours(3), JSON.stringify([{ ...pool, ...state }])],
+    ...[blockAt(3), hours(3), JSON.stringify([{ ...pool, ...state }, reserves])],
   ]);
 });
 const client = useClient(database, "dex_writer");
@@ -70,18 +72,23 @@ it("finds what is left of an order", async () => {
   expect(factsOf).toHaveBeenCalledWith(expect.objectContaining({ ref: "7", block: blockAt(1) }));
 });
 
+it("reads the tokens of a pool with their checksum", async () => {
+  const pairs = await pairsSince(client, blockAt(3));
+  expect(pairs.map(({ lotGem, bidGem }) => [lotGem, bidGem])).toEqual([[DAI, WETH]]);
+});
+
 it("finds the state and the ticks of a pool", async () => {
   expect((await keptStates(client, [POOL])).get(POOL)).toMatchObject({ block: blockAt(3) });
+  expect((await keptStates(client, [DAI])).get(DAI)?.has).toEqual([2n * 10n ** 18n, 10n ** 18n]);
   const changes = new Map([[60, -2n]]);
   const own = { changes, fee: 3000, tickSpacing: 60, price: undefined };
   const fact: RangesFact = { ...SWAP, ...own, kind: "ranges", venue: POOL };
   expect(await withRanges(client, [fact], decimalsOf)).toMatchObject([
     { nets: "60:-7", price: { liquidity: 5n } },
   ]);
-  const [changed = ""] = await changedPools(client, 0);
-  expect(changed).toBe(POOL);
+  expect((await changedPools(client, 0)).sort()).toEqual([DAI, POOL].sort());
   const span = { after: 0, upTo: blockAt(3) };
-  expect(await tickedPools(client, [{ venue: changed, tick: 1 }], span)).toMatchObject([
+  expect(await tickedPools(client, [{ venue: POOL, tick: 1 }], span)).toMatchObject([
     {
       ...{ venue: POOL, changed: [60, -60] },
       nets: new Map([
