@@ -1,5 +1,6 @@
 // Which request gets a pool's next free connection: one of the client that has the fewest, so that no client waits behind
 // all that another one asks.
+import { ClientLines } from "./client-lines.ts";
 import type { Connected, Pool, PooledClient } from "./connection-types.ts";
 
 /** All connections are in use and the queue is full. */
@@ -53,8 +54,7 @@ export function takeTurns(pool: Pool, bounds: QueueBounds): void {
 }
 
 class FairQueue {
-  /** The requests of each client, in the order of the clients' turns. */
-  readonly #waiting = new Map<Client, Waiting[]>();
+  readonly #waiting = new ClientLines<Client, Waiting>();
   readonly #usedBy = new Map<Client, number>();
   readonly #holders = new Map<PooledClient, Client>();
   readonly #connect: (connected: Connected) => unknown;
@@ -111,42 +111,38 @@ class FairQueue {
 
   /** Of the clients with the fewest connections, the one whose last turn was longest ago. */
   #takeNext(): void {
-    let [next] = this.#waiting.keys();
-    for (const client of this.#waiting.keys()) {
-      if (this.#usedByClient(client) < this.#usedByClient(next)) next = client;
+    let next: Client;
+    let first: Waiting | undefined;
+    let fewest = Infinity;
+    for (const [client, [waiting]] of this.#waiting) {
+      const used = this.#usedByClient(client);
+      if (used < fewest) [next, first, fewest] = [client, waiting, used];
     }
-    const line = this.#waiting.get(next) ?? [];
-    const [first] = line;
     if (first === undefined) return;
     this.#remove(next, first);
-    if (line.length > 0) {
-      this.#waiting.delete(next);
-      this.#waiting.set(next, line);
-    }
+    this.#waiting.putLast(next);
     this.#take(next, first.connected);
   }
 
   #wait(client: Client, connected: Connected): void {
-    const line = this.#waiting.get(client);
-    const isBehindOwn = line !== undefined || this.#usedByClient(client) > 0;
+    const isBehindOwn = this.#waiting.of(client).length > 0 || this.#usedByClient(client) > 0;
     const isOver = isBehindOwn ? this.#bounds.behindOwn?.() : undefined;
     const waiting: Waiting = { connected, timer: undefined, isOver };
     const expire = (): void => this.#fail(client, waiting, new Error(POOL_TIMEOUT));
     if (this.#waitMs > 0) waiting.timer = setTimeout(expire, this.#waitMs).unref();
-    if (line === undefined) this.#waiting.set(client, [waiting]);
-    else line.push(waiting);
+    this.#waiting.add(client, waiting);
     this.#length += 1;
   }
 
   /** The client that has most in the queue loses its last request, unless it would then have fewer than this one. */
   #makeRoomFor(client: Client): boolean {
-    let [longest = []] = this.#waiting.values();
+    let longest: readonly Waiting[] = [];
     let of: Client;
     for (const [other, line] of this.#waiting) {
       if (line.length >= longest.length) [of, longest] = [other, line];
     }
     const last = longest.at(-1);
-    const own = this.#waiting.get(client)?.length ?? 0;
+    const own = this.#waiting.of(client).length;
     if (last === undefined || longest.length <= own + 1) return false;
     this.#fail(of, last, new PoolBusy());
     return true;
@@ -160,9 +156,7 @@ class FairQueue {
   #remove(client: Client, waiting: Waiting): void {
     clearTimeout(waiting.timer);
     waiting.isOver?.();
-    const line = this.#waiting.get(client) ?? [];
-    line.splice(line.indexOf(waiting), 1);
-    if (line.length === 0) this.#waiting.delete(client);
+    this.#waiting.remove(client, waiting);
     this.#length -= 1;
   }
 

@@ -36,9 +36,6 @@ export class OperationsInFlight {
   readonly #ofClient = new Map<string, number>();
   readonly #present = new Map<string, number>();
   readonly #runningOf = new Map<string, number>();
-  /** The number of the last plan of each client that has an operation in flight. */
-  readonly #lastPlanOf = new Map<string, number>();
-  #plans = 0;
   readonly #toBegin: WaitingLine;
   readonly #toPlan: WaitingLine;
   readonly #toReadWhole: WaitingLine;
@@ -58,17 +55,18 @@ export class OperationsInFlight {
     this.#runningOfClient = limits.perClient === 0 ? Infinity : Math.max(1, connections - 1);
     this.#tooMany = new TooManyAtOnce(limits.perClient);
     this.#toBegin = new WaitingLine(limits.waitMs, {
-      had: this.#countRunning,
+      has: this.#countRunning,
       may: () => true,
       take: () => undefined,
     });
     this.#toPlan = new WaitingLine(limits.waitMs, {
-      had: (client) => this.#lastPlanOf.get(client) ?? 0,
+      // What no client alone asks for is first.
+      has: (client) => (client === "" ? 0 : 1),
       may: () => this.#mayPlan,
       take: () => (this.#mayPlan = false),
     });
     this.#toReadWhole = new WaitingLine(limits.waitMs, {
-      had: this.#countWhole,
+      has: this.#countWhole,
       may: this.#mayReadWhole,
       take: (client) => {
         this.#readingWhole += 1;
@@ -110,7 +108,6 @@ export class OperationsInFlight {
     } finally {
       this.#inFlight -= 1;
       add(this.#present, client, -1);
-      if (!this.#present.has(client)) this.#lastPlanOf.delete(client);
     }
   }
 
@@ -124,10 +121,9 @@ export class OperationsInFlight {
     { leavesPlace = true } = {},
   ): Promise<Awaited<Result>> {
     await this.#inLine(client, this.#toPlan, leavesPlace);
-    if (this.#present.has(client)) this.#lastPlanOf.set(client, (this.#plans += 1));
     const from = performance.now();
     const result = begun(planning);
-    this.#pause(performance.now() - from);
+    this.#pause(client, performance.now() - from);
     return await result;
   }
 
@@ -142,6 +138,7 @@ export class OperationsInFlight {
     } finally {
       this.#readingWhole -= 1;
       add(this.#wholeOf, client, -1);
+      this.#toReadWhole.endTurnOf(client);
       this.#beginNext();
     }
   }
@@ -214,9 +211,10 @@ export class OperationsInFlight {
     next.begin();
   }
 
-  #pause(ms: number): void {
+  #pause(client: string, ms: number): void {
     const end = (): void => {
       this.#mayPlan = true;
+      this.#toPlan.endTurnOf(client);
       this.#beginNext();
     };
     setTimeout(end, Math.min(PAUSE * ms, LONGEST_PAUSE_MS));

@@ -1,10 +1,11 @@
-// A line of operations that wait for a limited time, from which the client that has had least is taken first.
+// A line of operations that wait for a limited time. The client that has least is first, and of several a client after the other.
+import { ClientLines } from "../../db/client-lines.ts";
 import { waitBehindOwn } from "../../http/behind-own.ts";
 import { ServiceBusy } from "../../http/errors.ts";
 
 export interface Turns {
-  /** How much a client has had of what is waited for. */
-  had: (client: string) => number;
+  /** How much a client has of what is waited for. */
+  has: (client: string) => number;
   /** Whether there is some for this client. */
   may: (client: string) => boolean;
   /** Notes that this client has its turn. */
@@ -20,8 +21,7 @@ export interface Waiting {
 }
 
 export class WaitingLine {
-  /** Each with its client, in the order in which they came. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new ClientLines<string, Waiting>();
   readonly #waitMs: number;
   readonly #turns: Turns;
 
@@ -45,30 +45,35 @@ export class WaitingLine {
       client,
       needsPlace,
       begin: () => {
-        this.#waiting.delete(waiting);
+        this.#waiting.remove(client, waiting);
+        this.#waiting.putLast(client);
         this.#turns.take(client);
         resolve(undefined);
       },
     };
     const timer = setTimeout(() => {
-      this.#waiting.delete(waiting);
+      this.#waiting.remove(client, waiting);
       reject(new ServiceBusy());
     }, this.#waitMs);
-    this.#waiting.add(waiting);
+    this.#waiting.add(client, waiting);
     await promise.finally(() => clearTimeout(timer)).finally(isOver);
   }
 
-  /** The first operation of the client that has had least, of those that may have their turn. */
+  /** A client whose turn has ended is behind those that came during it. */
+  endTurnOf(client: string): void {
+    this.#waiting.putLast(client);
+  }
+
+  /** The first operation of the client that has least, of those that may have their turn. */
   first(hasPlaceFor: (client: string) => boolean): Waiting | undefined {
     let first: Waiting | undefined;
     let least = Infinity;
-    for (const waiting of this.#waiting) {
-      const { client, needsPlace } = waiting;
-      const had = this.#turns.had(client);
-      if (had >= least || !this.#turns.may(client)) continue;
-      if (needsPlace && !hasPlaceFor(client)) continue;
-      first = waiting;
-      least = had;
+    for (const [client, line] of this.#waiting) {
+      const has = this.#turns.has(client);
+      if (has >= least || !this.#turns.may(client)) continue;
+      const mayEnter = hasPlaceFor(client);
+      const next = line.find(({ needsPlace }) => mayEnter || !needsPlace);
+      if (next !== undefined) [first, least] = [next, has];
     }
     return first;
   }
