@@ -6,6 +6,7 @@ import { stateIn, stateOf, type Step } from "../../http/request.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
+import { makeLateRefusals } from "./late-refusals.ts";
 import { WaitingLine, type Waiting } from "./waiting-line.ts";
 
 export interface InFlightLimits {
@@ -32,10 +33,10 @@ export class OperationsInFlight {
   // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
-  /** Of those that are bounded for a client. */
   readonly #ofClient = new Map<string, number>();
-  readonly #present = new Map<string, number>();
   readonly #runningOf = new Map<string, number>();
+  /** Of subscriptions whose client is at its limit. They are not in flight yet. */
+  readonly #toBeCounted: WaitingLine;
   readonly #toBegin: WaitingLine;
   readonly #toPlan: WaitingLine;
   readonly #toReadWhole: WaitingLine;
@@ -54,6 +55,11 @@ export class OperationsInFlight {
     this.#limits = { ...limits, running: 2 * connections };
     this.#runningOfClient = limits.perClient === 0 ? Infinity : Math.max(1, connections - 1);
     this.#tooMany = new TooManyAtOnce(limits.perClient);
+    this.#toBeCounted = new WaitingLine(limits.waitMs, {
+      has: () => 0,
+      may: (client) => !this.#isAtLimit(client),
+      take: (client) => add(this.#ofClient, client, 1),
+    });
     this.#toBegin = new WaitingLine(limits.waitMs, {
       has: this.#countRunning,
       may: () => true,
@@ -79,9 +85,7 @@ export class OperationsInFlight {
   /** Returns why the next operation of this client would be refused; undefined if it is accepted. */
   refusal(client: string): ClientFacingError | undefined {
     if (this.#isFull) return this.#busy;
-    const { perClient } = this.#limits;
-    const ofClient = this.#ofClient.get(client) ?? 0;
-    return perClient > 0 && ofClient >= perClient ? this.#tooMany : undefined;
+    return this.#isAtLimit(client) ? this.#tooMany : undefined;
   }
 
   /** Runs an operation in its turn. It holds its place until it ends, also if its client is gone: the database may still work. */
@@ -89,15 +93,22 @@ export class OperationsInFlight {
     const refused = this.refusal(client);
     if (refused !== undefined) throw refused;
     add(this.#ofClient, client, 1);
-    return await this.inTurn(client, operation).finally(() => add(this.#ofClient, client, -1));
+    return await this.#run(client, operation);
   }
 
-  /** The same for a subscription, which other limits bound: it begins in its turn, however many its client has. */
+  /** The same for a subscription that begins: it waits while its client is at its limit. Other limits bound how many wait. */
   async inTurn<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
-    if (this.#isFull) throw this.#busy;
+    const isCounted = this.#toBeCounted.takeNow(client, this.#hasPlaceFor);
+    if (!isCounted) await this.#wait(client, this.#toBeCounted, false);
+    return await this.#run(client, operation);
+  }
+
+  /** Runs what is counted for its client. */
+  async #run<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
+    const isTooMany = this.#isFull;
     this.#inFlight += 1;
-    add(this.#present, client, 1);
     try {
+      if (isTooMany) throw this.#busy;
       if (!this.#hasBegunInThisTurn && this.#hasPlaceFor(client)) this.#begin(client);
       else await this.#wait(client, this.#toBegin);
       try {
@@ -107,7 +118,8 @@ export class OperationsInFlight {
       }
     } finally {
       this.#inFlight -= 1;
-      add(this.#present, client, -1);
+      add(this.#ofClient, client, -1);
+      if (this.#waits > 0) this.#toBeCounted.first(this.#hasPlaceFor)?.begin();
     }
   }
 
@@ -158,8 +170,9 @@ export class OperationsInFlight {
 
   async #wait(client: string, line: WaitingLine, needsPlace = true): Promise<void> {
     this.#waits += 1;
-    const isOneOfMany = (this.#present.get(client) ?? 0) > 1;
-    await line.wait(client, isOneOfMany, needsPlace).finally(() => (this.#waits -= 1));
+    // What is not counted yet is behind those that are.
+    const isBehindOwn = line === this.#toBeCounted || this.#countOf(client) > 1;
+    await line.wait(client, isBehindOwn, needsPlace).finally(() => (this.#waits -= 1));
   }
 
   readonly #countWhole = (client: string): number => this.#wholeOf.get(client) ?? 0;
@@ -168,9 +181,16 @@ export class OperationsInFlight {
     this.#readingWhole < this.#maxWhole &&
     this.#countWhole(client) < Math.max(1, this.#maxWhole - 1);
 
+  #isAtLimit(client: string): boolean {
+    const { perClient } = this.#limits;
+    return perClient > 0 && this.#countOf(client) >= perClient;
+  }
+
   get #isFull(): boolean {
     return this.#inFlight >= this.#limits.running + this.#limits.waiting;
   }
+
+  readonly #countOf = (client: string): number => this.#ofClient.get(client) ?? 0;
 
   readonly #countRunning = (client: string): number => this.#runningOf.get(client) ?? 0;
 
@@ -259,29 +279,9 @@ export const makeInFlightPlugin = (
   },
 });
 
-/**
- * A refused client that sends its next request at once, as an attacker does, would take the event loop from
- * the operations in flight. So a refusal waits for 50 ms, and at most 2,000 leave in a second, which take
- * about a fifth of the processor: 2,000 such connections wait for a second each.
- */
-const REFUSE_AFTER_MS = 50;
-const BATCH_EVERY_MS = 10;
-const BATCH_SIZE = 20;
-
 /** A step that hands on what may begin, for requests of GraphQL. */
 export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
-  const waiting: { due: number; res: { destroyed: boolean }; send: () => void }[] = [];
-  const sendBatch = (): void => {
-    const now = performance.now();
-    for (let sent = 0; sent < BATCH_SIZE && (waiting[0]?.due ?? Infinity) <= now;) {
-      const next = waiting.shift();
-      // A client that has gone away takes no turn of another one.
-      if (next === undefined || next.res.destroyed) continue;
-      next.send();
-      sent += 1;
-    }
-    if (waiting.length > 0) setTimeout(sendBatch, BATCH_EVERY_MS).unref();
-  };
+  const refuseLater = makeLateRefusals(refuse);
   return (next) => (req, res) => {
     const state = stateOf(req);
     const isOperation = req.method === "POST" || asksByUrl(req);
@@ -291,8 +291,6 @@ export function shedLoad(operations: OperationsInFlight, refuse: Refuse): Step {
       return;
     }
     state.isShed = true;
-    if (waiting.length === 0) setTimeout(sendBatch, REFUSE_AFTER_MS).unref();
-    const due = performance.now() + REFUSE_AFTER_MS;
-    waiting.push({ due, res, send: () => refuse(req, res, refusal) });
+    refuseLater(req, res, refusal);
   };
 }

@@ -6,8 +6,8 @@ import { countRefusals } from "../../../graphql/limits/counted-refusals.ts";
 import {
   IN_FLIGHT_LIMITS,
   OperationsInFlight,
-  shedLoad,
 } from "../../../graphql/limits/operations-in-flight.ts";
+import { shedLoad } from "../../../graphql/limits/operations-in-flight.ts";
 import { stateOf } from "../../../http/request.ts";
 import { makeTestApp, type TestApp, type TestOptions } from "../../app.ts";
 import { openClient } from "../../database.ts";
@@ -147,6 +147,49 @@ describe("operations", () => {
     expect(await Promise.all(["1", "2", "3"].map(begin))).toEqual(["1", "2", "3"]);
     void run("4");
     await expect(run("5")).rejects.toThrow("At most 1 operations of a client run at once");
+  });
+
+  it("that are subscriptions wait while their client has as many as it may, and leave the places of others", async () => {
+    const { operations, begun, run, names } = operationsOf({
+      ...{ connections: 2, perClient: 2, waiting: 1 },
+    });
+    const begin = (name: string, client = "a"): Promise<unknown> =>
+      operations.inTurn(client, () => {
+        const { promise, resolve } = Promise.withResolvers<undefined>();
+        begun.push({ name, end: () => resolve(undefined), fail: () => undefined });
+        return promise;
+      });
+    const all = ["1", "2", "3", "4", "5", "6", "7"].map((name) => begin(name));
+    await turns(10);
+    expect(names()).toEqual(["1"]);
+    // One of the client waits for its place, and the others are not in flight: there may be five.
+    expect(operations.refusal("a")?.message).toMatch("At most 2 operations of a client");
+    expect(operations.refusal("b")).toBeUndefined();
+    const other = run("other", "b");
+    await turns(10);
+    expect(names()).toEqual(["1", "other"]);
+    begun[1]!.end();
+    await other;
+
+    for (let n = 0; begun.length < 8; n += 1) {
+      begun.at(n === 0 ? 0 : -1)!.end();
+      await turns(10);
+    }
+    expect(names()).toEqual(["1", "other", "2", "3", "4", "5", "6", "7"]);
+    begun.at(-1)!.end();
+    await Promise.all(all);
+    expect(operations.refusal("a")).toBeUndefined();
+  });
+
+  it("that are subscriptions are refused where their client has had too many for too long, and lose no place", async () => {
+    const { operations, run, begun } = operationsOf({ perClient: 1, waitMs: 1 });
+    const running = run("1");
+    await turns(1);
+    await expect(operations.inTurn("a", () => "begun")).rejects.toThrow("The service is busy");
+    begun[0]!.end();
+    await running;
+    expect(await operations.inTurn("a", () => "begun")).toBe("begun");
+    expect(operations.refusal("a")).toBeUndefined();
   });
 
   it("are refused where they have waited for too long", async () => {
