@@ -36,9 +36,34 @@ export function plannedOperation(): OperationDefinitionNode | undefined {
 export const propertyOf = ($step: Step, name: string): Step =>
   ($step as unknown as { get: (name: string) => Step }).get(name);
 
-/** Drops the plans that grafast caches under its own symbols; grafast makes missing plans again. */
-export function forgetPlans(schema: GraphQLSchema): void {
-  const options = Object.fromEntries(Object.entries(schema.extensions.grafast ?? {}));
+/** Grafast's default. */
+const MAX_PLANNED = 500;
+
+interface PlanCache {
+  get: (operation: OperationDefinitionNode) => unknown;
+  set: (operation: OperationDefinitionNode, plans: unknown) => void;
+}
+
+/** Drops the plans that grafast caches under its symbols, but those of some operations; grafast makes missing plans again. */
+export function forgetPlans(
+  schema: GraphQLSchema,
+  except: Iterable<OperationDefinitionNode> = [],
+): void {
+  const { grafast = {} } = schema.extensions;
+  const known = Object.getOwnPropertySymbols(grafast).find(
+    ({ description }) => description === "cacheByOperation",
+  );
+  const options: Record<string | symbol, unknown> = Object.fromEntries(Object.entries(grafast));
+  if (known !== undefined) {
+    const before = Reflect.get(grafast, known) as PlanCache;
+    const LRU = before.constructor as new (options: { maxLength: number }) => PlanCache;
+    const after = new LRU({ maxLength: grafast.operationsCacheMaxLength ?? MAX_PLANNED });
+    for (const operation of except) {
+      const plans = before.get(operation);
+      if (plans !== undefined) after.set(operation, plans);
+    }
+    options[known] = after;
+  }
   Object.assign(schema.extensions, { grafast: options });
 }
 

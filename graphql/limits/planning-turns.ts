@@ -1,6 +1,7 @@
 // Makes planning wait its turn, and what may read whole tables. Bounds the memory of grafast's cached plans: grafast bounds
 // their number, but one plan may take a hundred times as much memory as another.
 import { GraphQLError, type OperationDefinitionNode } from "graphql";
+import { LRUCache } from "lru-cache";
 import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
 import { ServiceBusy } from "../../http/errors.ts";
 import { stateOf } from "../../http/request.ts";
@@ -11,6 +12,12 @@ import type { OperationsInFlight } from "./operations-in-flight.ts";
 
 /** The complexity of all cached plans together: some 80 MB, or 200 pages with their totals. */
 const KEPT_COMPLEXITY = 20_000;
+
+/**
+ * Operations that are asked again keep their plans up to this, the last of them: otherwise a client that asks new ones has
+ * those of all others planned again.
+ */
+const ASKED_AGAIN = { maxSize: KEPT_COMPLEXITY / 2, max: 250 };
 
 /** This number of a document's characters takes as much memory as one step of its plan. */
 const CHARACTERS_A_STEP = 30;
@@ -32,31 +39,46 @@ export function busy(error: unknown): { errors: GraphQLError[] } {
 
 export function makePlansPlugin(operations: OperationsInFlight | undefined): GraphileConfig.Plugin {
   // grafast caches a failure of planning too.
-  let counted = new WeakSet<OperationPlan | Error>();
-  /** The choices that each operation was planned for. */
-  let planned = new WeakMap<OperationDefinitionNode, Set<string>>();
+  const counted = new WeakSet<OperationPlan | Error>();
+  /** The choices that each operation was planned for, and the complexity of these plans. */
+  let planned = new WeakMap<OperationDefinitionNode, { choices: Set<string>; size: number }>();
+  const askedAgain = new LRUCache<OperationDefinitionNode, number>({
+    ...ASKED_AGAIN,
+    sizeCalculation: (size) => size,
+  });
   let kept = 0;
 
   const count = (outcome: OperationPlan | Error, args: GrafastExecutionArgs): void => {
     const assessment = assessmentOf(args);
-    if (assessment !== undefined) {
-      const { operation, choice } = assessment;
-      planned.set(operation, (planned.get(operation) ?? new Set()).add(choice));
+    if (assessment === undefined) return;
+    const { operation, choice, complexity } = assessment;
+    const plans = planned.get(operation) ?? { choices: new Set(), size: 0 };
+    planned.set(operation, plans);
+    plans.choices.add(choice);
+    if (counted.has(outcome)) {
+      // The plan may be of a schema that is not served any more.
+      askedAgain.set(operation, Math.max(1, plans.size));
+      return;
     }
-    if (counted.has(outcome)) return;
     counted.add(outcome);
-    kept += (assessment?.complexity ?? 0) + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP;
+    const size = Math.ceil(complexity + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP);
+    plans.size += size;
+    kept += size;
     if (kept <= KEPT_COMPLEXITY) return;
-    forgetPlans(args.schema);
-    kept = 0;
-    counted = new WeakSet();
+    const before = planned;
     planned = new WeakMap();
+    for (const again of askedAgain.keys()) {
+      const left = before.get(again);
+      if (left !== undefined) planned.set(again, left);
+    }
+    forgetPlans(args.schema, askedAgain.rkeys());
+    kept = askedAgain.calculatedSize;
   };
 
   const isPlanned = (args: GrafastExecutionArgs): boolean => {
     const assessment = assessmentOf(args);
     if (assessment === undefined) return true;
-    return planned.get(assessment.operation)?.has(assessment.choice) === true;
+    return planned.get(assessment.operation)?.choices.has(assessment.choice) === true;
   };
 
   const inTurn = <Result>(

@@ -1,6 +1,7 @@
 // What an operation takes to plan: refused where it is too much, before anything is planned, and bounded
 // in memory where it is kept.
 import { EXAMPLE_QUERIES } from "../../../graphql/example-queries.ts";
+import { OperationsInFlight } from "../../../graphql/limits/operations-in-flight.ts";
 import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
 import { ask, dataOf } from "../../graphql.ts";
 import { serveRecorded } from "../../served.ts";
@@ -73,12 +74,23 @@ it.each([...EXAMPLE_QUERIES.matchAll(/query (\w+)/g)].map(([, name]) => name))(
   },
 );
 
-it("plans again what was forgotten for other plans, and gives the same", async () => {
-  const query = "{ allDexTokens(first: 2) { totalCount nodes { address symbol } } }";
-  const first = await ask(app, query);
-  for (let n = 0; n < 25; n += 1) {
-    await dataOf(app, lists(30).replaceAll(/a(?=\d)/g, `b${n}_`));
+it("plans again what was forgotten for other plans, and gives the same, but not what is asked again", async () => {
+  const once = "{ allDexTokens(first: 2) { totalCount nodes { address symbol } } }";
+  const again = once.replace("first: 2", "first: 3");
+  const [ofOnce, ofAgain] = [await ask(app, once), await ask(app, again)];
+  await dataOf(app, again);
+  const turns = jest.spyOn(OperationsInFlight.prototype, "plan");
+  // Twice as many as are kept, and then again.
+  for (const name of ["b", "c"]) {
+    for (let n = 0; n < 25; n += 1) {
+      await dataOf(app, lists(30).replaceAll(/a(?=\d)/g, `${name}${n}_`));
+    }
+    turns.mockClear();
+    expect(await ask(app, again)).toEqual(ofAgain);
+    expect(turns).not.toHaveBeenCalled();
   }
-  expect(await ask(app, query)).toEqual(first);
+  expect(await ask(app, once)).toEqual(ofOnce);
+  expect(turns).toHaveBeenCalledTimes(1);
+  turns.mockRestore();
   expect(GRAPHQL_LIMITS.complexity * 25).toBeGreaterThan(20_000);
 });
