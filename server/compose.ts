@@ -19,10 +19,9 @@ import { AnswerCache } from "../http/cache/answer-cache.ts";
 import { makeGraphqlAnswersPlugin } from "../graphql/answers.ts";
 import { queryFromAnyOrigin, readFromAnyOrigin } from "../http/cross-origin.ts";
 import { onlyJsonPosts, readBodyUpTo } from "../graphql/limits/body.ts";
-import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
+import { GRAPHQL_LIMITS, IN_FLIGHT_LIMITS } from "../graphql/limits/limits.ts";
 import { countRefusals } from "../graphql/limits/counted-refusals.ts";
 import {
-  IN_FLIGHT_LIMITS,
   makeInFlightPlugin,
   OperationsInFlight,
   shedLoad,

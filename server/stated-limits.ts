@@ -1,6 +1,5 @@
 // The limits that the page of the service's state names.
-import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
-import { IN_FLIGHT_LIMITS } from "../graphql/limits/operations-in-flight.ts";
+import { GRAPHQL_LIMITS, IN_FLIGHT_LIMITS } from "../graphql/limits/limits.ts";
 import type { StatedLimits } from "../page/service-state.ts";
 import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
 import type { AppSettings } from "./app-options.ts";

@@ -1,4 +1,4 @@
-// The limits of one GraphQL request.
+// The limits of one GraphQL request, and of the operations in flight.
 
 export interface GraphqlLimits {
   /** Bytes of a request's body. */
@@ -50,3 +50,14 @@ export const GRAPHQL_LIMITS: GraphqlLimits = {
   executionMs: 15_000,
   databaseMs: 10_000,
 };
+
+export interface InFlightLimits {
+  /** Operations of one client, 0 for any number. */
+  perClient: number;
+  /** Operations that wait until others end. */
+  waiting: number;
+  /** How long an operation waits at most, in all its turns together, in milliseconds. */
+  waitMs: number;
+}
+
+export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, waitMs: 5000 };

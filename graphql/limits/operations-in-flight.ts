@@ -1,24 +1,15 @@
 // Bounds how many GraphQL operations are in flight, of each client and in all, and the share of time that planning takes: a plan
 // blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is read.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
 import { stateIn, stateOf, type Step } from "../../http/request.ts";
 import type { PersistedDocuments } from "../persisted/documents.ts";
 import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
+import type { InFlightLimits } from "./limits.ts";
 import { makeLateRefusals } from "./late-refusals.ts";
-import { WaitingLine, type Waiting } from "./waiting-line.ts";
-
-export interface InFlightLimits {
-  /** Operations of one client, 0 for any number. */
-  perClient: number;
-  /** Operations that wait until others end. */
-  waiting: number;
-  /** How long an operation waits at most, in milliseconds. */
-  waitMs: number;
-}
-
-export const IN_FLIGHT_LIMITS: InFlightLimits = { perClient: 0, waiting: 200, waitMs: 5000 };
+import { WaitingLine, WaitingTime, type Waiting } from "./waiting-line.ts";
 
 /** After a plan, planning pauses for this multiple of its time, so that a plan blocks one REST request in four. */
 const PAUSE = 3;
@@ -33,6 +24,7 @@ export class OperationsInFlight {
   // Created once, because the stack of an error takes a good part of a refusal's time.
   readonly #busy = new ServiceBusy();
   readonly #tooMany: TooManyAtOnce;
+  readonly #operation = new AsyncLocalStorage<{ time?: WaitingTime }>();
   readonly #ofClient = new Map<string, number>();
   readonly #runningOf = new Map<string, number>();
   /** Of subscriptions whose client is at its limit. They are not in flight yet. */
@@ -55,23 +47,20 @@ export class OperationsInFlight {
     this.#limits = { ...limits, running: 2 * connections };
     this.#runningOfClient = limits.perClient === 0 ? Infinity : Math.max(1, connections - 1);
     this.#tooMany = new TooManyAtOnce(limits.perClient);
-    this.#toBeCounted = new WaitingLine(limits.waitMs, {
+    this.#toBeCounted = new WaitingLine({
       has: () => 0,
       may: (client) => !this.#isAtLimit(client),
       take: (client) => add(this.#ofClient, client, 1),
     });
-    this.#toBegin = new WaitingLine(limits.waitMs, {
-      has: this.#countRunning,
-      may: () => true,
-      take: () => undefined,
-    });
-    this.#toPlan = new WaitingLine(limits.waitMs, {
+    const mayAll = { may: () => true, take: () => undefined };
+    this.#toBegin = new WaitingLine({ has: this.#countRunning, ...mayAll });
+    this.#toPlan = new WaitingLine({
       // What no client alone asks for is first.
       has: (client) => (client === "" ? 0 : 1),
       may: () => this.#mayPlan,
       take: () => (this.#mayPlan = false),
     });
-    this.#toReadWhole = new WaitingLine(limits.waitMs, {
+    this.#toReadWhole = new WaitingLine({
       has: this.#countWhole,
       may: this.#mayReadWhole,
       take: (client) => {
@@ -93,14 +82,21 @@ export class OperationsInFlight {
     const refused = this.refusal(client);
     if (refused !== undefined) throw refused;
     add(this.#ofClient, client, 1);
-    return await this.#run(client, operation);
+    return await this.#inTime(() => this.#run(client, operation));
   }
 
   /** The same for a subscription that begins: it waits while its client is at its limit. Other limits bound how many wait. */
   async inTurn<Result>(client: string, operation: () => Result): Promise<Awaited<Result>> {
-    const isCounted = this.#toBeCounted.takeNow(client, this.#hasPlaceFor);
-    if (!isCounted) await this.#wait(client, this.#toBeCounted, false);
-    return await this.#run(client, operation);
+    return await this.#inTime(async () => {
+      const isCounted = this.#toBeCounted.takeNow(client, this.#hasPlaceFor);
+      if (!isCounted) await this.#wait(client, this.#toBeCounted, false);
+      return await this.#run(client, operation);
+    });
+  }
+
+  async #inTime<Result>(act: () => Promise<Result>): Promise<Result> {
+    const operation: { time?: WaitingTime } = {};
+    return await this.#operation.run(operation, act).finally(() => operation.time?.end());
   }
 
   /** Runs what is counted for its client. */
@@ -169,10 +165,15 @@ export class OperationsInFlight {
   }
 
   async #wait(client: string, line: WaitingLine, needsPlace = true): Promise<void> {
-    this.#waits += 1;
+    // What no client asks for is part of no operation, also where one has caused it.
+    const operation = client === "" ? {} : (this.#operation.getStore() ?? {});
+    const time = (operation.time ??= new WaitingTime(this.#limits.waitMs));
     // What is not counted yet is behind those that are.
     const isBehindOwn = line === this.#toBeCounted || this.#countOf(client) > 1;
-    await line.wait(client, isBehindOwn, needsPlace).finally(() => (this.#waits -= 1));
+    this.#waits += 1;
+    const waits = line.wait({ client, needsPlace }, { isBehindOwn, time });
+    await waits.finally(() => (this.#waits -= 1));
+    if (client === "") time.end();
   }
 
   readonly #countWhole = (client: string): number => this.#wholeOf.get(client) ?? 0;

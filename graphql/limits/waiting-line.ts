@@ -20,13 +20,39 @@ export interface Waiting {
   begin: () => void;
 }
 
+/** How long one operation may wait, in all its lines together. */
+export class WaitingTime {
+  readonly #ms: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #onOver: (() => void) | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** It begins with the first wait. Returns the function that ends this one. */
+  wait(onOver: () => void): () => void {
+    this.#onOver = onOver;
+    this.#timer ??= setTimeout(() => {
+      this.#isOver = true;
+      this.#onOver?.();
+    }, this.#ms);
+    if (this.#isOver) onOver();
+    return () => (this.#onOver = undefined);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
 export class WaitingLine {
   readonly #waiting = new ClientLines<string, Waiting>();
-  readonly #waitMs: number;
   readonly #turns: Turns;
 
-  constructor(waitMs: number, turns: Turns) {
-    this.#waitMs = waitMs;
+  constructor(turns: Turns) {
     this.#turns = turns;
   }
 
@@ -37,8 +63,11 @@ export class WaitingLine {
     return true;
   }
 
-  /** Resolves when it is this operation's turn; rejects if that takes too long. */
-  async wait(client: string, isBehindOwn: boolean, needsPlace = true): Promise<void> {
+  /** Resolves when it is this operation's turn; rejects if its time is over before. */
+  async wait(
+    { client, needsPlace }: Omit<Waiting, "begin">,
+    { isBehindOwn, time }: { isBehindOwn: boolean; time: WaitingTime },
+  ): Promise<void> {
     const isOver = isBehindOwn ? waitBehindOwn() : undefined;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const waiting: Waiting = {
@@ -51,12 +80,12 @@ export class WaitingLine {
         resolve(undefined);
       },
     };
-    const timer = setTimeout(() => {
+    this.#waiting.add(client, waiting);
+    const end = time.wait(() => {
       this.#waiting.remove(client, waiting);
       reject(new ServiceBusy());
-    }, this.#waitMs);
-    this.#waiting.add(client, waiting);
-    await promise.finally(() => clearTimeout(timer)).finally(isOver);
+    });
+    await promise.finally(end).finally(isOver);
   }
 
   /** A client whose turn has ended is behind those that came during it. */

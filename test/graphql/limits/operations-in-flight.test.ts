@@ -3,11 +3,8 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Pool } from "../../../db/connect.ts";
 import { countRefusals } from "../../../graphql/limits/counted-refusals.ts";
-import {
-  IN_FLIGHT_LIMITS,
-  OperationsInFlight,
-} from "../../../graphql/limits/operations-in-flight.ts";
-import { shedLoad } from "../../../graphql/limits/operations-in-flight.ts";
+import { IN_FLIGHT_LIMITS } from "../../../graphql/limits/limits.ts";
+import { OperationsInFlight, shedLoad } from "../../../graphql/limits/operations-in-flight.ts";
 import { stateOf } from "../../../http/request.ts";
 import { makeTestApp, type TestApp, type TestOptions } from "../../app.ts";
 import { openClient } from "../../database.ts";
@@ -441,6 +438,36 @@ describe("planning", () => {
       await turns(10);
     }
     expect(planned).toEqual(["a1", "b1", "a2", "b2", "a3"]);
+  });
+
+  it("is refused after the time of one wait, in whatever lines its operation has waited", async () => {
+    jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] });
+    const { operations } = operationsOf({ connections: 1, waitMs: 5000 });
+    const places = Array.from({ length: 2 }, () => Promise.withResolvers<undefined>());
+    const ended = Promise.withResolvers<undefined>();
+    const running = places.map(({ promise }, n) => operations.run(`p${n}`, () => promise));
+    await turns(10);
+    const reading = operations.run("w", () => operations.readWhole("w", () => ended.promise));
+    let outcome = "waits";
+    operations
+      .run("a", () => operations.readWhole("a", () => operations.plan("a", () => "planned")))
+      .catch((error: unknown) => (outcome = String(error)));
+    await turns(10);
+    jest.advanceTimersByTime(4000);
+    for (const { resolve } of places) resolve(undefined);
+    await Promise.all(running);
+    await turns(10);
+    // It has a place, and waits for another turn.
+    jest.advanceTimersByTime(999);
+    await turns(10);
+    expect(outcome).toBe("waits");
+    jest.advanceTimersByTime(1);
+    await turns(10);
+    expect(outcome).toMatch("The service is busy");
+    ended.resolve(undefined);
+    await reading;
+    // Also what it would have waited for is free.
+    expect(await operations.run("a", () => operations.readWhole("a", () => "read"))).toBe("read");
   });
 
   it("that is waited for too long is refused, and a failure makes way for the next", async () => {
