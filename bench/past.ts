@@ -28,8 +28,6 @@ const TRADES = `select trade.* from dex_private.as_of cross join lateral (
 const SIXTEEN = ["WETH", ...Array.from({ length: 15 }, (_, n) => `BASE${n + 1}`)];
 const CANDLES = "select * from dex_candles('WETH', 'DAI', ";
 const HOURS = "/v2/candles/weth/dai?interval=1h&";
-/** The short history has fewer than 100 hours, but 24 before the first block that is asked for. */
-const HAS_FEWER = "100 hours";
 
 type AskedAt = (block: number | undefined) => BenchRequest;
 
@@ -39,12 +37,13 @@ const rest =
 
 /** REST has one market or all. */
 const sixteen: AskedAt = (block) => {
-  const markets = `allDexMarkets(first: 16, filter: { base: { in: ["${SIXTEEN.join('", "')}"] } }) {
-    nodes { pair base quote price last vol ask bid low high active }
-  }`;
-  if (block === undefined) return post({ query: `{ ${markets} }` });
-  const query = `query ($block: Int!) @asOf(block: $block) { ${markets} }`;
-  return post({ query, variables: { block } });
+  const asOf = block === undefined ? "" : "($block: Int!) @asOf(block: $block)";
+  const markets = `allDexMarkets(first: 16, filter: { base: { in: ["${SIXTEEN.join('", "')}"] } })`;
+  const columns = "pair base quote price last vol ask bid low high active";
+  return post({
+    query: `query ${asOf} { ${markets} { nodes { ${columns} } } }`,
+    variables: { block },
+  });
 };
 
 /** What is asked, the bound of its ratio to the head, if it has one, in SQL and by the service. */
@@ -79,6 +78,8 @@ async function inTurns(last: number, ask: (block: number | undefined) => Promise
   return { head, older, newer, past: (older + newer) / 2 };
 }
 
+type Times = Awaited<ReturnType<typeof inTurns>>;
+
 /** Microseconds of processor time of a connection. Programs prepare statements; what people type is planned each time. */
 async function inSql(url: string, size: number, sql: string, isPrepared = true) {
   const client = await connect(url, { role: "dex_reader" });
@@ -97,13 +98,13 @@ async function inSql(url: string, size: number, sql: string, isPrepared = true) 
   return found;
 }
 
-/** Milliseconds until an answer is there. */
+/** Microseconds until an answer is there. */
 const byService = ({ url }: RunningServer, size: number, asked: AskedAt) =>
   inTurns(size / 20, async (block) => {
     const request = asked(block);
     const began = performance.now();
     const { status, body } = await askOnce(url, request);
-    const time = performance.now() - began;
+    const time = 1000 * (performance.now() - began);
     if (status === 200 && !body.startsWith('{"errors"')) return time;
     throw new Error(`${request.path} as of block ${block} is ${status}: ${body}`);
   });
@@ -134,29 +135,23 @@ try {
     goal(name, value, { atMost }, (shown) => `${shown.toFixed(2)} ×`);
   const goals = [];
   for (const [name, atMost, sql, asked] of CASES) {
-    const { head, past, older, newer } = await inSql(url, trades, sql);
-    const asText = await inSql(url, trades, sql, false);
-    const ofFew = await inSql(fewUrl, few, sql);
+    const interfaceName = asked === sixteen ? "GraphQL" : "REST";
     const served = await byService(service, trades, asked);
-    const servedOfFew = await byService(serviceOfFew, few, asked);
-    const us = (of: Record<"past" | "head", number>) =>
-      `${whole(of.past)} µs, as of the head ${whole(of.head)}`;
-    const ms = `${served.past.toFixed(2)} ms, as of the head ${served.head.toFixed(2)}`;
-    const by = `${name}, ${asked === sixteen ? "GraphQL" : "REST"}`;
-    if (atMost !== undefined) {
-      goals.push(
-        most(`${by}: ${ms}`, served.past / served.head, atMost),
-        most(`${name}, SQL, prepared: ${us({ past, head })}`, past / head, atMost),
-        most(`${name}, SQL, as text: ${us(asText)}`, asText.past / asText.head, atMost),
-        most(`${by}: older blocks against newer`, served.older / served.newer, 1.2),
-        most(`${name}, SQL: older blocks against newer`, older / newer, 1.2),
-      );
+    const ways: [name: string, times: Times, ofFew?: Times][] = [
+      [interfaceName, served, await byService(serviceOfFew, few, asked)],
+      ["SQL, prepared", await inSql(url, trades, sql), await inSql(fewUrl, few, sql)],
+      ["SQL, as text", await inSql(url, trades, sql, false)],
+    ];
+    for (const [way, { head, past, older, newer }, ofFew] of ways) {
+      const by = `${name}, ${way}:`;
+      const us = `${whole(past)} µs, as of the head ${whole(head)}`;
+      if (atMost !== undefined) goals.push(most(`${by} ${us}`, past / head, atMost));
+      if (ofFew === undefined) continue;
+      goals.push(most(`${by} older blocks against newer`, older / newer, 1.2));
+      // The short history has fewer, but 24 hours before the first block that is asked for.
+      if (name === "100 hours") continue;
+      goals.push(most(`${by} the long history against the short`, past / ofFew.past, 1.2));
     }
-    if (name === HAS_FEWER) continue;
-    goals.push(
-      most(`${by}: the long history against the short`, served.past / servedOfFew.past, 1.2),
-      most(`${name}, SQL: the long history against the short`, past / ofFew.past, 1.2),
-    );
   }
   await service.stop();
   await serviceOfFew.stop();
