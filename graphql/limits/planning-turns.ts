@@ -63,6 +63,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     counted.add(outcome);
     const size = Math.ceil(complexity + (args.document.loc?.end ?? 0) / CHARACTERS_A_STEP);
     plans.size += size;
+    // One with more than all of them may keep is forgotten with the others.
+    if (askedAgain.has(operation)) askedAgain.set(operation, plans.size);
     kept += size;
     if (kept <= KEPT_COMPLEXITY) return;
     const before = planned;

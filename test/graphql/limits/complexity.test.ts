@@ -94,3 +94,21 @@ it("plans again what was forgotten for other plans, and gives the same, but not 
   turns.mockRestore();
   expect(GRAPHQL_LIMITS.complexity * 25).toBeGreaterThan(20_000);
 });
+
+it("counts the plans for all values of an operation's variables, and plans them in turn again where they are too many", async () => {
+  const names = [0, 1, 2, 3, 4].map((n) => `v${n}`);
+  const fields = names.map((name) => `${name}: dexHead @include(if: $${name}) { block }`).join(" ");
+  const declared = names.map((name) => `$${name}: Boolean!`).join(", ");
+  const query = lists(28).replace("{", `query (${declared}) { ${fields}`);
+  const askFor = (choice: number) =>
+    dataOf(app, query, Object.fromEntries(names.map((name, n) => [name, (choice & (1 << n)) > 0])));
+  await askFor(0);
+  const turns = jest.spyOn(OperationsInFlight.prototype, "plan");
+  // 32 plans of some 900 each, of an operation that is asked again, are more than the 20,000 that are kept.
+  for (let choice = 0; choice < 32; choice += 1) await askFor(choice);
+  expect(turns).toHaveBeenCalledTimes(31);
+  turns.mockClear();
+  await askFor(1);
+  expect(turns).toHaveBeenCalledTimes(1);
+  turns.mockRestore();
+});
