@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:4a9219fdc9b5493bf1004a2f7cb416b58f39d748
+--! Hash: sha1:217c56350c7e9247d0e55a84848d0d321b99505f
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4883,7 +4883,7 @@ begin
         select
         from pg_class as stored
         where stored.oid = listed.indexrelid
-          and stored.reltablespace <> 0
+          and (stored.reltablespace <> 0 or made.oid is not null and stored.reloptions is not null)
       )
       and not exists (
         select

@@ -64,7 +64,7 @@ begin
         select
         from pg_class as stored
         where stored.oid = listed.indexrelid
-          and stored.reltablespace <> 0
+          and (stored.reltablespace <> 0 or made.oid is not null and stored.reloptions is not null)
       )
       and not exists (
         select

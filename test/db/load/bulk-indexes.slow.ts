@@ -23,7 +23,7 @@ const INDEXES = `
 
 /** What their definitions do not say. */
 const MARKS = `
-  select index.indexrelid::regclass::text as name, index.indisvalid, index.indisreplident, index.indisclustered, stored.spcname,
+  select index.indexrelid::regclass::text as name, index.indisvalid, index.indisreplident, index.indisclustered, class.reloptions, stored.spcname,
     array(select attstattarget from pg_attribute where attrelid = index.indexrelid order by attnum) as statistics
   from pg_index as index
   join pg_class as class on class.oid = index.indexrelid
@@ -195,6 +195,7 @@ it("leaves those in place of which a site has set what their definition does not
     create publication site_publication for table dex_offer, dex_trade;
     cluster dex_trade using dex_trade_maker_id_idx;
     create index site_counted_idx on dex_trade ((block + 1));
+    alter index dex_trade_tx_idx_key set (fillfactor = 70);
     alter index site_counted_idx alter column 1 set statistics 500;
     create index site_stored_idx on dex_trade (block) tablespace ${space};
     create unique index site_failed_idx on dex_trade (maker)`,
@@ -212,6 +213,7 @@ it("leaves those in place of which a site has set what their definition does not
     `alter table dex_offer replica identity default;
     drop publication site_publication;
     alter table dex_trade set without cluster;
+    alter index dex_trade_tx_idx_key reset (fillfactor);
     drop index site_identity_idx, site_counted_idx, site_stored_idx, site_failed_idx`,
     `drop tablespace ${space}`,
   );
