@@ -68,19 +68,15 @@ export const READER_SETTINGS = {
   plan_cache_mode: "force_generic_plan",
 };
 
-/** A site may have short ones for what is short: a load of many days is one statement, and the next file comes when it is fetched. */
-const WRITER_SETTINGS = {
-  ...COMMON_SETTINGS,
-  statement_timeout: "0",
-  idle_in_transaction_session_timeout: "0",
-  idle_session_timeout: "0",
-};
-
-const SETTINGS: Record<Role, Record<string, string>> = {
-  dex_owner: COMMON_SETTINGS,
-  dex_writer: WRITER_SETTINGS,
-  dex_reader: READER_SETTINGS,
-};
+/**
+ * What a site has for short statements ends no writer: a load of many days is one statement, and the next file comes when it is
+ * fetched. An operator's URL may have others.
+ */
+const UNBOUNDED = [
+  "statement_timeout",
+  "idle_in_transaction_session_timeout",
+  "idle_session_timeout",
+];
 
 /**
  * The settings of a session. They are sent as startup options, which need no round trip and survive
@@ -89,7 +85,8 @@ const SETTINGS: Record<Role, Record<string, string>> = {
 function sessionSettings(options: ConnectionOptions): Record<string, string> {
   const { role, statementTimeoutMs = 0, lockTimeoutMs = 0 } = options;
   return {
-    ...(role === undefined ? COMMON_SETTINGS : { ...SETTINGS[role], role }),
+    ...(role === "dex_reader" ? READER_SETTINGS : COMMON_SETTINGS),
+    ...(role === undefined ? {} : { role }),
     ...(statementTimeoutMs > 0 ? { statement_timeout: String(statementTimeoutMs) } : {}),
     ...(lockTimeoutMs > 0 ? { lock_timeout: String(lockTimeoutMs) } : {}),
   };
@@ -102,11 +99,12 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
   const settings = Object.entries(sessionSettings(options)).map(
     ([name, value]) => `-c ${name}=${value}`,
   );
+  const unbounded = options.role === "dex_writer" ? UNBOUNDED.map((name) => `-c ${name}=0`) : [];
   return {
     connectionString:
       options.prepare === false
         ? url
-        : withOptions(url, [asked, ...settings].filter(Boolean).join(" ")),
+        : withOptions(url, [...unbounded, asked, ...settings].filter(Boolean).join(" ")),
     application_name: options.applicationName ?? "dex-market-data",
     connectionTimeoutMillis: options.waitMs ?? 5000,
     keepAlive: true,
@@ -155,6 +153,18 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   return pool;
 }
 
+/** Has these settings of the session, where the server knows them, be none; with `isLocal` until the transaction ends. */
+export async function liftTimeouts(
+  client: Pick<Client, "query">,
+  names: readonly string[] = [...UNBOUNDED, "transaction_timeout"],
+  isLocal = false,
+): Promise<void> {
+  await client.query("select set_config(name, '0', $2) from pg_settings where name = any($1)", [
+    names,
+    isLocal,
+  ]);
+}
+
 /** Opens a single connection; `await using` ends it. If it is lost, the running or next query fails. */
 export async function connect(
   url: string,
@@ -164,6 +174,9 @@ export async function connect(
   // Without a listener the process would end. The loss may come with the last message of the login.
   client.on("error", () => undefined);
   await client.connect();
+  if (options.prepare === false) withoutNames(client);
+  // PostgreSQL 15 and 16 do not have it, and would refuse the startup option.
+  if (options.role === "dex_writer") await liftTimeouts(client, ["transaction_timeout"]);
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 

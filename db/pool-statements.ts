@@ -232,7 +232,7 @@ export function keepPreparedStatements(pool: Pool): void {
 }
 
 /** Removes the names of statements: the next transaction may run in another session. */
-export function withoutNames(client: PooledClient): void {
+export function withoutNames(client: Pick<PooledClient, "query">): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const unnamed = (config: unknown, ...rest: unknown[]): unknown => {
     const isNamed = typeof config === "object" && config !== null && "name" in config;

@@ -1,7 +1,7 @@
 // Exports the final days of a database into a folder, one after the other: each of one snapshot, in which it is final and
 // the days that are listed are still the database's.
 import { createHash } from "node:crypto";
-import { connect, type Client } from "../connect.ts";
+import { connect, liftTimeouts, type Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
 import { makeFolder } from "../make-folder.ts";
 import { CsvFile, csvLine } from "./csv-file.ts";
@@ -114,8 +114,7 @@ async function inSnapshot<Found>(client: Client, read: () => Promise<Found>): Pr
   await client.query("begin transaction isolation level repeatable read read only");
   try {
     // A site may set them for short statements.
-    await client.query("set local statement_timeout = 0");
-    await client.query("set local idle_in_transaction_session_timeout = 0");
+    await liftTimeouts(client, undefined, true);
     return await read();
   } finally {
     // A lost connection has ended it.

@@ -48,18 +48,21 @@ it("rejects with the server's error and a stack with the query's caller", async 
 });
 
 it("gives a writer none of the timeouts that a site has set for short statements", async () => {
-  const names = [
-    "statement_timeout",
-    "idle_in_transaction_session_timeout",
-    "idle_session_timeout",
-  ];
   await using superuser = await openClient(database.url);
+  // PostgreSQL 15 and 16 have three of them.
+  const { rows: known } = await superuser.query<{ name: string }>(
+    `select name
+    from pg_settings
+    where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')
+    order by name = 'statement_timeout' desc`,
+  );
+  const names = known.map(({ name }) => name);
   const { pathname } = new URL(database.url);
   for (const name of names) {
     await superuser.query(`alter database ${pathname.slice(1)} set ${name} = '1h'`);
   }
-  const settings = async (role: Role): Promise<unknown> => {
-    await using client = await openClient(database.url, { role });
+  const settings = async (role: Role, url = database.url): Promise<unknown> => {
+    await using client = await openClient(url, { role });
     const { rows } = await client.query(
       "select current_setting(name) as value from unnest($1::text[]) as name",
       [names],
@@ -68,6 +71,11 @@ it("gives a writer none of the timeouts that a site has set for short statements
   };
   expect(await settings("dex_writer")).toEqual(names.map(() => ({ value: "0" })));
   expect(await settings("dex_reader")).toEqual(names.map(() => ({ value: "1h" })));
+  const asked = new URL(database.url);
+  asked.searchParams.set("options", "-c statement_timeout=1min");
+  expect(await settings("dex_writer", asked.href)).toEqual(
+    names.map((_, n) => ({ value: n === 0 ? "1min" : "0" })),
+  );
 });
 
 /** A message of PostgreSQL's protocol: its type, its length, its fields. */
