@@ -85,6 +85,7 @@ export function makePreset({
       // https://github.com/graphile/crystal/issues/164 and https://github.com/graphile/crystal/issues/1258.
       makeDocumentLimitsPlugin(limits, operations),
       makeOperationLimitsPlugin(limits),
+      // What waits for its turn has no connection yet: the plugins behind it begin transactions.
       makePlansPlugin(operations),
       ServedConditionsPlugin,
       ViewRecordsPlugin,

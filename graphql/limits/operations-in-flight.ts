@@ -1,5 +1,5 @@
-// Bounds how many GraphQL operations are in flight, of each client and in all, and the share of time that planning takes: a plan
-// blocks the event loop for up to 50 ms. Those that would be too many are refused before their body is read.
+// Bounds how many GraphQL operations are in flight, of each client and in all, and gives them turns to be planned. Those that
+// would be too many are refused before their body is read.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceBusy, TooManyAtOnce, type ClientFacingError } from "../../http/errors.ts";
 import type { Refuse } from "../../http/refusal.ts";
@@ -9,13 +9,8 @@ import { asksByUrl } from "../persisted/gets.ts";
 import { parseBody } from "./body.ts";
 import type { InFlightLimits } from "./limits.ts";
 import { makeLateRefusals } from "./late-refusals.ts";
+import { PlanningPauses } from "./planning-pauses.ts";
 import { WaitingLine, WaitingTime, type Waiting } from "./waiting-line.ts";
-
-/** After a plan, planning pauses for this multiple of its time, so that a plan blocks one REST request in four. */
-const PAUSE = 3;
-
-/** A plan that took long by chance, for example on a halted machine, does not delay others. */
-const LONGEST_PAUSE_MS = 250;
 
 export class OperationsInFlight {
   readonly #limits: InFlightLimits & { running: number };
@@ -39,7 +34,10 @@ export class OperationsInFlight {
   /** How many wait in a line: mostly none, and then no line is looked at. */
   #waits = 0;
   #hasBegunInThisTurn = false;
-  #mayPlan = true;
+  readonly #pauses = new PlanningPauses((client) => {
+    this.#toPlan.endTurnOf(client);
+    this.#beginNext();
+  });
 
   /** Of `connections`, one client uses all but one, unless it may have any number of operations. */
   constructor({ connections, ...limits }: InFlightLimits & { connections: number }) {
@@ -57,8 +55,8 @@ export class OperationsInFlight {
     this.#toPlan = new WaitingLine({
       // What no client alone asks for is first.
       has: (client) => (client === "" ? 0 : 1),
-      may: () => this.#mayPlan,
-      take: () => (this.#mayPlan = false),
+      may: () => this.#pauses.mayPlan,
+      take: () => this.#pauses.begin(),
     });
     this.#toReadWhole = new WaitingLine({
       has: this.#countWhole,
@@ -120,19 +118,21 @@ export class OperationsInFlight {
   }
 
   /**
-   * Calls `planning`, which plans synchronously, in its turn. What waits for its plan leaves its place to what has one. What has
-   * a turn to read whole tables keeps its place: if it waited for another one, it would keep that turn from others.
+   * Calls `planning` in its turn. It plans synchronously, or calls its argument with how long that took. What waits for its
+   * plan leaves its place to what has one. What has a turn to read whole tables keeps its place: if it waited for another one,
+   * it would keep that turn from others.
    */
   async plan<Result>(
     client: string,
-    planning: () => Result,
-    { leavesPlace = true } = {},
+    planning: (onPlanned: (ms?: number) => void) => Result,
+    { leavesPlace = true, isLate = false } = {},
   ): Promise<Awaited<Result>> {
     await this.#inLine(client, this.#toPlan, leavesPlace);
+    const endTurn = this.#pauses.endLater(client);
     const from = performance.now();
-    const result = begun(planning);
-    this.#pause(client, performance.now() - from);
-    return await result;
+    const result = begun(() => planning(endTurn));
+    if (!isLate) endTurn(performance.now() - from);
+    return await result.finally(endTurn);
   }
 
   /**
@@ -230,15 +230,6 @@ export class OperationsInFlight {
     if (next === undefined) return;
     this.#begin(next.client, next.needsPlace);
     next.begin();
-  }
-
-  #pause(client: string, ms: number): void {
-    const end = (): void => {
-      this.#mayPlan = true;
-      this.#toPlan.endTurnOf(client);
-      this.#beginNext();
-    };
-    setTimeout(end, Math.min(PAUSE * ms, LONGEST_PAUSE_MS));
   }
 }
 

@@ -5,6 +5,7 @@ import { LRUCache } from "lru-cache";
 import type { GrafastExecutionArgs, OperationPlan } from "postgraphile/grafast";
 import { ServiceBusy } from "../../http/errors.ts";
 import { stateOf } from "../../http/request.ts";
+import { isAsOf } from "../as-of/directive.ts";
 import { isTimeout } from "../mask-error.ts";
 import { forgetPlans } from "../grafast-internals.ts";
 import type { Assessment } from "./operation-limits.ts";
@@ -47,6 +48,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     sizeCalculation: (size) => size,
   });
   let kept = 0;
+  /** Of what is planned after its turn has begun. */
+  const endsOfTurns = new WeakMap<GrafastExecutionArgs, (ms: number) => void>();
 
   const count = (outcome: OperationPlan | Error, args: GrafastExecutionArgs): void => {
     const assessment = assessmentOf(args);
@@ -87,10 +90,17 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     next: () => Result,
     args: GrafastExecutionArgs,
     { leavesPlace = clientOf(args) !== "" } = {},
-  ) =>
-    operations === undefined || isPlanned(args)
-      ? next()
-      : operations.plan(clientOf(args), next, { leavesPlace }).catch(busy);
+  ) => {
+    if (operations === undefined || isPlanned(args)) return next();
+    const operation = assessmentOf(args)?.operation;
+    // Its block is read first, in the transaction in which it is executed.
+    const isLate = operation !== undefined && isAsOf(operation);
+    const planning = (onPlanned: (ms?: number) => void): Result => {
+      if (isLate) endsOfTurns.set(args, onPlanned);
+      return next();
+    };
+    return operations.plan(clientOf(args), planning, { leavesPlace, isLate }).catch(busy);
+  };
 
   const readsWhole = (args: GrafastExecutionArgs): boolean =>
     clientOf(args) !== "" && assessmentOf(args)?.readsWhole === true;
@@ -111,6 +121,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.
           Object.setPrototypeOf(variableValues, null);
+          const endTurn = endsOfTurns.get(args);
+          const from = endTurn && performance.now();
           try {
             const plan = next();
             count(plan, args);
@@ -119,6 +131,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
             // A plan whose time was up is made again by the next request, in its turn.
             if (error instanceof Error && !isTimeout(error)) count(error, args);
             throw error;
+          } finally {
+            if (from !== undefined) endTurn?.(performance.now() - from);
           }
         },
       },

@@ -46,55 +46,59 @@ export function makeLiveOperationsPlugin(options: LiveOperationsOptions): Graphi
   return {
     name: "LiveOperationsPlugin",
     description: "Runs subscriptions within the limits.",
-    // Only what is accepted takes a place, and only what has one is planned.
-    after: ["OperationLimitsPlugin"],
-    before: ["PlansPlugin"],
 
     grafast: {
       middleware: {
-        async subscribe(next, { args }) {
-          const { socket, request } = args.requestContext?.ws ?? {};
-          if (socket === undefined || request === undefined) return next();
-          const connection = connectionOf(socket);
-          const client = clientOf(request);
-          const { messageId: id = "", assessment } = args.contextValue as Grafast.Context;
-          const givesBack: (() => void)[] = [];
-          const end = endOf(givesBack, options.onOver);
-          let subscription: Subscription | undefined;
-          let operation: SharedOperation | undefined;
-          const refuse = (): void => {
-            subscription?.close();
-            operation?.exit();
-            end("refused");
-          };
-          try {
-            givesBack.push(open.admit(client), connection.addSubscription());
-            if (assessment === undefined) throw new Error("the operation is not assessed");
-            operation = shared.enter(args, assessment.operation);
-            const cursor = cursorOf(args, assessment.operation);
-            const all = { id, client, connection, operation, onOver: end };
-            if (operation.mayStartShared(cursor)) {
+        subscribe: {
+          // Only what is accepted takes a place, and only what has one is planned.
+          after: ["OperationLimitsPlugin"],
+          before: ["PlansPlugin"],
+          async callback(next, { args }) {
+            const { socket, request } = args.requestContext?.ws ?? {};
+            if (socket === undefined || request === undefined) return next();
+            const connection = connectionOf(socket);
+            const client = clientOf(request);
+            const { messageId: id = "", assessment } = args.contextValue as Grafast.Context;
+            const givesBack: (() => void)[] = [];
+            const end = endOf(givesBack, options.onOver);
+            let subscription: Subscription | undefined;
+            let operation: SharedOperation | undefined;
+            const refuse = (): void => {
+              subscription?.close();
+              operation?.exit();
+              end("refused");
+            };
+            try {
+              givesBack.push(open.admit(client), connection.addSubscription());
+              if (assessment === undefined) throw new Error("the operation is not assessed");
+              operation = shared.enter(args, assessment.operation);
+              const cursor = cursorOf(args, assessment.operation);
+              const all = { id, client, connection, operation, onOver: end };
+              if (operation.mayStartShared(cursor)) {
+                options.onOpen();
+                return new ClientSubscription(undefined, { ...all, cursor });
+              }
+              subscription = new Subscription({
+                ...{ rounds, pool, lag, flow: connection, complexity: assessment.complexity },
+                client: () => client,
+              });
+              readFrom(args, subscription);
+              const results = await operations.inTurn(client, next);
+              if (!isAsyncIterable(results)) {
+                refuse();
+                return results;
+              }
+              operation.accept();
               options.onOpen();
-              return new ClientSubscription(undefined, { ...all, cursor });
-            }
-            subscription = new Subscription({
-              ...{ rounds, pool, lag, flow: connection, complexity: assessment.complexity },
-              client: () => client,
-            });
-            readFrom(args, subscription);
-            const results = await operations.inTurn(client, next);
-            if (!isAsyncIterable(results)) {
+              return new ClientSubscription({ subscription, results: results as Results }, all);
+            } catch (error) {
               refuse();
-              return results;
+              if (!(error instanceof ClientFacingError)) throw error;
+              return {
+                errors: [new GraphQLError(error.message, { extensions: error.extensions })],
+              };
             }
-            operation.accept();
-            options.onOpen();
-            return new ClientSubscription({ subscription, results: results as Results }, all);
-          } catch (error) {
-            refuse();
-            if (!(error instanceof ClientFacingError)) throw error;
-            return { errors: [new GraphQLError(error.message, { extensions: error.extensions })] };
-          }
+          },
         },
       },
     },

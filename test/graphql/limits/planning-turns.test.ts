@@ -21,34 +21,45 @@ beforeEach(() => jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"] })
 afterEach(() => jest.useRealTimers());
 
 /** Operations of clients without a plan, each of which goes on until it is ended, in the order in which they are executed. */
-function executions(connections: number) {
+function executions(connections: number, text = "{ a }") {
   const operations = new OperationsInFlight({
     ...{ perClient: 8, waiting: 100, waitMs: 5000, connections },
   });
-  const { execute } = makePlansPlugin(operations).grafast!.middleware as unknown as {
+  const { execute, establishOperationPlan } = makePlansPlugin(operations).grafast!
+    .middleware as unknown as {
     execute: (next: () => unknown, event: object) => Promise<unknown>;
+    establishOperationPlan: (next: () => object, event: object) => void;
   };
-  const executed: { name: string; end: () => void }[] = [];
-  const [operation] = parse("{ a }").definitions as [OperationDefinitionNode];
+  const executed: { name: string; args: object; end: () => void }[] = [];
+  const [operation] = parse(text).definitions as [OperationDefinitionNode];
   const start = (client: string, name: string, readsWhole = false): Promise<unknown> => {
     const req = new IncomingMessage(new Socket());
     stateOf(req).client = client;
     const assessment = { operation, choice: name, complexity: 1, listBound: 1, readsWhole };
     const args = {
       requestContext: client === "" ? {} : { node: { req } },
-      contextValue: { assessment },
+      ...{ contextValue: { assessment }, document: { loc: undefined }, schema: {} },
     };
     const next = (): Promise<undefined> => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
-      executed.push({ name, end: () => resolve(undefined) });
+      executed.push({ name, args, end: () => resolve(undefined) });
       return promise;
     };
     return execute(next, { args });
   };
   const run = (client: string, name: string, readsWhole = false): Promise<unknown> =>
     operations.run(client, () => start(client, name, readsWhole));
-  const end = (name: string): void => executed.find((one) => one.name === name)!.end();
-  return { operations, start, run, end, names: () => executed.map(({ name }) => name) };
+  const find = (name: string) => executed.find((one) => one.name === name)!;
+  const end = (name: string): void => find(name).end();
+  /** Plans what has begun, in so many milliseconds. */
+  const plan = (name: string, ms: number): void => {
+    const next = (): object => {
+      jest.advanceTimersByTime(ms);
+      return {};
+    };
+    establishOperationPlan(next, { args: find(name).args, variableValues: {} });
+  };
+  return { operations, start, run, end, plan, names: () => executed.map(({ name }) => name) };
 }
 
 it("keeps the place of what has its turn to read whole tables, which is for others afterwards", async () => {
@@ -101,5 +112,62 @@ describe("what no request asks for", () => {
     expect(names()).toEqual(["first"]);
     await nextPlan();
     expect(names()).toEqual(["first", "shared"]);
+  });
+});
+
+describe("an operation as of a past block, which is planned when its block is known", () => {
+  async function begun(...names: string[]) {
+    const made = executions(10, "query @asOf(block: 1) { a }");
+    for (const name of names) {
+      void made.run(name, name);
+      await turns();
+    }
+    const namesAfter = async (ms: number): Promise<string[]> => {
+      await turns();
+      jest.advanceTimersByTime(ms);
+      await turns();
+      // A turn without a plan has a pause of no length.
+      jest.advanceTimersByTime(0);
+      await turns();
+      return made.names();
+    };
+    return { ...made, namesAfter };
+  }
+
+  it("keeps its turn until then", async () => {
+    const { plan, namesAfter } = await begun("first", "second");
+    expect(await namesAfter(49)).toEqual(["first"]);
+    plan("first", 0);
+    expect(await namesAfter(0)).toEqual(["first", "second"]);
+  });
+
+  it("has three times as long a pause behind it as its plan took", async () => {
+    const { plan, namesAfter } = await begun("first", "second");
+    plan("first", 10);
+    expect(await namesAfter(29)).toEqual(["first"]);
+    expect(await namesAfter(1)).toEqual(["first", "second"]);
+  });
+
+  it("keeps its turn for 50 ms at most: what it waits for may take longer", async () => {
+    const { namesAfter } = await begun("first", "second");
+    expect(await namesAfter(49)).toEqual(["first"]);
+    // A timer takes a millisecond at least.
+    expect(await namesAfter(2)).toEqual(["first", "second"]);
+  });
+
+  it("has a pause behind it also when its turn is over, behind those of others", async () => {
+    const { plan, namesAfter } = await begun("first", "second", "third");
+    expect(await namesAfter(51)).toEqual(["first", "second"]);
+    plan("first", 10);
+    plan("second", 10);
+    // Of the first pause 10 ms are over when the second plan ends: 20 ms are left, and 30 ms of its own.
+    expect(await namesAfter(49)).toEqual(["first", "second"]);
+    expect(await namesAfter(1)).toEqual(["first", "second", "third"]);
+  });
+
+  it("gives its turn back where it ends without a plan", async () => {
+    const { end, namesAfter } = await begun("first", "second");
+    end("first");
+    expect(await namesAfter(0)).toEqual(["first", "second"]);
   });
 });
