@@ -48,8 +48,8 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     sizeCalculation: (size) => size,
   });
   let kept = 0;
-  /** Of what is planned after its turn has begun. */
-  const endsOfTurns = new WeakMap<GrafastExecutionArgs, (ms: number) => void>();
+  /** Of what is planned after its turn has begun, by its context: grafast copies the arguments. */
+  const endsOfTurns = new WeakMap<object, (ms: number) => void>();
 
   const count = (outcome: OperationPlan | Error, args: GrafastExecutionArgs): void => {
     const assessment = assessmentOf(args);
@@ -96,7 +96,7 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     // Its block is read first, in the transaction in which it is executed.
     const isLate = operation !== undefined && isAsOf(operation);
     const planning = (onPlanned: (ms?: number) => void): Result => {
-      if (isLate) endsOfTurns.set(args, onPlanned);
+      if (isLate) endsOfTurns.set(args.contextValue as object, onPlanned);
       return next();
     };
     return operations.plan(clientOf(args), planning, { leavesPlace, isLate }).catch(busy);
@@ -121,7 +121,7 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
         establishOperationPlan(next, { args, variableValues }) {
           // A variable that is not given has no value: `$constructor` must not read Object's.
           Object.setPrototypeOf(variableValues, null);
-          const endTurn = endsOfTurns.get(args);
+          const endTurn = endsOfTurns.get(args.contextValue as object);
           const from = endTurn && performance.now();
           try {
             const plan = next();

@@ -1,5 +1,6 @@
 // An operation as of a past block begins its transaction in its turn: what waits holds no connection.
 import { OperationsInFlight } from "../../../graphql/limits/operations-in-flight.ts";
+import { PlanningPauses } from "../../../graphql/limits/planning-pauses.ts";
 import { blockAt, hours, registerMarkets } from "../../factories.ts";
 import { dataOf } from "../../graphql.ts";
 import { serveRecorded } from "../../served.ts";
@@ -35,3 +36,21 @@ it.each(["plan", "readWhole"] as const)(
     expect(statements).not.toEqual([]);
   },
 );
+
+it("ends its turn with the time that its plan took", async () => {
+  const ends: unknown[][] = [];
+  const own: PlanningPauses["endLater"] = Reflect.get(PlanningPauses.prototype, "endLater");
+  jest.spyOn(PlanningPauses.prototype, "endLater").mockImplementation(function (
+    this: PlanningPauses,
+    client: string,
+  ) {
+    const end = own.call(this, client);
+    return (...given) => {
+      ends.push(given);
+      end(...given);
+    };
+  });
+  const page = "allDexTrades(first: 1) { nodes { planned: id } }";
+  await dataOf(app, `query @asOf(block: ${blockAt(1)}) { ${page} }`);
+  expect(ends).toEqual([[expect.any(Number)], []]);
+});
