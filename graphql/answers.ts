@@ -1,5 +1,4 @@
 // Caches and compresses GraphQL's answers, and notes what is reported of each.
-import { getOperationAST } from "graphql";
 import { performance } from "node:perf_hooks";
 import type { IncomingMessage } from "node:http";
 import type { WithPgClient } from "postgraphile/@dataplan/pg";
@@ -22,9 +21,6 @@ import { HeadBehind } from "../http/errors.ts";
 import { GRAPHQL_PATH, isTooOld, stateIn, stateOf, type RequestState } from "../http/request.ts";
 import { FIXED_HEADERS } from "../http/fixed-headers.ts";
 import { fileForCaches } from "./graphiql-policy.ts";
-
-/** Clients choose operation names of any length: the log has a prefix. */
-const MAX_NAME_LENGTH = 100;
 
 /** Shares and keeps each answer without errors. */
 export const makeGraphqlAnswersPlugin = (
@@ -63,8 +59,6 @@ export const makeGraphqlAnswersPlugin = (
       async execute(next, { args }) {
         const state = stateIn(args.requestContext);
         if (state === undefined) return next();
-        const name = getOperationAST(args.document, args.operationName)?.name?.value;
-        state.operation = name?.slice(0, MAX_NAME_LENGTH);
         const context = args.contextValue as { withPgClient?: WithPgClient };
         if (context.withPgClient !== undefined) {
           context.withPgClient = timed(context.withPgClient, state);

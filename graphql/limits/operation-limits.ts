@@ -15,7 +15,7 @@ import {
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { newPrice, type Price, type PricedList } from "./assessment.ts";
-import { stateOf } from "../../http/request.ts";
+import { stateIn, stateOf } from "../../http/request.ts";
 import { variablesProblem } from "./input-problem.ts";
 import type { GraphqlLimits } from "./limits.ts";
 import { nullProblem } from "./null-problem.ts";
@@ -67,6 +67,9 @@ const NOTHING_SELECTED = new GraphQLError(
   { extensions: { code: "BAD_REQUEST" } },
 );
 
+/** Clients choose operation names of any length: the log has a prefix. */
+const MAX_NAME_LENGTH = 100;
+
 /** This plugin must come before all others that wrap the execution, so that nothing runs on a refusal. */
 export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig.Plugin {
   /** Why an operation is refused; else it gets its assessment. */
@@ -75,6 +78,8 @@ export function makeOperationLimitsPlugin(limits: GraphqlLimits): GraphileConfig
     const operation = getOperationAST(document, operationName);
     // Grafast refuses a request that does not say which operation to run.
     if (operation == null) return undefined;
+    const state = stateIn(requestContext);
+    if (state !== undefined) state.operation = operation.name?.value.slice(0, MAX_NAME_LENGTH);
     const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
     if (isSubscription && kind !== "subscription") return { errors: [ONLY_BY_WEB_SOCKET] };
     const variables = valuesOf(operation, variableValues ?? {});

@@ -4,6 +4,8 @@ import { OF_ONE_VERSION, type TestApp } from "../../app.ts";
 import { openClient } from "../../database.ts";
 import { registerMarkets, setHead } from "../../factories.ts";
 import { useApp, useDatabase } from "../../served.ts";
+import { OperationsInFlight } from "../../../graphql/limits/operations-in-flight.ts";
+import { ServiceBusy } from "../../../http/errors.ts";
 import type { RequestState } from "../../../http/request.ts";
 
 const database = useDatabase(async (writer) => {
@@ -165,6 +167,8 @@ describe("the route", () => {
 });
 
 describe("a GraphQL request", () => {
+  afterEach(() => jest.restoreAllMocks());
+
   it("is known by the name of its operation, made or from memory", async () => {
     const query = "query Heads { dexHead { block } } query Types { __typename }";
     for (const operationName of ["Heads", "Types", "Heads"]) {
@@ -174,6 +178,20 @@ describe("a GraphQL request", () => {
       { route: "/graphql", operation: "Heads", cache: "miss" },
       { route: "/graphql", operation: "Types", cache: "miss" },
       { route: "/graphql", operation: "Heads", cache: "hit" },
+    ]);
+  });
+
+  it("is known by it also where it is refused, or waits too long for its turn", async () => {
+    await app.request
+      .post("/graphql")
+      .send({ query: "query Large { allDexTrades(first: 1000000) { nodes { id } } }" });
+    jest.spyOn(OperationsInFlight.prototype, "plan").mockRejectedValue(new ServiceBusy());
+    await app.request
+      .post("/graphql")
+      .send({ query: "query Waits { allDexTrades(first: 7) { nodes { id } } }" });
+    expect(await over(app, 2)).toMatchObject([
+      { operation: "Large", errors: ["PAGE_TOO_LARGE"] },
+      { operation: "Waits", errors: ["UNAVAILABLE"] },
     ]);
   });
 
