@@ -34,7 +34,7 @@ export interface ConnectionOptions {
   fence?: Fence | undefined;
   /** PostgreSQL's statement_timeout in milliseconds; 0, the default, means that of the login, and none of a writer. */
   statementTimeoutMs?: number;
-  /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means that of the login. */
+  /** PostgreSQL's lock_timeout in milliseconds; 0, the default, means that of the login, and none of a writer. */
   lockTimeoutMs?: number;
   /**
    * Whether to use named statements and startup options; true by default. A pooler in transaction mode gives
@@ -74,6 +74,7 @@ export const READER_SETTINGS = {
  */
 const UNBOUNDED = [
   "statement_timeout",
+  "lock_timeout",
   "idle_in_transaction_session_timeout",
   "idle_session_timeout",
 ];
