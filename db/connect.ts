@@ -55,6 +55,9 @@ const COMMON_SETTINGS = {
   "dex.as_of_block": "",
   "dex.as_of_moment": "",
   standard_conforming_strings: "on",
+  // The driver reads no time of another style, and numbers of trades are read as floats.
+  DateStyle: "ISO, MDY",
+  extra_float_digits: "1",
 };
 
 /** The settings of a reader's session; behind a pooler, those of the login. */
@@ -98,7 +101,7 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
   // An invalid URL fails here, where the caller can name the setting, and not at the first query.
   const asked = parse(url).options;
   const settings = Object.entries(sessionSettings(options)).map(
-    ([name, value]) => `-c ${name}=${value}`,
+    ([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`,
   );
   const unbounded = options.role === "dex_writer" ? UNBOUNDED.map((name) => `-c ${name}=0`) : [];
   return {

@@ -6,7 +6,7 @@ import { dataDirOf } from "../embedded/connection-file.ts";
 import { errorText, missingSchema } from "../error-text.ts";
 import { isUnreachable } from "../failure.ts";
 import { readFolder } from "../load/folder.ts";
-import { LoadError } from "../load/load-error.ts";
+import { CommitUnanswered, LoadError } from "../load/load-error.ts";
 import { loadProgressLine } from "../load/load-progress.ts";
 import { TABLES } from "../load/checked-rows.ts";
 import { loadRows, type LoadSummary } from "../load/write-rows.ts";
@@ -46,17 +46,20 @@ const maxDayBytes = readInteger(
   Number.MAX_SAFE_INTEGER,
 );
 
+let summary: LoadSummary | undefined;
 try {
   if (isUrl) await loadFrom(source);
-  else console.log(summaryText(await load(source)));
+  else summary = await load(source);
 } catch (error) {
   console.error(
     isUrl
       ? `load: ${explain(error).replace(/\.$/, "")}${goesOn(error) ? ". Days that were loaded stay; the same command goes on after them" : ""}`
-      : `Nothing was loaded: ${explain(error)}`,
+      : failureText(error),
   );
   process.exitCode = 1;
 }
+// Not where a failure would count as one of the load, which is committed.
+if (summary !== undefined) console.log(summaryText(summary));
 
 async function loadFrom(url: string): Promise<void> {
   await using client = await connect(await ownerUrl(process.env), {
@@ -91,7 +94,7 @@ async function load(folder: string): Promise<LoadSummary> {
     return await loadRows(client, source, { onProgress: progress.report });
   } finally {
     progress.clear();
-    await client.end();
+    await client.end().catch(() => undefined);
   }
 }
 
@@ -114,6 +117,11 @@ function goesOn(error: unknown): boolean {
   const { name, syscall } = error as NodeJS.ErrnoException;
   const isStopped = name === "AbortError" || syscall === "write";
   return isStopped || error instanceof OriginUnavailable || isUnreachable(error);
+}
+
+function failureText(error: unknown): string {
+  if (!(error instanceof CommitUnanswered)) return `Nothing was loaded: ${explain(error)}`;
+  return `The connection was lost at the commit, and whether all or nothing was loaded is unknown: ${error.message}. The same command again loads what is missing`;
 }
 
 /** One line; for what is likely, with what to do. */

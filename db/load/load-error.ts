@@ -1,8 +1,13 @@
-// The error for invalid data, as opposed to a fault of the program or the database.
+// The errors of a load: for invalid data, as opposed to a fault of the program or the database, and for a commit without answer.
 
 /** Stops a load. The message is for the author of the data, and complete without a stack. */
 export class LoadError extends Error {
   override name = "LoadError";
+}
+
+/** The connection was lost at the commit, which may have been done. */
+export class CommitUnanswered extends Error {
+  override name = "CommitUnanswered";
 }
 
 /** SQLSTATEs of invalid data: a constraint, a value out of range, an exception raised in a function. */

@@ -1,8 +1,9 @@
 // Writes checked rows into the database, all of them or none.
 import type { Client } from "../connect.ts";
+import { errorText } from "../error-text.ts";
 import { refuseIds, refuseTimes } from "./contradictions.ts";
 import { keepFreshRows } from "./fresh-rows.ts";
-import { LoadError, refusedByDatabase } from "./load-error.ts";
+import { CommitUnanswered, LoadError, refusedByDatabase } from "./load-error.ts";
 import { gather, registerPairs, registerTokens, type Registered } from "./register-tokens.ts";
 import type { LoadSource, TableName } from "./checked-rows.ts";
 import { stage, type Places } from "./staging.ts";
@@ -39,8 +40,8 @@ export interface LoadSummary extends Record<TableName, TableSummary | undefined>
 /**
  * Loads rows in one transaction: registers tokens and pairs, and writes the offers and trades that the
  * database lacks, block by block. On an error nothing is changed, and the connection stays usable.
- * Throws a LoadError that names the row if the data contradicts itself or the database, and any error
- * of the source. The caller has checked each row. Only tokens and pairs are held in memory.
+ * Throws a LoadError that names the row if the data contradicts itself or the database, any error
+ * of the source, and CommitUnanswered where it is unknown whether all or nothing was loaded. The caller has checked each row. Only tokens and pairs are held in memory.
  */
 export async function loadRows(
   client: Client,
@@ -48,13 +49,19 @@ export async function loadRows(
   options: LoadOptions = {},
 ): Promise<LoadSummary> {
   await client.query("begin");
+  let isCommitting = false;
   try {
     const summary = await loadInTransaction(client, source, options);
+    isCommitting = true;
     await client.query("commit");
     return summary;
   } catch (error) {
     // The rollback fails if the connection is lost; the first error gives the cause.
-    await client.query("rollback").catch(() => undefined);
+    const isLost = await client.query("rollback").then(
+      () => false,
+      () => true,
+    );
+    if (isCommitting && isLost) throw new CommitUnanswered(errorText(error), { cause: error });
     throw refusedByDatabase(error);
   }
 }

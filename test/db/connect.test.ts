@@ -80,6 +80,27 @@ it("gives a writer none of the timeouts that a site has set for short statements
   );
 });
 
+it.each<Role>(["dex_reader", "dex_writer"])(
+  "reads times and floats as %s, whatever style the database has for them",
+  async (role) => {
+    await using superuser = await openClient(database.url);
+    const name = new URL(database.url).pathname.slice(1);
+    const styles = { datestyle: "'SQL, DMY'", extra_float_digits: "-15" };
+    for (const [setting, style] of Object.entries(styles)) {
+      await superuser.query(`alter database ${name} set ${setting} = ${style}`);
+    }
+    try {
+      await using client = await openClient(database.url, { role });
+      const { rows } = await client.query("select timestamptz '2026-02-03Z' as time, 1234::float8");
+      expect(rows).toEqual([{ time: new Date("2026-02-03T00:00:00Z"), float8: 1234 }]);
+    } finally {
+      for (const setting of Object.keys(styles)) {
+        await superuser.query(`alter database ${name} reset ${setting}`);
+      }
+    }
+  },
+);
+
 /** A message of PostgreSQL's protocol: its type, its length, its fields. */
 const message = (type: string, fields: string): Buffer => {
   const length = Buffer.alloc(4);

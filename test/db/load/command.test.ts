@@ -84,6 +84,44 @@ it("prints that nothing is new if it loads the same folder again", async () => {
   });
 });
 
+it("prints the head where the database has another style of dates", async () => {
+  await writeFiles();
+  const name = new URL(database.url).pathname.slice(1);
+  await using admin = await openClient(database.url);
+  await admin.query(`alter database ${name} set datestyle = 'SQL, DMY'`);
+  try {
+    expect(await load([folder])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("7610973 of 2018-06-08T12:01:28.000Z.\n"),
+      stderr: "",
+    });
+  } finally {
+    await admin.query(`alter database ${name} reset datestyle`);
+  }
+});
+
+it("does not say that nothing was loaded where the connection is lost at the commit", async () => {
+  await writeFiles();
+  await using admin = await openClient(database.url);
+  await admin.query(`
+    create function site_end() returns trigger language plpgsql security definer
+      as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
+    create constraint trigger site_end after insert on dex_trade deferrable initially deferred
+      for each row execute function site_end()`);
+  try {
+    expect(await load([folder])).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr:
+        "The connection was lost at the commit, and whether all or nothing was loaded is unknown: " +
+        "terminating connection due to administrator command. The same command again loads what is missing\n",
+    });
+  } finally {
+    await admin.query("drop trigger site_end on dex_trade; drop function site_end()");
+  }
+  expect(await load([folder])).toMatchObject({ exitCode: 0 });
+});
+
 it("leaves nothing behind if it is killed while it writes", async () => {
   await writeFiles();
   await using admin = await openClient(database.url);
