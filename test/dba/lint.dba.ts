@@ -822,6 +822,7 @@ describe("what a migration may contain", () => {
         rule: "function",
         what: "it calls current_database and pg_get_indexdef and pg_get_constraintdef and obj_description, which a migration may not run",
       },
+      { rule: "setting", what: "it sets default_tablespace in the function" },
       { rule: "unseen", what: "the linter does not accept execute in this function" },
       { rule: "function", what: "it calls chained_digest, which a migration may not run" },
     ]);

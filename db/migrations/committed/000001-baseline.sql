@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:217c56350c7e9247d0e55a84848d0d321b99505f
+--! Hash: sha1:fb1e78b959a88ec37f44d9ff3ad23e1f736b5ce7
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -4851,6 +4851,12 @@ begin
     from pg_trigger as waiting
     where waiting.tgrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and waiting.tgdeferrable
+  )
+  -- It fires for each index, and where its function fails the load would.
+  or exists (
+    select
+    from pg_event_trigger as fired
+    where fired.evtenabled <> 'D'
   ) then
     return '{}';
   end if;
@@ -4918,10 +4924,12 @@ exception
     return '{}';
 end
 $$;
-comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait; nor where a trigger of the rows can wait for the commit.';
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait; nor where a trigger of the rows can wait for the commit, or the database has an event trigger.';
 
 create function ingest.make_bulk_indexes(definitions text[]) returns void
 language plpgsql
+-- Where those were that drop_bulk_indexes drops: in the tablespace of the database.
+set default_tablespace = ''
 as $$
 declare
   definition text;

@@ -32,6 +32,12 @@ begin
     from pg_trigger as waiting
     where waiting.tgrelid in ('public.dex_trade'::regclass, 'public.dex_offer'::regclass)
       and waiting.tgdeferrable
+  )
+  -- It fires for each index, and where its function fails the load would.
+  or exists (
+    select
+    from pg_event_trigger as fired
+    where fired.evtenabled <> 'D'
   ) then
     return '{}';
   end if;
@@ -99,10 +105,12 @@ exception
     return '{}';
 end
 $$;
-comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait; nor where a trigger of the rows can wait for the commit.';
+comment on function ingest.drop_bulk_indexes() is 'Drops the indexes of dex_trade and dex_offer, and returns the statements that make them again, in this transaction. Drops none where another session is connected to the database, or a standby streams, since readers would wait; nor where a trigger of the rows can wait for the commit, or the database has an event trigger.';
 
 create function ingest.make_bulk_indexes(definitions text[]) returns void
 language plpgsql
+-- Where those were that drop_bulk_indexes drops: in the tablespace of the database.
+set default_tablespace = ''
 as $$
 declare
   definition text;

@@ -229,3 +229,36 @@ it("leaves them in place where a site's trigger of the rows waits for the commit
   expect(await filenodes()).toEqual(made);
   await client.query("drop trigger site_check on dex_trade; drop function site_check()");
 });
+
+it("makes them where they were, whatever tablespace a site has for new ones", async () => {
+  const space = `site_${randomBytes(4).toString("hex")}`;
+  await asSuperuser(
+    "set allow_in_place_tablespaces = on",
+    `create tablespace ${space} location ''`,
+    `grant create on tablespace ${space} to dex_owner`,
+  );
+  const marks = await client.query(MARKS);
+  const made = await filenodes();
+  await client.query(`set default_tablespace = ${space}`);
+  await load();
+  await client.query("reset default_tablespace");
+  expect((await client.query(MARKS)).rows).toEqual(marks.rows);
+  expect(await filenodes()).not.toEqual(made);
+  await asSuperuser(`drop tablespace ${space}`);
+});
+
+it.each(["sql_drop", "ddl_command_end"])(
+  "leaves them in place where a site has an event trigger of %s, which may fail",
+  async (event) => {
+    await asSuperuser(`
+      create function site_refusal() returns event_trigger language plpgsql as $$ begin raise 'refused'; end $$;
+      create event trigger site_refusal on ${event} execute function site_refusal()`);
+    const made = await filenodes();
+    await load();
+    expect(await filenodes()).toEqual(made);
+    await asSuperuser("alter event trigger site_refusal disable");
+    await load(1);
+    expect(await filenodes()).not.toEqual(made);
+    await asSuperuser("drop event trigger site_refusal", "drop function site_refusal()");
+  },
+);
