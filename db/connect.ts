@@ -157,16 +157,19 @@ export function makePool(url: string, options: ConnectionOptions = {}): Pool {
   return pool;
 }
 
-/** Has these settings of the session, where the server knows them, be none; with `isLocal` until the transaction ends. */
+/**
+ * Has these settings of the session be none, where the server knows them and the URL does not give them; with `isLocal` until the
+ * transaction ends.
+ */
 export async function liftTimeouts(
   client: Pick<Client, "query">,
   names: readonly string[] = [...UNBOUNDED, "transaction_timeout"],
   isLocal = false,
 ): Promise<void> {
-  await client.query("select set_config(name, '0', $2) from pg_settings where name = any($1)", [
-    names,
-    isLocal,
-  ]);
+  await client.query(
+    "select set_config(name, '0', $2) from pg_settings where name = any($1) and source <> 'client'",
+    [names, isLocal],
+  );
 }
 
 /** Opens a single connection; `await using` ends it. If it is lost, the running or next query fails. */

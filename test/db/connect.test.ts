@@ -1,7 +1,7 @@
 // A pool's connection returns results as `pg` documents, by promise and by callback. A lost connection fails the
 // next query, and does not end the process.
 import { createServer, type AddressInfo } from "node:net";
-import type { Pool, Role } from "../../db/connect.ts";
+import { liftTimeouts, type Pool, type Role } from "../../db/connect.ts";
 import { openClient } from "../database.ts";
 import { useDatabase } from "../served.ts";
 
@@ -47,6 +47,8 @@ it("rejects with the server's error and a stack with the query's caller", async 
   }
 });
 
+const SHOWN = "select current_setting(name) as value from unnest($1::text[]) as name";
+
 it("gives a writer none of the timeouts that a site has set for short statements", async () => {
   await using superuser = await openClient(database.url);
   // PostgreSQL 15 and 16 lack the last of them.
@@ -65,11 +67,7 @@ it("gives a writer none of the timeouts that a site has set for short statements
   }
   const settings = async (role: Role, url = database.url): Promise<unknown> => {
     await using client = await openClient(url, { role });
-    const { rows } = await client.query(
-      "select current_setting(name) as value from unnest($1::text[]) as name",
-      [names],
-    );
-    return rows;
+    return (await client.query(SHOWN, [names])).rows;
   };
   expect(await settings("dex_writer")).toEqual(names.map(() => ({ value: "0" })));
   expect(await settings("dex_reader")).toEqual(names.map(() => ({ value: "1h" })));
@@ -78,6 +76,17 @@ it("gives a writer none of the timeouts that a site has set for short statements
   expect(await settings("dex_writer", asked.href)).toEqual(
     names.map((_, n) => ({ value: n === 0 ? "1min" : "0" })),
   );
+  const all = names.map((name) => `-c ${name}=1min`).join(" ");
+  asked.searchParams.set("options", all);
+  expect(await settings("dex_writer", asked.href)).toEqual(names.map(() => ({ value: "1min" })));
+  // As an export does.
+  const lifted = async (url: string): Promise<unknown> => {
+    await using client = await openClient(url, { role: "dex_reader" });
+    await liftTimeouts(client);
+    return (await client.query(SHOWN, [names])).rows;
+  };
+  expect(await lifted(database.url)).toEqual(names.map(() => ({ value: "0" })));
+  expect(await lifted(asked.href)).toEqual(names.map(() => ({ value: "1min" })));
 });
 
 it.each<Role>(["dex_reader", "dex_writer"])(
