@@ -364,6 +364,17 @@ describe("a node that changes its mind", () => {
     expect(await recorded()).toEqual(before);
   });
 
+  it("about a final block: the indexer goes on once an operator has taken the others back", async () => {
+    const running = start();
+    await running.wrote(HEAD);
+    node.blocks = branch(FINAL - 5);
+    const said = await outcome(running, HEAD + 2);
+    expect(said).toContain("`set role dex_writer; select ingest.take_back(N)`");
+    await database.writer.query("select ingest.take_back($1)", [FINAL - 6]);
+    expect(await outcome(start(), HEAD + 2)).toBe("");
+    await expectPrefix(node.blocks);
+  });
+
   it("about a block that was audited before it was final: what replaces it is audited too", async () => {
     const running = start();
     await running.wrote(HEAD);
