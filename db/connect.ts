@@ -172,14 +172,31 @@ export async function liftTimeouts(
   );
 }
 
+/** Has each query after the loss of the connection fail with the first error of it. The listener keeps the process from ending. */
+function nameLoss(client: Client): void {
+  let lost: Error | undefined;
+  client.on("error", (error: Error) => (lost ??= error));
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const named = (asked: { handleError?: (error: Error) => void }, ...rest: unknown[]): unknown => {
+    if (lost === undefined) return query(asked, ...rest);
+    const message = `Connection terminated: ${lost.message.replace(/^Connection terminated /, "")}`;
+    const error = new Error(message, { cause: lost });
+    const fail = asked.handleError?.bind(asked);
+    if (fail === undefined) return Promise.reject(error);
+    process.nextTick(fail, error);
+    return asked;
+  };
+  client.query = named as Client["query"];
+}
+
 /** Opens a single connection; `await using` ends it. If it is lost, the running or next query fails. */
 export async function connect(
   url: string,
   options: ConnectionOptions = {},
 ): Promise<Client & AsyncDisposable> {
   const client = new pg.Client(clientConfig(url, options));
-  // Without a listener the process would end. The loss may come with the last message of the login.
-  client.on("error", () => undefined);
+  // Before the login: the loss may come with its last message.
+  nameLoss(client);
   await client.connect();
   if (options.prepare === false) withoutNames(client);
   // PostgreSQL 15 and 16 do not have it, and would refuse the startup option.

@@ -2,6 +2,10 @@
 // next query, and does not end the process.
 import { createServer, type AddressInfo } from "node:net";
 import { liftTimeouts, type Pool, type Role } from "../../db/connect.ts";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { from as copyFrom } from "pg-copy-streams";
+import { isUnreachable } from "../../db/failure.ts";
 import { openClient } from "../database.ts";
 import { useDatabase } from "../served.ts";
 
@@ -120,7 +124,7 @@ const AUTHENTICATED = message("R", "\0\0\0\0");
 const READY = message("Z", "I");
 const TERMINATED = message("E", "SFATAL\0C57P01\0Mterminating connection\0\0");
 
-it("fails the next query if the server ends the connection as soon as it is open", async () => {
+it("fails each query with what ended the connection, if the server ends it as soon as it is open", async () => {
   // All in one packet, so that the error comes before anybody can wait for it.
   const server = createServer((socket) => {
     socket.once("data", () => socket.end(Buffer.concat([AUTHENTICATED, READY, TERMINATED])));
@@ -129,7 +133,14 @@ it("fails the next query if the server ends the connection as soon as it is open
   const { port } = server.address() as AddressInfo;
   try {
     await using client = await openClient(`postgres://one@127.0.0.1:${port}/any`);
-    await expect(client.query("select 1")).rejects.toThrow("not queryable");
+    const ended = "Connection terminated: terminating connection";
+    for (const _ of [1, 2]) {
+      const error: unknown = await client.query("select 1").catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ message: ended, cause: { code: "57P01" } });
+      expect(isUnreachable(error)).toBe(true);
+    }
+    const copy = client.query(copyFrom("copy one from stdin"));
+    await expect(pipeline(Readable.from(["1\n"]), copy)).rejects.toThrow(ended);
   } finally {
     server.close();
   }
