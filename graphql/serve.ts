@@ -12,6 +12,7 @@ import { databaseFailure } from "../http/database-failure.ts";
 import { DatabaseNotReady, DatabaseUnreachable } from "../http/errors.ts";
 import { GRAPHQL_PATH, noteRoute } from "../http/request.ts";
 import { buildSchema, oneLine, SchemaConflict } from "./build-schema.ts";
+import type { PersistedDocuments } from "./persisted/documents.ts";
 import type { Live } from "./subscriptions/web-socket.ts";
 import type { Process } from "./plain-posts.ts";
 import { makePreset, type PresetOptions } from "./preset.ts";
@@ -55,6 +56,9 @@ export interface GraphqlOptions extends PresetOptions {
   watch?: WatchOptions | undefined;
   /** Serves subscriptions; without it, there are none. */
   live?: Live | undefined;
+  /** Each that the schema, or a limit, refuses is reported when a schema is built. */
+  documents?: PersistedDocuments | undefined;
+  warn?: (line: string) => void;
   /** Called just before a new schema replaces the old one. */
   onNewSchema?: () => void;
 }
@@ -69,7 +73,8 @@ export async function makeGraphql(
 ): Promise<GraphqlHandle> {
   const released = new AbortController();
   const { signal } = released;
-  const { pool, exposedSchemas = [], log } = options;
+  const { pool, exposedSchemas = [], log, documents, warn = () => undefined } = options;
+  const { limits } = options;
   // Each schema has separate plugins, because they keep state of one schema.
   const presetOf = (schemas: readonly string[], from: Pool): GraphileConfig.Preset => ({
     extends: [makePreset({ ...options, pool: from, exposedSchemas: schemas })],
@@ -82,6 +87,9 @@ export async function makeGraphql(
       exposedSchemas,
       db: catalogs,
     });
+  const check = (schema: GraphQLSchema): void => {
+    for (const line of documents?.problems(schema, limits) ?? []) warn(line);
+  };
   // A conflict in EXPOSED_SCHEMAS stops the start.
   const atOnce =
     gate.obstacle === undefined && exposedSchemas.length > 0
@@ -110,7 +118,10 @@ export async function makeGraphql(
     live?.serve(server, serving);
     // Only the release makes it fail, and then no request waits for it.
     const built = Promise.resolve(schema).then(
-      () => (process = serving.process),
+      (first) => {
+        check(first);
+        process = serving.process;
+      },
       () => undefined,
     );
     if (watch === undefined) return { built };
@@ -118,6 +129,7 @@ export async function makeGraphql(
       const changed = await build();
       onNewSchema?.();
       serving.setSchema(changed);
+      check(changed);
       watch.info("The database's schema has changed: GraphQL shows it as it is now.");
     };
     const onFailure = (error: unknown): void =>

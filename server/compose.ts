@@ -223,7 +223,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     log,
     limits,
     operations,
-    ...{ exposedSchemas, finality: settings.finality },
+    ...{ exposedSchemas, finality: settings.finality, documents, warn },
     watch,
     live,
     onNewSchema: () => cache?.clear(),

@@ -2,10 +2,13 @@
 //
 // @grafserv/persisted would answer POST alone, take any file name for an identifier without looking at the text, and
 // print each request that it refuses, variables included.
-import { parse } from "graphql";
+import { parse, specifiedRules, validate, type GraphQLSchema } from "graphql";
 import { hash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { documentProblem } from "../limits/document-problem.ts";
+import type { GraphqlLimits } from "../limits/limits.ts";
+import { addRules } from "../schema/validation-rules.ts";
 import { NotPersisted, UnknownDocument } from "./persisted-errors.ts";
 
 const DOCUMENT_FILE = /\.(?:graphql|gql)$/;
@@ -22,10 +25,12 @@ interface Asked {
 export class PersistedDocuments {
   readonly #texts: ReadonlyMap<string, string>;
   readonly #isOnly: boolean;
+  readonly #named: readonly { text: string; file: string }[];
 
-  /** With `only`, no other document is run. */
-  constructor(texts: Iterable<string>, only = false) {
-    this.#texts = new Map(Array.from(texts, (text) => [identifierOf(text), text]));
+  /** With `only`, no other document is run. The texts are of these files, one after the other. */
+  constructor(texts: Iterable<string>, only = false, files: readonly string[] = []) {
+    this.#named = Array.from(texts, (text, n) => ({ text, file: files[n] ?? identifierOf(text) }));
+    this.#texts = new Map(this.#named.map(({ text }) => [identifierOf(text), text]));
     this.#isOnly = only;
   }
 
@@ -37,6 +42,14 @@ export class PersistedDocuments {
     return this.#texts.has(identifier);
   }
 
+  /** A line for each file whose document every request would be refused for. */
+  problems(schema: GraphQLSchema, limits: GraphqlLimits): string[] {
+    return this.#named.flatMap(({ text, file }) => {
+      const error = documentError(text, schema, limits);
+      return error === undefined ? [] : [`PERSISTED_DIR: ${file} is refused: ${error.message}`];
+    });
+  }
+
   /** The text of the document that is asked for. A text that is given counts, whatever identifier is beside it. */
   textOf({ query, documentId }: Asked): string {
     if (query !== undefined) {
@@ -46,6 +59,17 @@ export class PersistedDocuments {
     const text = this.#texts.get(documentId ?? "");
     if (text === undefined) throw new UnknownDocument();
     return text;
+  }
+}
+
+function documentError(text: string, schema: GraphQLSchema, limits: GraphqlLimits) {
+  const rules = [...specifiedRules];
+  addRules(rules);
+  try {
+    return documentProblem(text, limits) ?? validate(schema, parse(text), rules)[0];
+  } catch (error) {
+    // A rule may throw.
+    return error as Error;
   }
 }
 
@@ -85,5 +109,9 @@ export async function readDocuments(
     }
     texts.push(text);
   }
-  return new PersistedDocuments(texts, only);
+  return new PersistedDocuments(
+    texts,
+    only,
+    files.map((name) => join(folder, name)),
+  );
 }

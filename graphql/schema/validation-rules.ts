@@ -7,6 +7,7 @@ import {
   type DirectiveNode,
   type SelectionSetNode,
   type ValidationContext,
+  type ValidationRule,
 } from "graphql";
 
 export const NUL_MESSAGE =
@@ -72,6 +73,13 @@ function refuseCondition(directive: DirectiveNode): void {
   );
 }
 
+/** Adds them to graphql's rules. */
+export function addRules(rules: ValidationRule[]): void {
+  // First, because graphql's own rule throws.
+  rules.unshift(unconditionalRoot);
+  rules.push(knownOperations, storableText, usableVariables);
+}
+
 export const ValidationRulesPlugin: GraphileConfig.Plugin = {
   name: "ValidationRulesPlugin",
   description:
@@ -80,9 +88,7 @@ export const ValidationRulesPlugin: GraphileConfig.Plugin = {
   grafserv: {
     middleware: {
       setPreset(next, event) {
-        // First, because graphql's own rule throws.
-        event.validationRules.unshift(unconditionalRoot);
-        event.validationRules.push(knownOperations, storableText, usableVariables);
+        addRules(event.validationRules);
         return next();
       },
     },

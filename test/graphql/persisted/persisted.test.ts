@@ -1,7 +1,10 @@
 // Persisted documents: asked for by their identifier, by GET and POST, and kept by caches as answers of REST are.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { buildSchema } from "graphql";
+import { GRAPHQL_LIMITS } from "../../../graphql/limits/limits.ts";
 import {
   identifierOf,
   PersistedDocuments,
@@ -27,12 +30,18 @@ const WRONG = "{ nothing }";
 const FOLLOW = 'subscription { dexTrades(market: "WETH/DAI") { cursor } }';
 const ALL = [TRADES, FROM_PRICE, HEAD, TWO, WRONG, FOLLOW];
 
+const SDL = readFileSync(new URL("../../../graphql/schema.graphql", import.meta.url), "utf8");
+
 const database = useDatabase(async (writer) => {
   await registerMarkets(writer);
   const trades = Array.from({ length: 40 }, (_, idx) => aTrade({ idx, base: "1", quote: "2" }));
   await write(writer, { trades });
 });
-const app = useApp(database, { documents: new PersistedDocuments(ALL) });
+const warned: string[] = [];
+const app = useApp(database, {
+  documents: new PersistedDocuments(ALL),
+  warn: (line: string) => warned.push(line),
+});
 const only = useApp(database, { documents: new PersistedDocuments(ALL, true) });
 const without = useApp(database);
 
@@ -44,6 +53,13 @@ it("has the identifier of the appendix of GraphQL over HTTP", () => {
   expect(identifierOf("query ($id: ID!) {\n  user(id: $id) {\n    name\n  }\n}")).toBe(
     "sha256:7dba4bd717b41f10434822356a93c32b1fb4907b983e854300ad839f84cdcd6e",
   );
+});
+
+it("is reported when the schema is built, if it has no such field", async () => {
+  await app.request.get(pathOf(HEAD));
+  expect(warned).toEqual([
+    `PERSISTED_DIR: ${identifierOf(WRONG)} is refused: Cannot query field "nothing" on type "Query".`,
+  ]);
 });
 
 describe("a GET", () => {
@@ -250,6 +266,37 @@ describe("the folder", () => {
     await writeFile(join(folder, "wrong.graphql"), bytes);
     await expect(read()).rejects.toThrow(`wrong.graphql ${problem}`);
   });
+
+  it.each([
+    ["query A { dexHead { nosuch } }", 'Cannot query field "nosuch" on type "DexHead".'],
+    [
+      FOLLOW.replace(" {", " @asOf(block: 1) {"),
+      'Directive "@asOf" may not be used on SUBSCRIPTION.',
+    ],
+    ["{ dexHead @nosuch { block } }", 'Unknown directive "@nosuch".'],
+    [
+      'subscription ($is: Boolean!) { dexTrades(market: "WETH/DAI") @include(if: $is) { cursor } }',
+      "@include with a variable is not accepted on the field of a subscription: the field that is followed must not depend on a variable.",
+    ],
+    [
+      "mutation { __typename }",
+      'There is no mutation here: the service only reads, and accepts operations of the kinds "query" and "subscription".',
+    ],
+    [
+      `{ ${"a { ".repeat(30)} b ${"}".repeat(30)} }`,
+      `The field "a" is nested more than ${GRAPHQL_LIMITS.depth} fields deep.`,
+    ],
+  ])(
+    "with a file that the schema or a limit refuses is reported by its name: %#",
+    async (text, problem) => {
+      await writeFile(join(folder, "head.graphql"), HEAD);
+      await writeFile(join(folder, "wrong.graphql"), text);
+      const schema = buildSchema(SDL);
+      expect((await read()).problems(schema, GRAPHQL_LIMITS)).toEqual([
+        `PERSISTED_DIR: ${join(folder, "wrong.graphql")} is refused: ${problem}`,
+      ]);
+    },
+  );
 
   it("with a link to a device, whose reading may not end, is refused by its name", async () => {
     await symlink("/dev/zero", join(folder, "wrong.graphql"));
