@@ -6,7 +6,11 @@ import { EXCHANGE_KINDS, kindNames, kindsWithFee } from "./exchanges/kinds.ts";
 import { LARGEST_BLOCK, type Decoder } from "./exchange-facts.ts";
 
 const integer = (min: number, max: number) =>
-  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(min).max(max));
+  z
+    .string()
+    .regex(/^(0|[1-9]\d*)$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
 
 /** Each by the name of its variable; the option is the same in lower case, `--rpc-url`. */
 export const indexVariables = {

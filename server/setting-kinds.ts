@@ -4,12 +4,12 @@ import { z } from "zod";
 import type { TrustedProxies } from "../http/request.ts";
 import type { Explorer } from "../page/document.ts";
 
-/** A number in plain digits: Number() alone would take `0x10`, `1e3` and a space. */
-export const number = z
-  .string()
-  .regex(/^-?\d+(\.\d+)?$/)
-  .transform(Number);
-export const bounded = (min: number, max: number) => number.pipe(z.int().min(min).max(max));
+/** A number in plain digits: Number() alone would take `0x10`, `1e3`, `-0` and a space. */
+const digits = (form: RegExp) => z.string().regex(form).transform(Number);
+export const number = digits(/^\d+(\.\d+)?$/);
+/** Without a leading zero, which elsewhere means another base. */
+export const bounded = (min: number, max: number) =>
+  digits(/^(0|[1-9]\d*)$/).pipe(z.int().min(min).max(max));
 
 /** An integer, the meaning of 0 in parentheses. */
 export const integer = (initial: number, min: number, max: number, { of = "", zero = "" } = {}) =>

@@ -218,6 +218,7 @@ describe("the settings", () => {
     ["FROM_BLOCK", "-1", /^FROM_BLOCK: "-1" is not the block/],
     ["FROM_BLOCK", "2147483648", /^FROM_BLOCK/],
     ["FINALITY", "1.5", /^FINALITY: "1.5" is not an integer of blocks/],
+    ["FINALITY", "064", /^FINALITY: "064" is not an integer of blocks/],
     ["QUOTES", "DAI,", /^QUOTES: "DAI," is not symbols or addresses/],
     ["QUOTES", "DAI", /^QUOTES needs TOKEN_LIST: the path of a JSON file/],
     ["TAKER", "maker", /^TAKER: "maker" is not `event` or `sender`/],

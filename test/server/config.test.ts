@@ -390,7 +390,7 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
   ]);
 });
 
-it.each(["80.5", "0x50", "1e3", "+80", "eighty", "-1", "Infinity"])(
+it.each(["80.5", "80.0", "0x50", "1e3", "+80", "080", "eighty", "-1", "-0", "Infinity"])(
   "refuses %s as a port",
   (PORT) => {
     expect(complaints({ PORT })).toEqual([
