@@ -40,7 +40,7 @@ export class PlanningPauses {
 
   /**
    * Ends a turn when the returned function is called with how long planning took, or without, since none was needed.
-   * What is planned when its turn has ended has a pause of its own.
+   * What is planned when its turn has ended has another pause.
    */
   endLater(client: string): (ms?: number) => void {
     let isOver = false;
