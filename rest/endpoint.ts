@@ -44,7 +44,13 @@ interface Declared<Path extends string, Query, Row, Data> {
   description: string;
   /** The parameters: one that `path` names is read there, others in the query string. */
   query?: Parameters<Query>;
-  find: (db: Database, pair: PairOf<Path>, query: Query) => Promise<Snapshot<Row>>;
+  /** `finality` is that of FINALITY. */
+  find: (
+    db: Database,
+    pair: PairOf<Path>,
+    query: Query,
+    finality?: number,
+  ) => Promise<Snapshot<Row>>;
   /** What /ready reads in its place, where `find` reads every market. Default: `find` by the examples, of no pair. */
   probe?: (db: Database) => Promise<unknown>;
   /** Makes `data` of the envelope. */
@@ -87,18 +93,20 @@ interface Sources {
   head: LastHead;
   share?: ShareAnswer | undefined;
   findAsOf?: FindAsOf;
+  finality?: number | undefined;
 }
 
 const unshared: ShareAnswer = (_req, make) => make();
 
 /** How each endpoint is answered. */
 function handlersOf({ endpoints, envelope }: Version, sources: Sources): [Endpoint, Handle][] {
-  const { db, head, share = unshared, findAsOf = makeFindAsOf(db) } = sources;
+  const { db, head, share = unshared, finality } = sources;
+  const { findAsOf = makeFindAsOf(db, finality) } = sources;
   return endpoints.map((declared) => [
     declared,
     async (req, res) => {
       const make = async (): Promise<Answer> => {
-        const found = await timed(req, find(declared, { db, head, findAsOf }, req));
+        const found = await timed(req, find(declared, { db, head, findAsOf, finality }, req));
         const { rows, time, block } = found;
         const moment = { time, block };
         const data = declared.shape(rows, moment);
@@ -176,7 +184,7 @@ export function answerPlainGets({
 
 async function find(
   declared: Endpoint,
-  { db, head, findAsOf }: { db: Pool; head: LastHead; findAsOf: FindAsOf },
+  { db, head, findAsOf, finality }: Sources & { findAsOf: FindAsOf },
   req: Asked,
 ): Promise<Snapshot<unknown> | PastSnapshot<unknown>> {
   const pair = namesPair(declared.path) ? pairNamed(req.params) : undefined;
@@ -190,7 +198,7 @@ async function find(
   if (asOf instanceof BadParameter) throw asOf;
   if (asOf !== undefined && declared.isOfHead === true) throw noHistory(asOf);
   // `endpoint` has checked which paths have a pair.
-  const findIn = (from: Database) => declared.find(from, pair as PairOf<string>, query);
+  const findIn = (from: Database) => declared.find(from, pair as PairOf<string>, query, finality);
   return asOf === undefined ? head.see(await findIn(db)) : findAsOf(asOf, findIn);
 }
 

@@ -119,8 +119,9 @@ export async function makeApp(options: AppOptions): Promise<App> {
   const folder =
     settings.filesDir === undefined ? undefined : new ExportedFolder(settings.filesDir);
   const refuse = refuseAsOf(head);
-  const findAsOf = makeFindAsOf(pool, settings.finality);
-  const sources = { db: pool, head, share: cache?.share, findAsOf };
+  const { finality } = settings;
+  const findAsOf = makeFindAsOf(pool, finality);
+  const sources = { db: pool, head, share: cache?.share, findAsOf, finality };
   const nameOf = clientNames(trustedProxies);
   const clientOf = (req: IncomingMessage): string => stateOf(req).client;
   const versionPoll = new VersionPoll({
@@ -223,7 +224,7 @@ export async function makeApp(options: AppOptions): Promise<App> {
     log,
     limits,
     operations,
-    ...{ exposedSchemas, finality: settings.finality, documents, warn },
+    ...{ exposedSchemas, finality, documents, warn },
     watch,
     live,
     onNewSchema: () => cache?.clear(),

@@ -43,10 +43,10 @@ export const withEndpointSpans = (version: Version, tracer: Tracer): Version => 
 
 const withSpan = (declared: Endpoint, version: string, tracer: Tracer): Endpoint => ({
   ...declared,
-  find: (db, pair, query) => {
+  find: (...asked) => {
     const requestTrace = sampledTrace();
-    if (requestTrace === undefined) return declared.find(db, pair, query);
+    if (requestTrace === undefined) return declared.find(...asked);
     const span = tracer.startSpan(`${version} ${declared.id}`, {}, requestTrace.context);
-    return withinSpan(span, requestTrace, () => declared.find(db, pair, query));
+    return withinSpan(span, requestTrace, () => declared.find(...asked));
   },
 });

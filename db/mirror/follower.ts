@@ -164,7 +164,8 @@ class Follower {
         await refuseOtherDigests(client, blocks);
         const basis = await findBasis(client);
         if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
-        if (page.final !== null) await recordFinal(client, Math.min(page.final, last.number));
+        // Block 0 where none is: what is recorded takes the place of the default of 64 blocks.
+        await recordFinal(client, Math.min(page.final ?? 0, last.number));
       });
     }
     if (registrations !== undefined) this.#registered = JSON.stringify(registrations);

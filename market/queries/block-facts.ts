@@ -37,6 +37,7 @@ export const findBlockFacts = (
   db: Database,
   _pair: undefined,
   { from, limit }: Asked,
+  finality?: number,
 ): Promise<Snapshot<PageRow>> =>
   readSnapshot(db, {
     name: "rest_block_facts",
@@ -55,7 +56,7 @@ export const findBlockFacts = (
         ${placeOf("head")} as head,
         (
           select least(final.number, head.number)
-          from dex_private.final_block(null) as final
+          from dex_private.final_block($3) as final
         ) as final,
         page.blocks,
         case when page.last < head.number then page.last + 1 end as next
@@ -161,7 +162,7 @@ export const findBlockFacts = (
         where block.rows_before = 0
           or block.rows_before + block.rows <= ${PAGE_ROWS}
       ) as page`,
-    values: [from, limit],
+    values: [from, limit, finality ?? null],
   });
 
 /** Throws NoBlockYet where none was ever written. */

@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:fb1e78b959a88ec37f44d9ff3ad23e1f736b5ce7
+--! Hash: sha1:5f3abd650f2d787d1a981f8c2d6308ac19ce4f15
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6137,15 +6137,18 @@ as $$
   select block.*
   from (
     select least(
-      greatest(
-        coalesce(
-          (
-            select greatest(source.ranged_to, source.audited_to)
-            from dex_private.index_source as source
+      coalesce(
+        greatest(
+          coalesce(
+            (
+              select greatest(source.ranged_to, source.audited_to)
+              from dex_private.index_source as source
+            ),
+            head.number - finality
           ),
-          head.number - coalesce(finality, 64)
+          nullif(state.final_to, -1)
         ),
-        state.final_to
+        head.number - 64
       ),
       head.number - finality
     ) as number
@@ -6163,7 +6166,7 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where none of these is known, it is 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where no indexer is recorded, a block that far below the head is final too; where nothing is recorded or given, one 64 blocks below it. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;
 
 -- The rows of the tables as of a past block, which GraphQL reads for an operation with @asOf.

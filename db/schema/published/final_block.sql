@@ -7,15 +7,18 @@ as $$
   select block.*
   from (
     select least(
-      greatest(
-        coalesce(
-          (
-            select greatest(source.ranged_to, source.audited_to)
-            from dex_private.index_source as source
+      coalesce(
+        greatest(
+          coalesce(
+            (
+              select greatest(source.ranged_to, source.audited_to)
+              from dex_private.index_source as source
+            ),
+            head.number - finality
           ),
-          head.number - coalesce(finality, 64)
+          nullif(state.final_to, -1)
         ),
-        state.final_to
+        head.number - 64
       ),
       head.number - finality
     ) as number
@@ -33,5 +36,5 @@ as $$
     limit 1
   ) as block
 $$;
-comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where none of these is known, it is 64 blocks below the head. No row where there is none.';
+comment on function dex_private.final_block(integer) is 'The last recorded block that the chain does not take back any more. An indexer has read final blocks up to it, or a mirror has recorded it, and it is at least as many blocks below the head as given. Where no indexer is recorded, a block that far below the head is final too; where nothing is recorded or given, one 64 blocks below it. No row where there is none.';
 grant execute on function dex_private.final_block(integer) to dex_reader, dex_writer;

@@ -6,7 +6,7 @@ import { connect } from "../../../db/connect.ts";
 import { exportDays } from "../../../db/export/export-days.ts";
 import { follow, type FollowEvent } from "../../../db/mirror/follower.ts";
 import { loadFiles, type LoadedFiles } from "../../../db/mirror/load-files.ts";
-import { makeTestApp, type TestApp } from "../../app.ts";
+import { makeTestApp, type TestApp, type TestOptions } from "../../app.ts";
 import { makeDatabase, type TestDatabase } from "../../database.ts";
 
 export interface Mirrored {
@@ -26,7 +26,10 @@ const isWrittenToHead = (event: FollowEvent): boolean =>
   event.event === "written" && event.isAtHead;
 
 /** An origin and an empty mirror, for all tests of a file. */
-export function useMirrored(fill: (origin: TestDatabase) => Promise<unknown>): Mirrored {
+export function useMirrored(
+  fill: (origin: TestDatabase) => Promise<unknown>,
+  settings: TestOptions = {},
+): Mirrored {
   const made = {} as Mirrored;
   let downloads = "";
   beforeAll(async () => {
@@ -35,7 +38,7 @@ export function useMirrored(fill: (origin: TestDatabase) => Promise<unknown>): M
     made.dir = await mkdtemp(join(tmpdir(), "dex-origin-"));
     downloads = await mkdtemp(join(tmpdir(), "dex-mirror-"));
     await fill(made.origin);
-    made.app = await makeTestApp(made.origin.reader, { filesDir: made.dir });
+    made.app = await makeTestApp(made.origin.reader, { ...settings, filesDir: made.dir });
     made.origin.beforeDrop(made.app.close);
   });
   afterAll(async () => {

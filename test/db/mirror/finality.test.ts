@@ -1,0 +1,57 @@
+// An origin says which of its blocks are final, by its FINALITY: its mirror takes back all others with it.
+import { hours } from "../../factories.ts";
+import type { TestDatabase } from "../../database.ts";
+import { digestsOf, headOf, useMirrored } from "./following.ts";
+
+const mirrored = useMirrored(() => Promise.resolve(), { finality: 200 });
+
+beforeEach(async () => {
+  await mirrored.origin.empty();
+  await mirrored.mirror.empty();
+});
+
+/** Blocks of a cancellation each. */
+const writeBlocks = (from: number, to: number, offer = 0): Promise<unknown> =>
+  mirrored.origin.writer.query(
+    "select ingest.write_block(number => number, at => $3::timestamptz + number * interval '1 minute', killed => array[$4 + number]) from generate_series($1::integer, $2::integer) as number",
+    [from, to, hours(0), offer],
+  );
+
+async function saidFinal(): Promise<unknown> {
+  const answer = await fetch(`${mirrored.app.url}/v2/blocks?from=0&limit=1`);
+  return ((await answer.json()) as { data: { final: unknown } }).data.final;
+}
+
+async function finalIn({ reader }: TestDatabase): Promise<unknown> {
+  const { rows } = await reader.query<{ number: number }>(
+    "select number from dex_private.final_block(null)",
+  );
+  return rows[0]?.number;
+}
+
+it.each([
+  ["in the mirror as the origin says, and takes back what is not", 300, 100, 180],
+  ["none where the origin says so, and takes back all", 150, null, 1],
+])("has final blocks %s", async (_, head, final, to) => {
+  await writeBlocks(1, head);
+  expect(await saidFinal()).toBe(final);
+  await mirrored.catchUp();
+  expect(await finalIn(mirrored.mirror)).toBe(final ?? undefined);
+
+  await mirrored.origin.writer.query("select ingest.take_back($1::integer)", [to]);
+  await writeBlocks(to + 1, head + 1, 1000);
+  const events = await mirrored.catchUp();
+  expect(events).toContainEqual({ event: "taken back", to, from: head });
+  expect(await headOf(mirrored.mirror)).toEqual(await headOf(mirrored.origin));
+  expect(await digestsOf(mirrored.mirror)).toEqual(await digestsOf(mirrored.origin));
+});
+
+it("still refuses an origin that takes back what it has said is final", async () => {
+  await writeBlocks(1, 300);
+  await mirrored.catchUp();
+  await mirrored.origin.writer.query("select ingest.take_back(99)");
+  await writeBlocks(100, 301, 1000);
+  await expect(mirrored.catchUp()).rejects.toThrow(
+    "the origin has other facts: at block 100, which is final here",
+  );
+});
