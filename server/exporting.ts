@@ -7,7 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Database } from "../db/connect.ts";
 import { errorText } from "../db/error-text.ts";
-import { knownDays } from "../db/export/days.ts";
+import { firstOther, knownDays } from "../db/export/days.ts";
+import { readManifest } from "../db/export/manifest.ts";
+import type { ListedDay } from "../db/export/manifest.ts";
 import { makeFolder } from "../db/make-folder.ts";
 import { startTask, type RunningTask } from "../db/running-task.ts";
 
@@ -23,7 +25,7 @@ export interface ExportingOptions {
   /** Names the database for the command. */
   env: NodeJS.ProcessEnv;
   log: Record<"info" | "warn", (line: string) => void>;
-  /** How often it looks whether a day has become final. */
+  /** How often it looks whether a day has become final, or the last listed one is another. */
   everyMs?: number;
   /** How long a stop waits for an export: it may wait for a lock. One that is killed leaves nothing that is wrong. */
   killAfterMs?: number;
@@ -42,16 +44,20 @@ export const startExporting = (options: ExportingOptions): RunningTask =>
   startTask((signal) => exportAgainAndAgain(options, signal));
 
 async function exportAgainAndAgain(options: ExportingOptions, signal: AbortSignal): Promise<void> {
-  const { db, finality, log, everyMs = EVERY_MS } = options;
+  const { db, dir, finality, log, everyMs = EVERY_MS } = options;
   const isStopping = (): boolean => signal.aborted;
-  let exportedTo: string | undefined;
+  let exportedTo: string | null | undefined;
+  // Its digest has all facts up to its end.
+  let last: ListedDay | undefined;
   let complaint: string | undefined;
   while (!isStopping()) {
     try {
-      const days = await knownDays(db, finality);
-      if (days !== undefined && days.notFinal !== exportedTo) {
+      const { notFinal = null } = (await knownDays(db, finality)) ?? {};
+      // An export names the first day that the database does not have any more.
+      if (notFinal !== exportedTo || (last && (await firstOther(db, [last])))) {
         for (const line of await exportOnce(options, signal)) log.info(line);
-        exportedTo = days.notFinal;
+        last = (await readManifest(dir))?.days.at(-1);
+        exportedTo = notFinal;
       }
       complaint = undefined;
     } catch (error) {

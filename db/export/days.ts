@@ -136,7 +136,7 @@ export async function refuseOtherFacts(
 }
 
 /** The first of the days at whose end the database has another digest, by one probe of an index for each. */
-async function firstOther(
+export async function firstOther(
   db: Pick<Client, "query">,
   days: Contents["days"],
 ): Promise<{ day: string; listed: string; digest: string | null } | undefined> {

@@ -10,8 +10,8 @@ import { ExportedFolder } from "../../db/export/exported-folder.ts";
 import { readManifest, type Contents } from "../../db/export/manifest.ts";
 import { startExporting } from "../../server/exporting.ts";
 import { makeTestApp, type TestApp } from "../app.ts";
-import { openClient } from "../database.ts";
-import { anOffer, aTrade, registerMarkets, write } from "../factories.ts";
+import { makeDatabase, openClient } from "../database.ts";
+import { anOffer, aTrade, blockAt, registerMarkets, write } from "../factories.ts";
 import { useApp, useDatabase } from "../served.ts";
 
 const database = useDatabase(async (writer) => {
@@ -268,4 +268,61 @@ it("exports each day by itself when it is final, and says once why it does not",
   } finally {
     await rm(into, { recursive: true });
   }
+});
+
+it("says at once which exported day was taken back, also where no other day is final", async () => {
+  const into = await mkdtemp(join(tmpdir(), "dex-exporting-"));
+  await using other = await makeDatabase();
+  await write(other.writer, {
+    trades: [1, 26, 49, 50].map((hour) => aTrade({ hour, offer_id: null })),
+  });
+  await using locking = await openClient(other.url);
+  const lines: string[] = [];
+  const log = (line: string): void => void lines.push(line);
+  const exporting = startExporting({
+    ...{ dir: into, db: other.reader, finality: 64, everyMs: 5 },
+    env: { ...process.env, DATABASE_OWNER_URL: "", DATABASE_URL: other.url },
+    log: { info: log, warn: log },
+  });
+  const until = async (count: number): Promise<void> => {
+    while (lines.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  try {
+    await until(2);
+    // What looks for final days sees all of it or nothing.
+    await locking.query("begin");
+    await locking.query("select ingest.take_back($1)", [blockAt(1)]);
+    for (const hour of [26, 49, 50]) {
+      await locking.query("select ingest.write_block($1, $2, trades => $3)", [
+        ...[blockAt(hour), aTrade({ hour }).time],
+        JSON.stringify([aTrade({ hour, offer_id: null, base: "2" })]),
+      ]);
+    }
+    await locking.query("commit");
+    await until(3);
+    expect(lines[2]).toMatch(
+      /^The files of each day are not exported: the folder is of other facts: at the end of 2026-01-02 its digest is 0x/,
+    );
+    expect((await readManifest(into))?.days).toHaveLength(2);
+  } finally {
+    await exporting.stop();
+    await rm(into, { recursive: true });
+  }
+});
+
+it("compares the listed days at the start, also where no day is final", async () => {
+  const into = await mkdtemp(join(tmpdir(), "dex-exporting-"));
+  await exportDays({ url: database.url, dir: into, finality: 64 });
+  await using empty = await makeDatabase();
+  const warned = Promise.withResolvers<string>();
+  const exporting = startExporting({
+    ...{ dir: into, db: empty.reader, finality: 64, everyMs: 5 },
+    env: { ...process.env, DATABASE_OWNER_URL: "", DATABASE_URL: empty.url },
+    log: { info: () => undefined, warn: warned.resolve },
+  });
+  expect(await warned.promise).toBe(
+    "The files of each day are not exported: no block with rows was ever written",
+  );
+  await exporting.stop();
+  await rm(into, { recursive: true });
 });
