@@ -19,22 +19,32 @@ const startOf = (day: string): string => `${day}T00:00:00Z`;
 export interface KnownDays {
   /** That of the first block with rows after `block`; null where there is none. */
   next: string | null;
-  /** That of the last final block: the days before it are final. */
+  /** That of the last final block, or today: the days before it are final and over. */
   notFinal: string;
 }
 
-/** Undefined where no block is final. `finality` is that of FINALITY. */
+/** Times of chains are counted from it. */
+const FIRST_DAY = "1970-01-01";
+
+const MEND =
+  "take back the blocks of wrong times by `select ingest.take_back(N)`, N being the last block of a right one";
+
+/**
+ * Undefined where no block is final. `finality` is that of FINALITY. Throws CannotExport for a time that cannot be right:
+ * each day up to it would be listed, and none of them can be mended later.
+ */
 export async function knownDays(
   db: Pick<Client, "query">,
   finality?: number,
   block = -1,
 ): Promise<KnownDays | undefined> {
-  const { rows } = await db.query<KnownDays>({
+  const { rows } = await db.query<KnownDays & { number: number }>({
     name: "known_days",
     text: `
       select
         to_char(next.time at time zone 'UTC', 'YYYY-MM-DD') as next,
-        to_char(final.time at time zone 'UTC', 'YYYY-MM-DD') as "notFinal"
+        to_char(final.time at time zone 'UTC', 'YYYY-MM-DD') as "notFinal",
+        final.number
       from dex_private.final_block($1) as final
       left join lateral (
         select block.time
@@ -46,7 +56,22 @@ export async function knownDays(
       ) as next on true`,
     values: [finality ?? null, block],
   });
-  return rows[0];
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { next, notFinal, number } = found;
+  const today = dayOf(Date.now());
+  if (next !== null && next < FIRST_DAY) {
+    throw new CannotExport(
+      `there is a block of ${next}, and no chain has one from before 1970: ${MEND}`,
+    );
+  }
+  // A chain may be ahead of this machine by some seconds.
+  if (notFinal > dayAfter(today)) {
+    throw new CannotExport(
+      `block ${number} is final, and of ${notFinal}, later than tomorrow by the clock of this machine: set the clock, or ${MEND}`,
+    );
+  }
+  return { next, notFinal: notFinal < today ? notFinal : today };
 }
 
 export interface DayOfDatabase extends DayRange {
