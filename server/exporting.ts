@@ -8,9 +8,9 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "../db/connect.ts";
 import { errorText } from "../db/error-text.ts";
 import { firstOther, knownDays } from "../db/export/days.ts";
+import { makeFilesFolder } from "../db/export/make-files-folder.ts";
 import { readManifest } from "../db/export/manifest.ts";
 import type { ListedDay } from "../db/export/manifest.ts";
-import { makeFolder } from "../db/make-folder.ts";
 import { startTask, type RunningTask } from "../db/running-task.ts";
 
 const COMMAND = fileURLToPath(new URL("../db/commands/export.ts", import.meta.url));
@@ -35,7 +35,7 @@ const EVERY_MS = 60_000;
 
 /** Throws where the setting is wrong: an export would fail each minute, and what is served with it. */
 export async function makeFilesDir(dir: string): Promise<void> {
-  await makeFolder(dir).catch((cause: unknown) => {
+  await makeFilesFolder(dir).catch((cause: unknown) => {
     throw new Error(`FILES_DIR ${dir} cannot be made: ${errorText(cause)}`, { cause });
   });
 }

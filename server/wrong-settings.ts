@@ -1,5 +1,7 @@
 // Settings that are right by themselves, but not together, and those of older checkouts: each stops the start with what to
 // give instead.
+import { join, resolve } from "node:path";
+import { dataDirOf } from "../db/embedded/connection-file.ts";
 import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
 import { HTTP_BOUNDS } from "../http/http-server.ts";
 
@@ -11,6 +13,7 @@ type Values = Record<"PORT" | "RATE_LIMIT" | "MAX_COST" | "MAX_PAGE", number> & 
 /** Lines for what is given; the values are undefined where one is wrong by itself. */
 export function contradictions(given: Record<string, string>, data: Values | undefined): string[] {
   const has = (name: string): boolean => given[name] !== undefined;
+  const dataDir = dataDirOf(given["DATA_DIR"]);
   const sampler = given["OTEL_TRACES_SAMPLER"] ?? "";
   const found: [isFound: boolean, line: string][] = [
     [
@@ -36,6 +39,12 @@ export function contradictions(given: Record<string, string>, data: Values | und
     [
       data !== undefined && data.METRICS_PORT === data.PORT && data.PORT !== 0,
       `METRICS_PORT: ${data?.PORT} is PORT too. Give another METRICS_PORT, or 0 for any that is free.`,
+    ],
+    [
+      has("FILES_DIR") &&
+        !has("DATABASE_URL") &&
+        [dataDir, join(dataDir, "postgres")].includes(resolve(given["FILES_DIR"] ?? "")),
+      "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it.",
     ],
     [
       has("OTEL_TRACES_SAMPLER_ARG") && !sampler.endsWith("ratio"),

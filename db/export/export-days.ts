@@ -3,11 +3,11 @@
 import { createHash } from "node:crypto";
 import { connect, liftTimeouts, type Client } from "../connect.ts";
 import { DataDirInUse, takeLock } from "../embedded/lock.ts";
-import { makeFolder } from "../make-folder.ts";
 import { CsvFile, csvLine } from "./csv-file.ts";
 import { CannotExport, dayAfter, findBasis, knownDays, readDay, refuseOtherFacts } from "./days.ts";
 import { FORMAT, KINDS, REGISTRIES } from "./format.ts";
 import type { DayRange, Kind, Registry, RowSink, Value } from "./format.ts";
+import { makeFilesFolder } from "./make-files-folder.ts";
 import { readManifest, writeManifest } from "./manifest.ts";
 import type { Contents, ListedDay, ListedFile } from "./manifest.ts";
 import { NewFile, removeAbandoned, syncFolder, writeWhole } from "./new-file.ts";
@@ -30,7 +30,7 @@ export interface ExportOptions {
  */
 export async function exportDays(options: ExportOptions): Promise<Contents | undefined> {
   const { url, dir } = options;
-  await makeFolder(dir);
+  await makeFilesFolder(dir);
   const release = await takeLock(dir).catch((error: unknown) => {
     if (!(error instanceof DataDirInUse)) throw error;
     throw new CannotExport(`process ${error.pid} exports into ${dir} at the moment`);

@@ -330,6 +330,17 @@ it.each([{ METRICS_PORT: "3000" }, { PORT: "9464", METRICS_PORT: "9464" }])(
   },
 );
 
+it.each([
+  { FILES_DIR: "data/../.data", DATA_DIR: ".data" },
+  { FILES_DIR: ".data/postgres", DATA_DIR: ".data" },
+])("refuses the folder of the embedded database for files: %j", (env) => {
+  const line =
+    "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it.";
+  expect(complaints(env)).toEqual([line]);
+  expect(complaints({ ...env, FILES_DIR: ".data/files" })).toEqual([]);
+  expect(complaints({ ...env, DATABASE_URL: "postgres://app@db.example/market" })).toEqual([]);
+});
+
 it("refuses names of schemas that a semicolon separates", () => {
   expect(complaints({ EXPOSED_SCHEMAS: "a;b" })).toEqual([
     'EXPOSED_SCHEMAS: "a;b" is not names of your own schemas, separated by commas.',
