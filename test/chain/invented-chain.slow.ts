@@ -754,15 +754,6 @@ describe("a setting that was wrong and is corrected", () => {
     ["first block", { fromBlock: 40 }, /first block 40, not 0/],
     ["taker", { taker: "sender" }, /taker sender, not event/],
   ])("is named: another %s; the database can be filled anew", async (_, wrong, says) => {
-    node.lie = (call, right) =>
-      call.method === "eth_getTransactionByHash"
-        ? {
-            from: OTHER,
-            blockHash: truth
-              .flatMap(({ logs }) => logs)
-              .find((log) => log.transactionHash === String(call.params[0]))!.blockHash,
-          }
-        : right;
     await filled(wrong);
     expect(await outcome(start())).toMatch(says);
     await takeBack();

@@ -281,8 +281,13 @@ function truthOf(node: InventedNode, { method, params }: Call): unknown {
   switch (method) {
     case "eth_chainId":
       return numberToHex(node.chainId);
-    case "eth_getBlockByNumber":
-      return at(first)?.header;
+    case "eth_getBlockByNumber": {
+      const block = at(first);
+      if (block === undefined || second !== true) return block?.header;
+      return { ...block.header, transactions: [...transactionsOf([block]).values()] };
+    }
+    case "eth_getTransactionByHash":
+      return transactionsOf(blocks).get(first as Hex);
     case "eth_getLogs": {
       const { address, topics: [kinds] = [], fromBlock, toBlock, blockHash } = first as Filter;
       return node.logs(blocks).filter(
@@ -305,6 +310,18 @@ function truthOf(node: InventedNode, { method, params }: Call): unknown {
     }
   }
   return new Error(`the method ${method} does not exist`);
+}
+
+/** Of each transaction another account. */
+export const senderOf = (transaction: Hex): Hex => `0x${transaction.slice(-40)}`;
+
+function transactionsOf(blocks: readonly MadeBlock[]) {
+  const logs = blocks.flatMap((block) => block.logs);
+  return new Map(
+    logs.map(({ transactionHash: hash, blockHash, blockNumber }) => {
+      return [hash, { hash, from: senderOf(hash), blockHash, blockNumber }];
+    }),
+  );
 }
 
 function callOf({ to, data }: { to: Hex; data: Hex }, states: ReadonlyMap<string, State>): unknown {

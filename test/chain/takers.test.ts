@@ -1,12 +1,13 @@
 // Whose trade it is: one rule for all trades of a database, which a start says.
-import { getAddress, type Hex } from "viem";
+import { getAddress } from "viem";
 import { readIndexSettings, type IndexSettings } from "../../chain/index-settings.ts";
 import { makeDatabase } from "../database.ts";
 import { startIndexing } from "./indexing.ts";
-import { chainOf, EXCHANGE, startInventedNode } from "./invented-chain.ts";
+import { chainOf, EXCHANGE, senderOf, startInventedNode } from "./invented-chain.ts";
 import { PAIR } from "./pair-events.ts";
 
-const SENDER: Hex = "0x3333333333333333333333333333333333333333";
+const BLOCKS = chainOf([[], [{ do: "make" }], [{ do: "take", id: 1, lot: 3 }]]);
+const SENDER = getAddress(senderOf(BLOCKS[2]!.logs[0]!.transactionHash));
 const EVENTS = getAddress("0x005c9b2e5a1ab3c9f1b3ae2cd5f6a8ec0ef0c3a1");
 
 it.each([
@@ -27,14 +28,7 @@ it.each([
   ],
 ])("the trades of %s", async (_, exchange, given, taker, rule) => {
   await using database = await makeDatabase();
-  const blocks = chainOf([[], [{ do: "make" }], [{ do: "take", id: 1, lot: 3 }]]);
-  const node = await startInventedNode(blocks, 0);
-  node.lie = ({ method, params }, truth) => {
-    if (method !== "eth_getTransactionByHash") return truth;
-    const [tx] = params as Hex[];
-    const log = blocks.flatMap(({ logs }) => logs).find((one) => one.transactionHash === tx);
-    return { from: SENDER, blockHash: log?.blockHash };
-  };
+  const node = await startInventedNode(BLOCKS, 0);
   const settings = readIndexSettings({
     ...{ RPC_URL: node.url, EXCHANGE: exchange, FROM_BLOCK: "0", RPC_RATE: "10000", ...given },
   });
