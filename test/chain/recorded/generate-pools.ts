@@ -96,10 +96,10 @@ export function generatePools(options: PoolsOptions): GeneratedChain {
       sent.push([account, swap(account)]);
     }
     const place = { number: FIRST + n, parentHash, timestamp: firstTimestamp + n * secondsApart };
-    const { header, logs } = placed(sent, { ...place, nonce: 0, exchange, seed });
-    counts.logs += logs.length;
-    parentHash = header.hash;
-    blocks.push(recordBlock(header, logs));
+    const block = placed(sent, { ...place, nonce: 0, exchange, seed });
+    counts.logs += block.logs.length;
+    parentHash = block.header.hash;
+    blocks.push(recordBlock({ ...block.header, transactions: block.sent }, block.logs));
   }
   return { chainId: 1, exchange, blocks, tokens, counts };
 }
