@@ -56,7 +56,7 @@ const COMMON_SETTINGS = {
   "dex.as_of_moment": "",
   standard_conforming_strings: "on",
   // The driver reads no time of another style, and numbers of trades are read as floats.
-  DateStyle: "ISO, MDY",
+  DateStyle: "ISO",
   extra_float_digits: "1",
 };
 
@@ -101,7 +101,7 @@ function clientConfig(given: string, options: ConnectionOptions): pg.ClientConfi
   // An invalid URL fails here, where the caller can name the setting, and not at the first query.
   const asked = parse(url).options;
   const settings = Object.entries(sessionSettings(options)).map(
-    ([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`,
+    ([name, value]) => `-c ${name}=${value}`,
   );
   const unbounded = options.role === "dex_writer" ? UNBOUNDED.map((name) => `-c ${name}=0`) : [];
   return {
@@ -179,8 +179,11 @@ function nameLoss(client: Client): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const named = (asked: { handleError?: (error: Error) => void }, ...rest: unknown[]): unknown => {
     if (lost === undefined) return query(asked, ...rest);
-    const message = `Connection terminated: ${lost.message.replace(/^Connection terminated /, "")}`;
-    const error = new Error(message, { cause: lost });
+    const { message } = lost;
+    const isNamed = message.startsWith("Connection terminated");
+    const error = new Error(isNamed ? message : `Connection terminated: ${message}`, {
+      cause: lost,
+    });
     const fail = asked.handleError?.bind(asked);
     if (fail === undefined) return Promise.reject(error);
     process.nextTick(fail, error);

@@ -200,7 +200,8 @@ async function checkReader(pool: Pool, url: string, prepare: boolean): Promise<v
 async function checkSettings(pool: Pool, url: string): Promise<void> {
   const needed: Record<string, string> = { role: "dex_reader", ...READER_SETTINGS };
   const { rows } = await pool.query<{ name: string; setting: string }>(
-    "select name, case name when 'role' then current_user else coalesce(current_setting(name, true), '') end as setting from unnest($1::text[]) as name",
+    // The order of day and month, behind the comma, is that of the cluster's locale.
+    "select name, case name when 'role' then current_user when 'DateStyle' then split_part(current_setting(name), ',', 1) else coalesce(current_setting(name, true), '') end as setting from unnest($1::text[]) as name",
     [Object.keys(needed)],
   );
   const missing = rows

@@ -145,6 +145,8 @@ describeWithPgBouncer("behind PgBouncer in transaction mode", () => {
   it("answers as it does without, however many ask at once", async () => {
     await using admin = await openClient(database.url);
     await admin.query(STATEMENTS.replaceAll("app", LOGIN).replaceAll("market", name()));
+    // As a cluster has it whose locale has the day first.
+    await admin.query(`alter role ${LOGIN} in database ${name()} set datestyle = 'ISO, DMY'`);
     // Without `options` among what it ignores, as PgBouncer comes.
     await startPooler("");
     const plain = await start(direct, {}).url;
