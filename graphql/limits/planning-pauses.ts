@@ -6,6 +6,9 @@ const PAUSE = 3;
 /** A plan that took long by chance, for example on a halted machine, does not delay others. */
 const LONGEST_PAUSE_MS = 250;
 
+/** Of all pauses that follow each other: what waits behind them is refused after some seconds. */
+const LONGEST_PAUSES_MS = 4 * LONGEST_PAUSE_MS;
+
 /** What is planned later than its turn begins has the turn for so long: what it waits for may take longer. */
 const LONGEST_TURN_MS = 50;
 
@@ -31,7 +34,8 @@ export class PlanningPauses {
   /** Ends a turn in which planning took so long. The pauses follow each other. */
   end(client: string, ms: number): void {
     const now = performance.now();
-    this.#lastEnds = Math.max(now, this.#lastEnds) + Math.min(PAUSE * ms, LONGEST_PAUSE_MS);
+    const ends = Math.max(now, this.#lastEnds) + Math.min(PAUSE * ms, LONGEST_PAUSE_MS);
+    this.#lastEnds = Math.min(ends, now + LONGEST_PAUSES_MS);
     setTimeout(() => {
       this.#count -= 1;
       this.#onEnd(client);

@@ -96,7 +96,9 @@ export function makePlansPlugin(operations: OperationsInFlight | undefined): Gra
     // Its block is read first, in the transaction in which it is executed.
     const isLate = operation !== undefined && isAsOf(operation);
     const planning = (onPlanned: (ms?: number) => void): Result => {
-      if (isLate) endsOfTurns.set(args.contextValue as object, onPlanned);
+      // Another one with its document may have been planned while it waited.
+      if (isLate && isPlanned(args)) onPlanned();
+      else if (isLate) endsOfTurns.set(args.contextValue as object, onPlanned);
       return next();
     };
     return operations.plan(clientOf(args), planning, { leavesPlace, isLate }).catch(busy);

@@ -165,6 +165,25 @@ describe("an operation as of a past block, which is planned when its block is kn
     expect(await namesAfter(1)).toEqual(["first", "second", "third"]);
   });
 
+  it("has no pause behind it for longer than a second, however many are planned after their turns", async () => {
+    const late = Array.from({ length: 9 }, (_, n) => String(n));
+    const { plan, namesAfter } = await begun(...late, "last");
+    for (const name of late.slice(1)) expect((await namesAfter(51)).at(-1)).toBe(name);
+    // The pauses are of 120 ms and eight times 250 ms, of which 800 ms are over when the last plan ends.
+    for (const [n, name] of late.entries()) plan(name, n === 0 ? 40 : 100);
+    expect((await namesAfter(999)).at(-1)).toBe("8");
+    expect((await namesAfter(1)).at(-1)).toBe("last");
+  });
+
+  it("gives its turn back at once where another one with its document was planned", async () => {
+    const { plan, run, namesAfter } = await begun("first");
+    void run("a", "first");
+    void run("b", "other");
+    await turns();
+    plan("first", 0);
+    expect(await namesAfter(0)).toEqual(["first", "first", "other"]);
+  });
+
   it("gives its turn back where it ends without a plan", async () => {
     const { end, namesAfter } = await begun("first", "second");
     end("first");
