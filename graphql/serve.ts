@@ -87,8 +87,13 @@ export async function makeGraphql(
       exposedSchemas,
       db: catalogs,
     });
-  const check = (schema: GraphQLSchema): void => {
-    for (const line of documents?.problems(schema, limits) ?? []) warn(line);
+  let served: GraphQLSchema | undefined;
+  const check = async (schema: GraphQLSchema): Promise<void> => {
+    served = schema;
+    for await (const line of documents?.problems(schema, limits) ?? []) {
+      if (served !== schema || signal.aborted) return;
+      warn(line);
+    }
   };
   // A conflict in EXPOSED_SCHEMAS stops the start.
   const atOnce =
@@ -119,8 +124,8 @@ export async function makeGraphql(
     // Only the release makes it fail, and then no request waits for it.
     const built = Promise.resolve(schema).then(
       (first) => {
-        check(first);
         process = serving.process;
+        void check(first);
       },
       () => undefined,
     );
@@ -129,7 +134,7 @@ export async function makeGraphql(
       const changed = await build();
       onNewSchema?.();
       serving.setSchema(changed);
-      check(changed);
+      void check(changed);
       watch.info("The database's schema has changed: GraphQL shows it as it is now.");
     };
     const onFailure = (error: unknown): void =>

@@ -6,6 +6,7 @@ import { parse, specifiedRules, validate, type GraphQLSchema } from "graphql";
 import { hash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { documentProblem } from "../limits/document-problem.ts";
 import type { GraphqlLimits } from "../limits/limits.ts";
 import { addRules } from "../schema/validation-rules.ts";
@@ -42,12 +43,13 @@ export class PersistedDocuments {
     return this.#texts.has(identifier);
   }
 
-  /** A line for each file whose document every request would be refused for. */
-  problems(schema: GraphQLSchema, limits: GraphqlLimits): string[] {
-    return this.#named.flatMap(({ text, file }) => {
+  /** A line for each file whose document every request would be refused for. Requests are served between them. */
+  async *problems(schema: GraphQLSchema, limits: GraphqlLimits): AsyncGenerator<string> {
+    for (const { text, file } of this.#named) {
+      await setImmediate();
       const error = documentError(text, schema, limits);
-      return error === undefined ? [] : [`PERSISTED_DIR: ${file} is refused: ${error.message}`];
-    });
+      if (error !== undefined) yield `PERSISTED_DIR: ${file} is refused: ${error.message}`;
+    }
   }
 
   /** The text of the document that is asked for. A text that is given counts, whatever identifier is beside it. */

@@ -57,6 +57,7 @@ it("has the identifier of the appendix of GraphQL over HTTP", () => {
 
 it("is reported when the schema is built, if it has no such field", async () => {
   await app.request.get(pathOf(HEAD));
+  while (warned.length === 0) await new Promise(setImmediate);
   expect(warned).toEqual([
     `PERSISTED_DIR: ${identifierOf(WRONG)} is refused: Cannot query field "nothing" on type "Query".`,
   ]);
@@ -292,7 +293,8 @@ describe("the folder", () => {
       await writeFile(join(folder, "head.graphql"), HEAD);
       await writeFile(join(folder, "wrong.graphql"), text);
       const schema = buildSchema(SDL);
-      expect((await read()).problems(schema, GRAPHQL_LIMITS)).toEqual([
+      const problems = (await read()).problems(schema, GRAPHQL_LIMITS);
+      expect(await Array.fromAsync(problems)).toEqual([
         `PERSISTED_DIR: ${join(folder, "wrong.graphql")} is refused: ${problem}`,
       ]);
     },
