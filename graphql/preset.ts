@@ -52,7 +52,7 @@ export interface PresetOptions {
   operations?: OperationsInFlight | undefined;
   /** The site's own schemas, exposed beside `public`. */
   exposedSchemas?: readonly string[];
-  /** How many blocks the chain may take back; undefined for what an indexer has recorded, or 64. */
+  /** How many blocks the chain may take back; undefined for what an indexer or a mirror has recorded, or 64. */
   finality?: number | undefined;
 }
 

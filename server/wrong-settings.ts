@@ -1,6 +1,6 @@
 // Settings that are right by themselves, but not together, and those of older checkouts: each stops the start with what to
 // give instead.
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { dataDirOf } from "../db/embedded/connection-file.ts";
 import { GRAPHQL_LIMITS } from "../graphql/limits/limits.ts";
 import { HTTP_BOUNDS } from "../http/http-server.ts";
@@ -14,6 +14,7 @@ type Values = Record<"PORT" | "RATE_LIMIT" | "MAX_COST" | "MAX_PAGE", number> & 
 export function contradictions(given: Record<string, string>, data: Values | undefined): string[] {
   const has = (name: string): boolean => given[name] !== undefined;
   const dataDir = dataDirOf(given["DATA_DIR"]);
+  const filesDir = resolve(given["FILES_DIR"] ?? "");
   const sampler = given["OTEL_TRACES_SAMPLER"] ?? "";
   const found: [isFound: boolean, line: string][] = [
     [
@@ -43,8 +44,8 @@ export function contradictions(given: Record<string, string>, data: Values | und
     [
       has("FILES_DIR") &&
         !has("DATABASE_URL") &&
-        [dataDir, join(dataDir, "postgres")].includes(resolve(given["FILES_DIR"] ?? "")),
-      "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it.",
+        (filesDir === dataDir || `${filesDir}${sep}`.startsWith(join(dataDir, "postgres", sep))),
+      "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it, but not in its folder postgres.",
     ],
     [
       has("OTEL_TRACES_SAMPLER_ARG") && !sampler.endsWith("ratio"),

@@ -15,7 +15,7 @@ where it was. docs/files.md describes the files.
 
   --dir DIR     the folder; it is made if it is missing
   --finality N  how many blocks the chain may take back, from 0 to 2147483647; default: FINALITY, else what an
-                indexer has recorded, else 64
+                indexer or a mirror has recorded, else 64
   --check DIR   compare the files of DIR with its manifest, and compute the digest of each block from them; exits 1 where
                 something differs, and writes nothing
   --help        show this

@@ -27,7 +27,7 @@ export interface KnownDays {
 const FIRST_DAY = "1970-01-01";
 
 const MEND =
-  "take back the blocks of wrong times by `select ingest.take_back(N)`, N being the last block of a right one";
+  "take back the blocks of wrong times by `set role dex_writer; select ingest.take_back(N)`, N being the last block of a right one";
 
 /**
  * Undefined where no block is final. `finality` is that of FINALITY. Throws CannotExport for a time that cannot be right:

@@ -75,7 +75,7 @@ export type FindAsOf = <Row>(
   find: (db: Database) => Promise<Snapshot<Row>>,
 ) => Promise<PastSnapshot<Row>>;
 
-/** `finality` is how many blocks the chain may take back; undefined for what an indexer has recorded, or 64. */
+/** `finality` is how many blocks the chain may take back; undefined for what an indexer or a mirror has recorded, or 64. */
 export const makeFindAsOf =
   (pool: Pool, finality?: number): FindAsOf =>
   (asOf, find) =>

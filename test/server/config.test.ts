@@ -333,9 +333,10 @@ it.each([{ METRICS_PORT: "3000" }, { PORT: "9464", METRICS_PORT: "9464" }])(
 it.each([
   { FILES_DIR: "data/../.data", DATA_DIR: ".data" },
   { FILES_DIR: ".data/postgres", DATA_DIR: ".data" },
+  { FILES_DIR: ".data/postgres/files", DATA_DIR: ".data" },
 ])("refuses the folder of the embedded database for files: %j", (env) => {
   const line =
-    "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it.";
+    "FILES_DIR is the folder of the embedded database (DATA_DIR). Give another one, which may be in it, but not in its folder postgres.";
   expect(complaints(env)).toEqual([line]);
   expect(complaints({ ...env, FILES_DIR: ".data/files" })).toEqual([]);
   expect(complaints({ ...env, DATABASE_URL: "postgres://app@db.example/market" })).toEqual([]);

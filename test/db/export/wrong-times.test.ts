@@ -40,7 +40,7 @@ it.each(["2026-01-07T00:00:00Z", "2031-12-30T00:00:00Z", "9999-12-30T00:00:00Z"]
     await write(2, "2026-01-04T10:00:00Z");
     await write(3, at, []);
     await expect(exportFinal()).rejects.toThrow(
-      `block 3 is final, and of ${at.slice(0, 10)}, later than tomorrow by the clock of this machine: set the clock, or take back the blocks of wrong times by \`select ingest.take_back(N)\`, N being the last block of a right one`,
+      `block 3 is final, and of ${at.split("T")[0]}, later than tomorrow by the clock of this machine: set the clock, or take back the blocks of wrong times by \`set role dex_writer; select ingest.take_back(N)\`, N being the last block of a right one`,
     );
     expect((await readdir(dir)).filter((name) => !name.startsWith("lock"))).toEqual([]);
     await database.writer.query("select ingest.take_back(2)");
