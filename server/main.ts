@@ -86,7 +86,6 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
       : await readDocuments(persisted.dir, { only: persisted.only, maxBytes: limits.bodyBytes });
   const marketFiles = config.index && (await readMarketFiles(config.index));
   const keyFile = apiKeysFile === undefined ? undefined : openKeys({ file: apiKeysFile, log });
-  if (config.filesDir !== undefined) await makeFilesDir(config.filesDir);
   const lost = Promise.withResolvers<never>();
   // It ends the service below, and is no unhandled rejection before.
   lost.promise.catch(() => undefined);
@@ -101,6 +100,8 @@ async function run(signal: AbortSignal, hurry: AbortSignal): Promise<void> {
     log,
     onLost: lost.reject,
   });
+  // Not before the database has its folder, in which no other one may be.
+  if (config.filesDir !== undefined) await makeFilesDir(config.filesDir);
   const traces = config.traces && (await loadTraces({ ...config.traces, log }));
   stack.defer(() => unlessAborted(hurry, traces?.close() ?? Promise.resolve()));
   for (const ofClients of [pool, pools.graphqlPool]) traces?.follow(ofClients);
