@@ -30,10 +30,11 @@ async function finalIn({ reader }: TestDatabase): Promise<unknown> {
 }
 
 it.each([
-  ["in the mirror as the origin says, and takes back what is not", 300, 100, 180],
-  ["none where the origin says so, and takes back all", 150, null, 1],
-])("has final blocks %s", async (_, head, final, to) => {
-  await writeBlocks(1, head);
+  ["in the mirror as the origin says, and takes back what is not", 1, 300, 100, 180],
+  ["none where the origin says so, and takes back all", 1, 150, null, 1],
+  ["none of a short history from block 0 on", 0, 30, null, -1],
+])("has final blocks %s", async (_, first, head, final, to) => {
+  await writeBlocks(first, head);
   expect(await saidFinal()).toBe(final);
   await mirrored.catchUp();
   expect(await finalIn(mirrored.mirror)).toBe(final ?? undefined);
