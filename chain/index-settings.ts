@@ -1,16 +1,10 @@
 // The settings of the indexer, from environment variables or the command line, checked.
 import { getAddress, isAddress } from "viem";
 import { z } from "zod";
+import { integerText } from "../db/integer-text.ts";
 import type { Contract } from "./contracts.ts";
 import { EXCHANGE_KINDS, kindNames, kindsWithFee } from "./exchanges/kinds.ts";
 import { LARGEST_BLOCK, type Decoder } from "./exchange-facts.ts";
-
-const integer = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^(0|[1-9]\d*)$/)
-    .transform(Number)
-    .pipe(z.int().min(min).max(max));
 
 /** Each by the name of its variable; the option is the same in lower case, `--rpc-url`. */
 export const indexVariables = {
@@ -28,10 +22,10 @@ export const indexVariables = {
     .describe(
       `the address of the exchange's contract, 0x and 40 hex digits with a right checksum or in lower case, perhaps after its kind and a colon (${kindNames()}), before @ and its first block, and before the fee of its pools as /0.25%, of ${kindsWithFee()}; or several, separated by commas, each address once`,
     ),
-  FROM_BLOCK: integer(0, LARGEST_BLOCK)
+  FROM_BLOCK: integerText(0, LARGEST_BLOCK)
     .optional()
     .describe("the block to begin with, an integer from 0: the one in which the contract was made"),
-  FINALITY: integer(0, 1_000_000)
+  FINALITY: integerText(0, 1_000_000)
     .optional()
     .describe("an integer of blocks that the chain may take back, from 0 to 1000000"),
   TAKER: z.enum(["event", "sender"]).optional().describe("`event` or `sender`"),
@@ -48,10 +42,10 @@ export const indexVariables = {
     .refine((quotes) => quotes.every((quote) => quote !== ""))
     .optional()
     .describe("symbols or addresses of tokens of TOKEN_LIST, separated by commas"),
-  RPC_RATE: integer(1, 100_000)
+  RPC_RATE: integerText(1, 100_000)
     .default(50)
     .describe("an integer of requests a second from 1 to 100000"),
-  RPC_TIMEOUT_MS: integer(100, 3_600_000)
+  RPC_TIMEOUT_MS: integerText(100, 3_600_000)
     .default(20_000)
     .describe("an integer of milliseconds from 100 to 3600000"),
 };

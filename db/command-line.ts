@@ -1,5 +1,6 @@
 // Reads the arguments of a command.
 import { parseArgs, type ParseArgsConfig } from "node:util";
+import { INTEGER } from "./integer-text.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
@@ -53,7 +54,7 @@ export function refuse(message: string, exitCode = EXIT_USAGE): never {
 /** The value of an option, in digits alone. */
 export function readInteger(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
-  if (/^(0|[1-9]\d{0,15})$/.test(text) && value >= min && value <= max) return value;
+  if (INTEGER.test(text) && value >= min && value <= max) return value;
   return refuse(`--${option} is an integer from ${min} to ${max}, not ${JSON.stringify(text)}`);
 }
 

@@ -1,19 +1,19 @@
 // What a value of the environment may be: the kinds of settings, each with the words for what is accepted.
 import proxyaddr from "proxy-addr";
 import { z } from "zod";
+import { integerText } from "../db/integer-text.ts";
 import type { TrustedProxies } from "../http/request.ts";
 import type { Explorer } from "../page/document.ts";
 
-/** A number in plain digits: Number() alone would take `0x10`, `1e3`, `-0` and a space. */
-const digits = (form: RegExp) => z.string().regex(form).transform(Number);
-export const number = digits(/^\d+(\.\d+)?$/);
-/** Without a leading zero, which elsewhere means another base. */
-export const bounded = (min: number, max: number) =>
-  digits(/^(0|[1-9]\d*)$/).pipe(z.int().min(min).max(max));
+/** A number in plain digits, as an integer is. */
+export const number = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .transform(Number);
 
 /** An integer, the meaning of 0 in parentheses. */
 export const integer = (initial: number, min: number, max: number, { of = "", zero = "" } = {}) =>
-  bounded(min, max)
+  integerText(min, max)
     .default(initial)
     .describe(`an integer${of && ` of ${of}`} from ${min}${zero && ` (${zero})`} to ${max}`);
 export const milliseconds = (initial: number, min = 1) =>

@@ -1,5 +1,6 @@
 // Every variable of the environment that the service reads, by what it is for. docs/configuration.md describes each.
 import { z } from "zod";
+import { integerText } from "../db/integer-text.ts";
 import { indexVariables } from "../chain/index-settings.ts";
 import { areOwnSchemas, EXPOSED_SCHEMAS_ACCEPTED, namesOfSchemas } from "../db/exposed-schemas.ts";
 import { isPostgresUrl, POSTGRES_URL_ACCEPTED } from "../db/postgres-url.ts";
@@ -10,7 +11,6 @@ import { LISTING_SETTINGS } from "../rest/listings/formats.ts";
 import { STREAM_LIMITS } from "../rest/stream/stream-endpoint.ts";
 import {
   atMost,
-  bounded,
   explorerUrls,
   isHttpUrl,
   integer,
@@ -105,7 +105,7 @@ const processLoad = {
   IDLE_TIMEOUT_MS: milliseconds(HTTP_BOUNDS.idleMs),
   MAX_STREAMS: integer(STREAM_LIMITS.all, 0, 1_000_000, { zero: "none" }),
   STREAM_BUFFER_BYTES: integer(STREAM_LIMITS.bufferBytes, 10_000, 1_000_000_000, { of: "bytes" }),
-  CACHE_BYTES: bounded(0, 1_000_000_000_000)
+  CACHE_BYTES: integerText(0, 1_000_000_000_000)
     .refine((bytes) => bytes === 0 || bytes >= 1_000_000)
     .default(64 * 1024 * 1024)
     .describe("0 (no cache), or an integer of bytes from 1000000 to 1000000000000"),
@@ -135,7 +135,7 @@ const freshness = {
 const observation = {
   LOG_LEVEL: z.enum(LOG_LEVELS).default("info").describe(named(LOG_LEVELS)),
   METRICS: z.enum(ON_OFF).optional().describe(named(ON_OFF)),
-  METRICS_PORT: bounded(0, 65_535)
+  METRICS_PORT: integerText(0, 65_535)
     .optional()
     .describe("an integer from 0 (any free port) to 65535"),
 };
