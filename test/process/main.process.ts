@@ -1,6 +1,6 @@
 // The service as a process: what it starts, what it refuses, and that it leaves nothing behind.
 import { execFile } from "node:child_process";
-import { access, mkdir, writeFile } from "node:fs/promises";
+import { access, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -463,6 +463,23 @@ describe("with files of settings, and a folder of files", () => {
         expect.stringMatching(new RegExp(`^FILES_DIR ${dir} cannot be made: ${code}`)),
       ]);
     }
+  });
+
+  it("refuses a folder in that of its database by any path, and makes nothing there", async () => {
+    const dataDir = join(folder, "data");
+    await mkdir(dataDir);
+    await symlink(dataDir, join(folder, "link"));
+    const files = join(dataDir, "postgres", "files");
+    const { code, stderr } = await start({
+      ...{ DATA_DIR: join(folder, "link"), FILES_DIR: files, SEED_TRADES: "0" },
+    }).ended;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${files} is a folder of a database`) as string,
+    ]);
+    await expect(access(files)).rejects.toThrow("ENOENT");
+    const corrected = { DATA_DIR: dataDir, FILES_DIR: join(dataDir, "files"), SEED_TRADES: "0" };
+    expect((await readinessOf(await start(corrected).url)).status).toBe(200);
   });
 
   it("refuses a wrong file of markets by its setting, before it makes a database", async () => {
