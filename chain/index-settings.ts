@@ -135,7 +135,8 @@ function readContracts(text: string) {
 /** Without a kind, it is of the first one. */
 function readContract(text: string) {
   const [, name = EXCHANGE_KINDS[0]?.kind, address = "", block, fee] =
-    /^(?:([^:@/]*):)?([^:@/]*)(?:@(\d{1,10}))?(?:\/(\d{1,2}(?:\.\d{1,4})?)%)?$/.exec(text) ?? [];
+    /^(?:([^:@/]*):)?([^:@/]*)(?:@(0|[1-9]\d{0,9}))?(?:\/(\d{1,2}(?:\.\d{1,4})?)%)?$/.exec(text) ??
+    [];
   const kind = EXCHANGE_KINDS.find((one) => one.kind === name);
   const decoder = fee === undefined ? kind : kind?.withFee?.(millionthsOf(fee));
   const firstBlock = block === undefined ? undefined : Number(block);

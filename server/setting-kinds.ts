@@ -1,14 +1,14 @@
 // What a value of the environment may be: the kinds of settings, each with the words for what is accepted.
 import proxyaddr from "proxy-addr";
 import { z } from "zod";
-import { integerText } from "../db/integer-text.ts";
+import { INTEGER, integerText } from "../db/integer-text.ts";
 import type { TrustedProxies } from "../http/request.ts";
 import type { Explorer } from "../page/document.ts";
 
 /** A number in plain digits, as an integer is. */
 export const number = z
   .string()
-  .regex(/^\d+(\.\d+)?$/)
+  .regex(/^(0|[1-9]\d*)(\.\d+)?$/)
   .transform(Number);
 
 /** An integer, the meaning of 0 in parentheses. */
@@ -24,7 +24,8 @@ export const named = (words: readonly string[]): string =>
 
 /** A number of proxies, or their addresses as proxy-addr takes them; undefined for anything else. */
 export function trustedProxies(text: string): TrustedProxies | undefined {
-  if (/^\d+$/.test(text)) return Number(text) <= 10 ? Number(text) : undefined;
+  if (/^\d+$/.test(text))
+    return INTEGER.test(text) && Number(text) <= 10 ? Number(text) : undefined;
   const addresses = text.split(",").map((address) => address.trim());
   try {
     proxyaddr.compile(addresses);

@@ -2,6 +2,7 @@
 import { readCommandLine } from "../../db/command-line.ts";
 import { errorText, missingSchema } from "../../db/error-text.ts";
 import { LoadError } from "../../db/load/load-error.ts";
+import { INTEGER } from "../../db/integer-text.ts";
 import { ownerUrl } from "../../db/locate.ts";
 import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
 import { similarityWarnings } from "../../db/similar-settings.ts";
@@ -107,7 +108,7 @@ function readRequest(): Request | { problems: string[] } {
   const settings = readIndexSettings(given, nameOf);
   const problems = "problems" in settings ? settings.problems : [];
   const port = given["INDEX_METRICS_PORT"];
-  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
+  if (port !== undefined && !(INTEGER.test(port) && Number(port) <= 65_535)) {
     problems.push(
       `--metrics-port (or INDEX_METRICS_PORT): ${JSON.stringify(port)} is not an integer from 0 to 65535.`,
     );
@@ -174,7 +175,7 @@ function verifiedRange(
     const [first] = numbers;
     return first === undefined ? undefined : `Unexpected argument '${first}'.`;
   }
-  const [from, to] = numbers.map((number) => (/^\d{1,10}$/.test(number) ? Number(number) : NaN));
+  const [from, to] = numbers.map((number) => (INTEGER.test(number) ? Number(number) : NaN));
   if (from === undefined || to === undefined || !(from <= to)) {
     return "--verify takes two blocks, the first and the last: --verify 100 200.";
   }

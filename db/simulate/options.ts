@@ -1,4 +1,5 @@
 // The command line of `npm run simulate`, checked.
+import { INTEGER } from "../integer-text.ts";
 
 export const USAGE = `Usage: npm run simulate -- [options]
 
@@ -85,13 +86,13 @@ function integer(
 ): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= from && value <= to) return value;
+  if (INTEGER.test(text) && value >= from && value <= to) return value;
   throw new OptionError(`--${name} must be a whole number from ${from} to ${to}, but is '${text}'`);
 }
 
 function positive(name: Name, text: string, max: number): number {
   const value = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= max) return value;
+  if (/^(0|[1-9]\d*)(\.\d+)?$/.test(text) && value > 0 && value <= max) return value;
   throw new OptionError(`--${name} must be a number above 0, up to ${max}, but is '${text}'`);
 }
 

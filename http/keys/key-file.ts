@@ -1,5 +1,6 @@
 // Reads a file of keys: a line for each, with its name, the key or its digest, and what it may.
 import { hash } from "node:crypto";
+import { INTEGER } from "../../db/integer-text.ts";
 
 /** What the holder of a key may; undefined as any client. */
 export interface ApiKey {
@@ -88,7 +89,7 @@ function parseKey(words: readonly string[], refuse: (problem: string) => never):
     }
     if (read[budget] !== undefined) refuse(`${budget} must be given once`);
     const { min, max, of } = BUDGETS[budget];
-    const amount = /^\d{1,10}$/.test(value) ? Number(value) : NaN;
+    const amount = INTEGER.test(value) ? Number(value) : NaN;
     if (!(amount >= min && amount <= max)) {
       refuse(`${budget} must be an integer from ${min} to ${max}: ${of}`);
     }

@@ -215,6 +215,7 @@ describe("the settings", () => {
     ["EXCHANGE", "0x12", /^EXCHANGE: "0x12" is not the address/],
     ["EXCHANGE", "0x39755357759CE0d7f32dC8dC45414CCa409AE24E", /checksum/],
     ["EXCHANGE", "matching-market:0x12", /is not the address/],
+    ["EXCHANGE", "0x39755357759cE0d7f32dC8dC45414CCa409AE24e@007", /^EXCHANGE: .* is not the/],
     ["FROM_BLOCK", "-1", /^FROM_BLOCK: "-1" is not the block/],
     ["FROM_BLOCK", "2147483648", /^FROM_BLOCK/],
     ["FINALITY", "1.5", /^FINALITY: "1.5" is not an integer of blocks/],

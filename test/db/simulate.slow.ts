@@ -829,10 +829,12 @@ describe("the command line", () => {
   it.each([
     ["--days 0", "--days must be a whole number from 1 to 3650, but is '0'"],
     ["--days 1.5", "--days must be a whole number from 1 to 3650, but is '1.5'"],
+    ["--days 030", "--days must be a whole number from 1 to 3650, but is '030'"],
     ["--days=", "--days must be a whole number from 1 to 3650, but is ''"],
     ["--trades 1e3", "--trades must be a whole number from 1 to 10000000, but is '1e3'"],
     ["--seed 4294967296", "--seed must be a whole number from 0 to 4294967295"],
     ["--rate 0", "--rate must be a number above 0, up to 1000, but is '0'"],
+    ["--rate 01", "--rate must be a number above 0, up to 1000, but is '01'"],
     ["--rate fast", "--rate must be a number above 0, up to 1000, but is 'fast'"],
     ["--rate 1 --for 0", "--for must be a whole number from 1 to 31536000, but is '0'"],
     ["--for 10", "--for is for trading live: give --rate too"],

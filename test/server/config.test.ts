@@ -220,7 +220,7 @@ it("refuses a Redis that is none, or has nothing to count for, and shows nothing
   expect(complaints({ REUSE_PORT: "on" })).toEqual(['REUSE_PORT: "on" is not `1` or `0`.']);
 });
 
-it.each(["11", "-1", "true", "proxy.example", "10.0.0.0/33", "10.0.0.1,"])(
+it.each(["11", "01", "-1", "true", "proxy.example", "10.0.0.0/33", "10.0.0.1,"])(
   "refuses %s as a proxy",
   (TRUST_PROXY) => {
     expect(complaints({ TRUST_PROXY })).toEqual([
@@ -376,7 +376,7 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
       HOST: "here and there",
       PORT: "65536",
       SEED_TRADES: "none",
-      SIMULATE_RATE: "-1",
+      SIMULATE_RATE: "01",
       POOL_SIZE: "0",
       LOG_LEVEL: "loud",
       MAX_HEAD_AGE: "1h",
@@ -390,7 +390,7 @@ it("names each wrong variable, its value and what is accepted, all at once", () 
     'HOST: "here and there" is not an IP address or a host name, such as 127.0.0.1 or 0.0.0.0.',
     'PORT: "65536" is not an integer from 0 (any free port) to 65535.',
     'SEED_TRADES: "none" is not an integer from 0 (an empty database) to 5000000.',
-    'SIMULATE_RATE: "-1" is not a number from 0 (off) to 100 trades a second.',
+    'SIMULATE_RATE: "01" is not a number from 0 (off) to 100 trades a second.',
     'POOL_SIZE: "0" is not an integer from 1 to 1000.',
     'CACHE_BYTES: "64MB" is not 0 (no cache), or an integer of bytes from 1000000 to 1000000000000.',
     'CACHE_CHECK_MS: "-1" is not an integer of milliseconds from 0 (ask each time) to 60000.',

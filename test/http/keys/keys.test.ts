@@ -195,6 +195,7 @@ describe("the file", () => {
     ["an upper-case digest", `acme sha256:${"A".repeat(64)}`, "behind the name must be a key"],
     ["an unknown word", `acme ${KEY} speed=5`, "behind the key must be rate=, streams= or cost="],
     ["no number", `acme ${KEY} rate=1e3`, "rate must be an integer from 0 to 1000000000"],
+    ["a leading zero", `acme ${KEY} rate=05`, "rate must be an integer from 0 to 1000000000"],
     ["a second =", `acme ${KEY} rate=1=2`, "rate must be an integer from 0 to 1000000000"],
     ["no stream", `acme ${KEY} streams=0`, "streams must be an integer from 1 to 1000000"],
     ["a word twice", `acme ${KEY} cost=1 cost=2`, "cost must be given once"],
