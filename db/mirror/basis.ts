@@ -38,7 +38,7 @@ export async function recordSource(client: Client, basis: Basis): Promise<void> 
   ]);
 }
 
-/** Records up to which block nothing is taken back any more. */
+/** Records up to which block nothing is taken back any more, -1 for none. */
 export async function recordFinal(client: Client, block: number): Promise<void> {
   await client.query("select ingest.checked_to($1, null)", [block]);
 }

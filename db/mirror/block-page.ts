@@ -11,7 +11,7 @@ export const PAGE_BLOCKS = 1000;
 /** Tokens of a page of registrations. */
 export const PAGE_TOKENS = 1000;
 
-const LARGEST_INTEGER = 2_147_483_647;
+export const LARGEST_INTEGER = 2_147_483_647;
 const LARGEST_TICK = 887_272;
 
 const number = z.int().min(0).max(LARGEST_INTEGER);

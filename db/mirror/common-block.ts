@@ -1,7 +1,7 @@
 // Finds the last block that a mirror and its origin have both, and what may be taken back.
 import { z } from "zod";
 import type { Client } from "../connect.ts";
-import type { BlockPage } from "./block-page.ts";
+import { LARGEST_INTEGER, type BlockPage } from "./block-page.ts";
 import { MirrorError } from "./mirror-error.ts";
 import { readJson, type Origin } from "./origin.ts";
 
@@ -36,42 +36,56 @@ export async function commonBlock(
   origin: Origin,
   signal: AbortSignal,
 ): Promise<Own> {
-  const { rows } = await client.query<Own & { final: number | null }>(`
-    select
-      block.number,
-      block.hash,
-      dex_block_digest(block) as digest,
-      final.number as final
-    from dex_block as block
-    left join dex_private.final_block(null) as final on true
-    where block.number >= coalesce(final.number, 0)
-    order by block.number`);
-  let [same, other] = [-1, rows.length];
+  const final = await finalBlock(client);
+  const head = await lastUpTo(client, LARGEST_INTEGER);
+  let common: Own | undefined;
+  let [same, other] = [(final ?? 0) - 1, (head?.number ?? -1) + 1];
   while (other - same > 1) {
     const middle = Math.floor((same + other) / 2);
-    const own = rows[middle];
-    if (own === undefined) break;
-    if (await isCommon(own, origin, signal)) same = middle;
-    else other = middle;
+    const own = await lastUpTo(client, middle);
+    if (own === undefined || own.number <= same) same = middle;
+    else if (await isCommon(own, origin, signal)) [common, same] = [own, middle];
+    else other = own.number;
   }
-  const found = rows[same];
-  if (found !== undefined) return found;
-  const [first] = rows;
-  if (first === undefined || first.final === null) return BEFORE_ALL;
+  if (common !== undefined) return common;
+  const own = final === undefined ? undefined : await lastUpTo(client, final);
+  if (own === undefined) return BEFORE_ALL;
   throw new MirrorError(
-    `the origin has other facts: at block ${first.number}, which is final here, this database has the digest ${first.digest ?? "none"} and the hash ${first.hash ?? "none"}, and the origin others. Nothing was taken back`,
+    `the origin has other facts: at block ${own.number}, which is final here, this database has the digest ${own.digest ?? "none"} and the hash ${own.hash ?? "none"}, and the origin others. Nothing was taken back`,
   );
 }
 
 /** Where it is not, a chain may take back all facts, and begin with another block. */
 export async function isFinal(client: Client, block: number): Promise<boolean> {
+  const final = await finalBlock(client);
+  return final !== undefined && block <= final;
+}
+
+async function finalBlock(client: Client): Promise<number | undefined> {
   const { rows } = await client.query<{ number: number }>({
     name: "mirror_final_block",
     text: `
       select final.number
       from dex_private.final_block(null) as final`,
   });
-  return rows[0] !== undefined && block <= rows[0].number;
+  return rows[0]?.number;
+}
+
+/** The last block that the mirror has up to this number. */
+async function lastUpTo(client: Client, number: number): Promise<Own | undefined> {
+  const { rows } = await client.query<Own>(
+    `
+    select
+      block.number,
+      block.hash,
+      dex_block_digest(block) as digest
+    from dex_block as block
+    where block.number <= $1
+    order by block.number desc
+    limit 1`,
+    [number],
+  );
+  return rows[0];
 }
 
 async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<boolean> {

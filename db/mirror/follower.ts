@@ -164,9 +164,7 @@ class Follower {
         await refuseOtherDigests(client, blocks);
         const basis = await findBasis(client);
         if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
-        // Block 0 where none is, unless there is one: what is recorded takes the place of the default of 64 blocks.
-        if (page.final !== null || basis?.firstBlock !== 0)
-          await recordFinal(client, Math.min(page.final ?? 0, last.number));
+        await recordFinal(client, Math.min(page.final ?? -1, last.number));
       });
     }
     if (registrations !== undefined) this.#registered = JSON.stringify(registrations);

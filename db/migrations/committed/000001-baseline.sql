@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:5f3abd650f2d787d1a981f8c2d6308ac19ce4f15
+--! Hash: sha1:3a3aaff88d228fa2f60d3bdb4962e1c4ec790780
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -578,7 +578,7 @@ create table dex_private.write_state (
   head_hash text,
   last_trade bigint not null default 0,
   epoch bigint not null default 0,
-  final_to integer not null default -1
+  final_to integer
 );
 insert into dex_private.write_state default values;
 -- The planner expects thousands of rows in a table that was never analyzed.
@@ -588,7 +588,7 @@ comment on column dex_private.write_state.head is 'The last block. Null if no bl
 comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
 comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name or other prices of pools. Otherwise a recorded trade never changes.';
-comment on column dex_private.write_state.final_to is 'The block up to which files or another service said that nothing is taken back, where no indexer is recorded. -1 if none did.';
+comment on column dex_private.write_state.final_to is 'The block up to which files or another service said that nothing is taken back, where no indexer is recorded: -1 for none. Null if neither said so.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean
@@ -3395,7 +3395,10 @@ begin
       select
         block.number,
         block.hash,
-        least(state.final_to, coalesce(block.number, -1))
+        case
+          when state.final_to > block.number then block.number
+          when block.number is not null then state.final_to
+        end
       from (values (true)) as one (row)
       left join dex_private.last_block as block on true
     ),
@@ -5306,8 +5309,8 @@ begin
   from dex_private.index_source;
   given := row(
     true, begin_index.chain_id, lower(begin_index.exchange), begin_index.kind, begin_index.first_block, begin_index.taker,
-    -- What was written without a record was read in ranges for the most part.
-    greatest(begin_index.first_block, before.head - 1000) - 1,
+    -- What was written without a record was read in ranges for the most part, unless a mirror has recorded how far.
+    greatest(begin_index.first_block - 1, coalesce(before.final_to, before.head - 1001)),
     begin_index.first_block - 1
   );
   if known.one_row
@@ -5367,7 +5370,7 @@ begin atomic
     audited_to = greatest(source.audited_to, checked_to.audited_to);
   update dex_private.write_state as state
   set final_to = checked_to.ranged_to
-  where state.final_to < checked_to.ranged_to
+  where checked_to.ranged_to > coalesce(state.final_to, -2)
     and not exists (select from dex_private.index_source);
 end;
 comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Where no indexer is recorded, a mirror records up to which block it is final. Null changes nothing.';
@@ -6146,7 +6149,7 @@ as $$
             ),
             head.number - finality
           ),
-          nullif(state.final_to, -1)
+          state.final_to
         ),
         head.number - 64
       ),

@@ -45,8 +45,8 @@ begin
   from dex_private.index_source;
   given := row(
     true, begin_index.chain_id, lower(begin_index.exchange), begin_index.kind, begin_index.first_block, begin_index.taker,
-    -- What was written without a record was read in ranges for the most part.
-    greatest(begin_index.first_block, before.head - 1000) - 1,
+    -- What was written without a record was read in ranges for the most part, unless a mirror has recorded how far.
+    greatest(begin_index.first_block - 1, coalesce(before.final_to, before.head - 1001)),
     begin_index.first_block - 1
   );
   if known.one_row
@@ -106,7 +106,7 @@ begin atomic
     audited_to = greatest(source.audited_to, checked_to.audited_to);
   update dex_private.write_state as state
   set final_to = checked_to.ranged_to
-  where state.final_to < checked_to.ranged_to
+  where checked_to.ranged_to > coalesce(state.final_to, -2)
     and not exists (select from dex_private.index_source);
 end;
 comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Where no indexer is recorded, a mirror records up to which block it is final. Null changes nothing.';

@@ -40,7 +40,10 @@ begin
       select
         block.number,
         block.hash,
-        least(state.final_to, coalesce(block.number, -1))
+        case
+          when state.final_to > block.number then block.number
+          when block.number is not null then state.final_to
+        end
       from (values (true)) as one (row)
       left join dex_private.last_block as block on true
     ),

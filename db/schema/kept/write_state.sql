@@ -8,7 +8,7 @@ create table dex_private.write_state (
   head_hash text,
   last_trade bigint not null default 0,
   epoch bigint not null default 0,
-  final_to integer not null default -1
+  final_to integer
 );
 insert into dex_private.write_state default values;
 -- The planner expects thousands of rows in a table that was never analyzed.
@@ -18,7 +18,7 @@ comment on column dex_private.write_state.head is 'The last block. Null if no bl
 comment on column dex_private.write_state.head_hash is 'Its hash. Null if the source has none.';
 comment on column dex_private.write_state.last_trade is 'The highest trade id ever used. The id of a trade that was taken back is not used again.';
 comment on column dex_private.write_state.epoch is 'Increases when recorded trades or offers get new labels, or a market another name or other prices of pools. Otherwise a recorded trade never changes.';
-comment on column dex_private.write_state.final_to is 'The block up to which files or another service said that nothing is taken back, where no indexer is recorded. -1 if none did.';
+comment on column dex_private.write_state.final_to is 'The block up to which files or another service said that nothing is taken back, where no indexer is recorded: -1 for none. Null if neither said so.';
 grant select on dex_private.write_state to dex_reader, dex_writer;
 
 create function dex_private.refuse_outdated(figures_of integer, head integer) returns boolean

@@ -16,7 +16,7 @@ as $$
             ),
             head.number - finality
           ),
-          nullif(state.final_to, -1)
+          state.final_to
         ),
         head.number - 64
       ),

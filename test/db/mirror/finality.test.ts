@@ -1,4 +1,7 @@
 // An origin says which of its blocks are final, by its FINALITY: its mirror takes back all others with it.
+import { connect } from "../../../db/connect.ts";
+import { commonBlock } from "../../../db/mirror/common-block.ts";
+import { Origin } from "../../../db/mirror/origin.ts";
 import { hours } from "../../factories.ts";
 import type { TestDatabase } from "../../database.ts";
 import { digestsOf, headOf, useMirrored } from "./following.ts";
@@ -9,6 +12,10 @@ beforeEach(async () => {
   await mirrored.origin.empty();
   await mirrored.mirror.empty();
 });
+
+interface Answer {
+  rows: unknown[];
+}
 
 /** Blocks of a cancellation each. */
 const writeBlocks = (from: number, to: number, offer = 0): Promise<unknown> =>
@@ -33,6 +40,13 @@ it.each([
   ["in the mirror as the origin says, and takes back what is not", 1, 300, 100, 180],
   ["none where the origin says so, and takes back all", 1, 150, null, 1],
   ["none of a short history from block 0 on", 0, 30, null, -1],
+  [
+    "none of a history from block 0 on that is longer than what is final by default",
+    0,
+    150,
+    null,
+    1,
+  ],
 ])("has final blocks %s", async (_, first, head, final, to) => {
   await writeBlocks(first, head);
   expect(await saidFinal()).toBe(final);
@@ -47,6 +61,17 @@ it.each([
   expect(await digestsOf(mirrored.mirror)).toEqual(await digestsOf(mirrored.origin));
 });
 
+it("stays as the origin has said where an indexer is recorded later", async () => {
+  await writeBlocks(1, 300);
+  await mirrored.catchUp();
+  const { owner, writer } = mirrored.mirror;
+  await writer.query("select ingest.write_block(2000, now())");
+  expect(await finalIn(mirrored.mirror)).toBe(100);
+  await writer.query("select ingest.begin_index(5, '0x1', 'book', 1, 'event')");
+  expect(await finalIn(mirrored.mirror)).toBe(100);
+  await owner.query("delete from dex_private.index_source");
+});
+
 it("still refuses an origin that takes back what it has said is final", async () => {
   await writeBlocks(1, 300);
   await mirrored.catchUp();
@@ -55,4 +80,24 @@ it("still refuses an origin that takes back what it has said is final", async ()
   await expect(mirrored.catchUp()).rejects.toThrow(
     "the origin has other facts: at block 100, which is final here",
   );
+});
+
+it("finds the last block in common by a few rows of a long history", async () => {
+  await writeBlocks(0, 150);
+  await mirrored.catchUp();
+  const { writer } = mirrored.origin;
+  await writer.query("select ingest.take_back(40)");
+  await writeBlocks(41, 150, 1000);
+  const client = await connect(mirrored.mirror.url, { role: "dex_writer" });
+  const query = jest.spyOn(client, "query");
+  const origin = new Origin(mirrored.app.url);
+  expect(await commonBlock(client, origin, AbortSignal.timeout(60_000))).toMatchObject({
+    number: 40,
+  });
+  const answers = await Promise.all(
+    query.mock.results.map(({ value }) => value as unknown as Promise<Answer>),
+  );
+  await client.end();
+  // The head, and one for each of ⌈log2 151⌉ = 8 halves; none is final.
+  expect(answers.reduce((sum, { rows }) => sum + rows.length, 0)).toBeLessThanOrEqual(1 + 8);
 });
