@@ -1,6 +1,7 @@
 // The form of an event: each value within its type, and none beside those that it has.
 import {
   concatHex,
+  decodeEventLog,
   encodeAbiParameters,
   numberToHex,
   padHex,
@@ -9,6 +10,7 @@ import {
   type Hex,
 } from "viem";
 import { readEvent } from "../../chain/exchanges/read-event.ts";
+import { seededRandom } from "./seeded-random.ts";
 
 const EVENT =
   "event Took(uint128 indexed id, address indexed maker, address gem, uint128 amount, int24 tick, bool isBid, bytes4 reason, uint256 most)";
@@ -72,4 +74,52 @@ it.each<[what: string, data: Hex, ...topics: Hex[]]>([
       message: expect.stringMatching(/^The log 3 of block 7 is no event of an exchange: /),
     }),
   );
+});
+
+/** Ends of a type and random values, as encodeAbiParameters takes them. */
+function valueOf(type: string, pick: (below: number) => number): unknown {
+  if (type.endsWith("]")) return [valueOf("int24", pick), valueOf("int24", pick)];
+  const [, kind = "", size = ""] = /^([a-z]+)(\d*)$/.exec(type)!;
+  const hex = (digits: number): string =>
+    Array.from({ length: digits }, () => pick(16).toString(16)).join("");
+  if (type === "address") return `0x${hex(40)}`;
+  if (type === "bool") return pick(2) === 1;
+  if (type === "string") return hex(pick(100));
+  if (kind === "bytes") return `0x${hex(2 * Number(size))}`;
+  const bits = Number(size);
+  const random = [0n, 1n, 2n ** BigInt(bits) - 1n, BigInt(`0x${hex(bits / 4)}`)][pick(4)]!;
+  const value = kind === "uint" ? random : BigInt.asIntN(bits, random);
+  return bits <= 48 ? Number(value) : value;
+}
+
+it("reads every type as viem does", () => {
+  const pick = seededRandom(1);
+  const sizes = Array.from({ length: 32 }, (_, n) => n + 1);
+  const types = [
+    ...["address", "bool", "string", "int24[]", "int24[2]"],
+    ...sizes.flatMap((bytes) => [`uint${8 * bytes}`, `int${8 * bytes}`, `bytes${bytes}`]),
+  ];
+  for (let round = 0; round < 500; round += 1) {
+    const inputs = Array.from({ length: 1 + pick(8) }, (_, n) => {
+      // Of what is longer than a word, a topic has the hash alone.
+      const type = types[round < types.length && n === 0 ? round : pick(types.length)]!;
+      return { name: `value${n}`, type, indexed: n < 3 && !/string|]/.test(type) && pick(2) === 1 };
+    });
+    const abi = [{ type: "event", name: "Random", inputs }] as const;
+    const values = inputs.map(({ type }) => valueOf(type, pick));
+    const encoded = (isIndexed: boolean) =>
+      inputs.flatMap((input, n) => (input.indexed === isIndexed ? [{ input, n }] : []));
+    const topics = encoded(true).map(({ input, n }) => encodeAbiParameters([input], [values[n]]));
+    const data = encodeAbiParameters(
+      encoded(false).map(({ input }) => input),
+      encoded(false).map(({ n }) => values[n]),
+    );
+    const log = {
+      ...{ address: ADDRESS, topics: [toEventSelector(abi[0]), ...topics], data },
+      ...{ block: 7, hash: "0x", time: undefined, tx: "0x7", idx: 3 },
+    };
+    expect(readEvent(log, abi, "an exchange")).toEqual(
+      decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data }),
+    );
+  }
 });
