@@ -60,6 +60,8 @@ interface Declared<Path extends string, Query, Row, Data> {
   type?: "text/plain";
   /** Whether the answer has a `Content-Digest`: a mirror copies what no digest of a block has. */
   isDigested?: boolean;
+  /** Whether it has what may change while a final block does not, so that caches never keep it for an hour. */
+  isOfNow?: boolean;
   /** Whether it has no history: a block that is asked for is refused. */
   isOfHead?: boolean;
 }
@@ -116,7 +118,8 @@ function handlersOf({ endpoints, envelope }: Version, sources: Sources): [Endpoi
             : String(data);
         const type = `${declared.type ?? "application/json"}; charset=utf-8`;
         const past = "isFinal" in found ? found : undefined;
-        const cacheControl = past?.isFinal === true ? CACHE_CONTROL_OF_FINAL : CACHE_CONTROL;
+        const isKept = past?.isFinal === true && declared.isOfNow !== true;
+        const cacheControl = isKept ? CACHE_CONTROL_OF_FINAL : CACHE_CONTROL;
         const { isDigested } = declared;
         const content = { type, cacheControl, vary: VARY, plain, block, isDigested };
         const answer = await etagAnswer(content, encodingFor(req, "gzip"));

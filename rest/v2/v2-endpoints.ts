@@ -42,6 +42,8 @@ export const v2: Version = {
       find: findBlock,
       shape: onlyBlock,
       data: headRecord,
+      // The basis; and blocks without rows are deleted.
+      isOfNow: true,
     }),
     endpoint({
       id: "v2Block",
@@ -54,6 +56,7 @@ export const v2: Version = {
       find: findBlockAt,
       shape: onlyBlock,
       data: headRecord,
+      isOfNow: true,
       isDigested: true,
     }),
     endpoint({
@@ -73,6 +76,7 @@ export const v2: Version = {
       find: findBlockFacts,
       shape: onlyPage,
       data: blockPage,
+      isOfNow: true,
       isDigested: true,
     }),
     endpoint({

@@ -169,6 +169,13 @@ it("is not kept for an hour where the block has no rows and so is deleted later"
   for (const asOf of [`block=${blockAt(1.1) - 1}`, hashOf(1.05), `time=${hours(1.05)}`]) {
     expect([asOf, await keptAt(asOf)]).toEqual([asOf, long]);
   }
+  // The answers name other blocks, which are deleted, and the basis, which may still be recorded.
+  const final = `block=${blockAt(1.1) - 1}`;
+  for (const path of ["head", `block/${blockAt(1)}`, "blocks?from=0"]) {
+    const asked = `/v2/${path}${path.includes("?") ? "&" : "?"}${final}`;
+    const { headers } = await small.request.get(asked).expect(200);
+    expect([asked, headers["cache-control"]]).toEqual([asked, short]);
+  }
   // The deleted block's number now names another.
   await writeAt(10);
   const later = await small.request.get(`/v1/markets?block=${blockAt(1.1)}`);
