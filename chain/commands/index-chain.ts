@@ -1,8 +1,8 @@
 // `npm run index`: fills the database from an exchange's events, and follows the chain; or verifies a range.
 import { readCommandLine } from "../../db/command-line.ts";
 import { errorText, missingSchema } from "../../db/error-text.ts";
-import { LoadError } from "../../db/load/load-error.ts";
 import { INTEGER } from "../../db/integer-text.ts";
+import { LoadError } from "../../db/load/load-error.ts";
 import { ownerUrl } from "../../db/locate.ts";
 import { progressLine, type ProgressLine } from "../../db/progress-line.ts";
 import { similarityWarnings } from "../../db/similar-settings.ts";
@@ -176,7 +176,7 @@ function verifiedRange(
     return first === undefined ? undefined : `Unexpected argument '${first}'.`;
   }
   const [from, to] = numbers.map((number) => (INTEGER.test(number) ? Number(number) : NaN));
-  if (from === undefined || to === undefined || !(from <= to)) {
+  if (from === undefined || to === undefined || !(from <= to && to < 1e10)) {
     return "--verify takes two blocks, the first and the last: --verify 100 200.";
   }
   return { from, to };

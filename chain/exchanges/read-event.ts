@@ -7,7 +7,7 @@ import {
   type DecodeEventLogReturnType,
   type Hex,
 } from "viem";
-import { checksumAddress, remembering } from "../../db/load/checksum.ts";
+import { address } from "../../db/load/values.ts";
 import type { ChainLog } from "../exchange-facts.ts";
 import { Halt } from "../halt.ts";
 
@@ -88,8 +88,6 @@ interface Word {
 
 type NamedWord = Word & { name: string | undefined };
 
-const checksummed = remembering(checksumAddress);
-
 /** A decoder alone would read the value whatever stands before it in its word. */
 function wordOf(type: string, isIndexed: boolean): Word {
   const [, kind = "", size = ""] = /^([a-z]+)(\d+)$/.exec(type) ?? [];
@@ -97,7 +95,7 @@ function wordOf(type: string, isIndexed: boolean): Word {
   const bits = Number(size);
   const digits = bits / 4;
   if (type === "address") {
-    return { form: `0{24}(${any(40)})`, read: (found) => checksummed(`0x${found}`) };
+    return { form: `0{24}(${any(40)})`, read: (found) => address(`0x${found}`) };
   }
   if (type === "bool") return { form: "0{63}([01])", read: (found) => found === "1" };
   if (kind === "uint") {

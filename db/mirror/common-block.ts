@@ -27,28 +27,28 @@ const answer = z.object({
 });
 
 /**
- * By halves: where two have the same digest and hash at a block, they do so at every block before it. BEFORE_ALL where
+ * `head` is the last block of the mirror. By halves: where two have the same digest and hash at a block, they do so at every block before it. BEFORE_ALL where
  * they have none in common, and none is final here. Throws a MirrorError where the last final block is another: no
  * chain takes that back.
  */
 export async function commonBlock(
   client: Client,
   origin: Origin,
+  head: Own,
   signal: AbortSignal,
 ): Promise<Own> {
   const final = await finalBlock(client);
-  const head = await lastUpTo(client, LARGEST_INTEGER);
   let common: Own | undefined;
-  let [same, other] = [(final ?? 0) - 1, (head?.number ?? -1) + 1];
+  let [same, other] = [(final ?? 0) - 1, head.number + 1];
   while (other - same > 1) {
     const middle = Math.floor((same + other) / 2);
-    const own = await lastUpTo(client, middle);
+    const own = await lastBlock(client, middle);
     if (own === undefined || own.number <= same) same = middle;
     else if (await isCommon(own, origin, signal)) [common, same] = [own, middle];
     else other = own.number;
   }
   if (common !== undefined) return common;
-  const own = final === undefined ? undefined : await lastUpTo(client, final);
+  const own = final === undefined ? undefined : await lastBlock(client, final);
   if (own === undefined) return BEFORE_ALL;
   throw new MirrorError(
     `the origin has other facts: at block ${own.number}, which is final here, this database has the digest ${own.digest ?? "none"} and the hash ${own.hash ?? "none"}, and the origin others. Nothing was taken back`,
@@ -71,20 +71,21 @@ async function finalBlock(client: Client): Promise<number | undefined> {
   return rows[0]?.number;
 }
 
-/** The last block that the mirror has up to this number. */
-async function lastUpTo(client: Client, number: number): Promise<Own | undefined> {
-  const { rows } = await client.query<Own>(
-    `
-    select
-      block.number,
-      block.hash,
-      dex_block_digest(block) as digest
-    from dex_block as block
-    where block.number <= $1
-    order by block.number desc
-    limit 1`,
-    [number],
-  );
+/** The last block that the mirror has, perhaps up to a number. */
+export async function lastBlock(client: Client, upTo = LARGEST_INTEGER): Promise<Own | undefined> {
+  const { rows } = await client.query<Own>({
+    name: "mirror_last_block",
+    text: `
+      select
+        block.number,
+        block.hash,
+        dex_block_digest(block) as digest
+      from dex_block as block
+      where block.number <= $1
+      order by block.number desc
+      limit 1`,
+    values: [upTo],
+  });
   return rows[0];
 }
 

@@ -7,7 +7,7 @@ import { isUnreachable } from "../failure.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { recordFinal, recordSource, refuseOtherBasis } from "./basis.ts";
-import { commonBlock, hasNoFacts, isFinal, type Own } from "./common-block.ts";
+import { commonBlock, hasNoFacts, isFinal, lastBlock, type Own } from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin, readAnswer } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
@@ -104,7 +104,7 @@ class Follower {
       applicationName: "dex-market-data follow",
     });
     const client = this.#client;
-    const own = await lastBlockOf(client);
+    const own = await lastBlock(client);
     const page = await this.#page(own);
     const isFollowed = own === undefined || follows(page, own);
     const basis = await findBasis(client);
@@ -181,7 +181,7 @@ class Follower {
 
   /** Goes back to the last block that both have, and on with the origin's, in one transaction. */
   async #leaveBranch(client: Client, own: Own): Promise<void> {
-    const common = await commonBlock(client, this.#origin, this.#options.signal);
+    const common = await commonBlock(client, this.#origin, own, this.#options.signal);
     const page = await this.#ask(common.number + 1, {});
     if (!follows(page, common) || page.blocks.length === 0) {
       throw new OriginUnavailable(
@@ -229,21 +229,6 @@ async function inTransaction(
     const refused = refusedByDatabase(error);
     throw refused instanceof LoadError ? new MirrorError(refused.message) : error;
   }
-}
-
-async function lastBlockOf(client: Client): Promise<Own | undefined> {
-  const { rows } = await client.query<Own>({
-    name: "mirror_last_block",
-    text: `
-      select
-        block.number,
-        block.hash,
-        dex_block_digest(block) as digest
-      from dex_block as block
-      order by block.number desc
-      limit 1`,
-  });
-  return rows[0];
 }
 
 /** Whether the page goes on from this block. A block without rows may be recorded here alone. */
