@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:3a3aaff88d228fa2f60d3bdb4962e1c4ec790780
+--! Hash: sha1:cec304bf1885b00febfb8035329fbce1308c55cf
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -6619,7 +6619,7 @@ grant execute on function dex_private.range_given(boolean, numeric, numeric, num
 -- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
 -- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have. In
--- plpgsql, for the reason of past_bids.
+-- plpgsql, for the reason of past_book.
 create function dex_private.pool_levels(market integer, block integer)
 returns table (act text, price numeric, vol numeric, quote_vol numeric)
 language plpgsql stable
@@ -6750,7 +6750,7 @@ $$;
 comment on function dex_private.pool_levels(integer, integer) is 'What the pools of a market traded within 2 % of their best prices after this block. Each side has ten levels, each at the worst price of its band.';
 grant execute on function dex_private.pool_levels(integer, integer) to dex_reader, dex_writer;
 
--- The offers that were open after a past block.
+-- The offers that were open after a past block, all of them or those at the best prices.
 
 -- They are read by a few look-ups, as many as block_nodes has.
 create function dex_private.past_offers(market integer, past integer)
@@ -6786,18 +6786,19 @@ grant execute on function dex_private.past_offers(integer, integer) to dex_reade
 
 -- The best prices of each node are read in the order of the index, and a window ends behind the last of them. In plpgsql, which the
 -- planner does not inline: a book of the head would begin all nodes of the plan, which takes longer than to read it.
-create function dex_private.past_bids(market integer, past integer, levels integer)
-returns table (offer_id integer, act text, price numeric)
+create function dex_private.past_book(market integer, past dex_private.last_moment, levels integer)
+returns table (act text, price numeric, offer_id integer, left_amt numeric)
 language plpgsql stable
-rows 50
+rows 100
 as $$
 #variable_conflict use_column
 begin
   return query
+  with best as (
     select
-      offer.offer_id,
-      'buy',
-      offer.price
+      'buy' as act,
+      offer.price,
+      offer.offer_id
     from (
       select
         listed.*,
@@ -6806,17 +6807,17 @@ begin
         select
           ended.offer_id,
           ended.price
-        from dex_private.block_nodes(past) as path (node)
+        from dex_private.block_nodes(past.block) as path (node)
         cross join lateral (
           select
             ranked.*,
             dense_rank() over (order by ranked.price desc) as place
           from dex_private.ended_offer as ranked
-          where ranked.market_id = past_bids.market
+          where ranked.market_id = past_book.market
             and ranked.node = path.node
             and ranked.act = 'buy'
-            and ranked.made <= past
-            and ranked.ended > past
+            and ranked.made <= past.block
+            and ranked.ended > past.block
         ) as ended
         where ended.place <= levels
         union all
@@ -6828,31 +6829,19 @@ begin
             ranked.*,
             dense_rank() over (order by ranked.price desc) as place
           from dex_private.standing_offer as ranked
-          where ranked.market_id = past_bids.market
+          where ranked.market_id = past_book.market
             and ranked.act = 'buy'
-            and ranked.made <= past
+            and ranked.made <= past.block
         ) as standing
         where standing.place <= levels
       ) as listed
     ) as offer
-    where offer.place <= levels;
-end
-$$;
-comment on function dex_private.past_bids(integer, integer, integer) is 'The offers that buy base at the best prices of a market after this block, as many prices as `levels`.';
-grant execute on function dex_private.past_bids(integer, integer, integer) to dex_reader, dex_writer;
-
-create function dex_private.past_asks(market integer, past integer, levels integer)
-returns table (offer_id integer, act text, price numeric)
-language plpgsql stable
-rows 50
-as $$
-#variable_conflict use_column
-begin
-  return query
+    where offer.place <= levels
+    union all
     select
-      offer.offer_id,
-      'sell',
-      offer.price
+      'sell' as act,
+      offer.price,
+      offer.offer_id
     from (
       select
         listed.*,
@@ -6861,17 +6850,17 @@ begin
         select
           ended.offer_id,
           ended.price
-        from dex_private.block_nodes(past) as path (node)
+        from dex_private.block_nodes(past.block) as path (node)
         cross join lateral (
           select
             ranked.*,
             dense_rank() over (order by ranked.price) as place
           from dex_private.ended_offer as ranked
-          where ranked.market_id = past_asks.market
+          where ranked.market_id = past_book.market
             and ranked.node = path.node
             and ranked.act = 'sell'
-            and ranked.made <= past
-            and ranked.ended > past
+            and ranked.made <= past.block
+            and ranked.ended > past.block
         ) as ended
         where ended.place <= levels
         union all
@@ -6883,18 +6872,31 @@ begin
             ranked.*,
             dense_rank() over (order by ranked.price) as place
           from dex_private.standing_offer as ranked
-          where ranked.market_id = past_asks.market
+          where ranked.market_id = past_book.market
             and ranked.act = 'sell'
-            and ranked.made <= past
+            and ranked.made <= past.block
         ) as standing
         where standing.place <= levels
       ) as listed
     ) as offer
-    where offer.place <= levels;
+    where offer.place <= levels
+  )
+  select
+    best.act,
+    best.price,
+    best.offer_id,
+    offer.lot_amt - (
+      select coalesce(sum(trade.lot_amt), 0)
+      from public.dex_trade as trade
+      where trade.offer_id = best.offer_id
+        and trade.id < past.beyond
+    )
+  from best
+  join public.dex_offer as offer on offer.id = best.offer_id;
 end
 $$;
-comment on function dex_private.past_asks(integer, integer, integer) is 'The offers that sell base at the best prices of a market after this block, as many prices as `levels`.';
-grant execute on function dex_private.past_asks(integer, integer, integer) to dex_reader, dex_writer;
+comment on function dex_private.past_book(integer, dex_private.last_moment, integer) is 'The offers at the best prices of a market after this moment, as many prices of each side as `levels`, with what was left of their lots.';
+grant execute on function dex_private.past_book(integer, dex_private.last_moment, integer) to dex_reader, dex_writer;
 
 -- The order book of a market by price level.
 
@@ -6950,16 +6952,7 @@ begin
   );
 
   return query
-  with past_level as (
-    select past.*
-    from dex_private.past_bids(market, moment.block, levels) as past
-    where is_past
-    union all
-    select past.*
-    from dex_private.past_asks(market, moment.block, levels) as past
-    where is_past
-  ),
-  level as (
+  with level as (
     (
       select distinct
         standing.act,
@@ -6995,8 +6988,7 @@ begin
       standing.act,
       standing.price,
       standing.offer_id,
-      kept.lot_amt as left_amt,
-      null::numeric as taken
+      kept.lot_amt
     from edge
     cross join lateral (
       select *
@@ -7015,30 +7007,21 @@ begin
     where not is_past
     union all
     select
-      past_level.act,
-      past_level.price,
-      past_level.offer_id,
-      null,
-      (
-        select coalesce(sum(trade.lot_amt), 0)
-        from public.dex_trade as trade
-        where trade.offer_id = past_level.offer_id
-          and trade.id < moment.beyond
-      )
-    from past_level
+      past.act,
+      past.price,
+      past.offer_id,
+      past.left_amt
+    from dex_private.past_book(market, moment, levels) as past
+    where is_past
   ),
   valued_offer as materialized (
     select
       open_offer.act,
       open_offer.price,
-      kept.lot_amt,
-      dex_private.quotient(kept.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
+      open_offer.lot_amt,
+      dex_private.quotient(open_offer.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
     from open_offer
     join public.dex_offer as offer on offer.id = open_offer.offer_id
-    cross join lateral (
-      select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
-      offset 0
-    ) as kept
   ),
   valued_level as (
     select
@@ -7059,31 +7042,47 @@ begin
     where has_pools
   )
   select
-    ranked.act,
-    ranked.price,
-    ranked.vol,
-    ranked.quote_vol,
-    ranked.offers
+    best.act,
+    best.price,
+    best.vol,
+    best.quote_vol,
+    best.offers
   from (
-    select
-      given.act,
-      given.price,
-      sum(given.vol) as vol,
-      sum(given.quote_vol) as quote_vol,
-      sum(given.offers)::integer as offers,
-      row_number() over (
-        partition by given.act
-        order by case given.act when 'buy' then -given.price else given.price end
-      ) as place
-    from valued_level as given
-    group by
-      given.act,
-      given.price
-  ) as ranked
-  where ranked.place <= levels
+    (
+      select
+        given.act,
+        given.price,
+        sum(given.vol),
+        sum(given.quote_vol),
+        sum(given.offers)::integer
+      from valued_level as given
+      where given.act = 'buy'
+      group by
+        given.act,
+        given.price
+      order by given.price desc
+      limit levels
+    )
+    union all
+    (
+      select
+        given.act,
+        given.price,
+        sum(given.vol),
+        sum(given.quote_vol),
+        sum(given.offers)::integer
+      from valued_level as given
+      where given.act = 'sell'
+      group by
+        given.act,
+        given.price
+      order by given.price
+      limit levels
+    )
+  ) as best (act, price, vol, quote_vol, offers)
   order by
-    ranked.act,
-    ranked.place;
+    best.act,
+    case best.act when 'buy' then -best.price else best.price end;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price. Its bids come first, from the highest down, then its asks, from the lowest up. Empty where the pair is not registered.';

@@ -52,16 +52,7 @@ begin
   );
 
   return query
-  with past_level as (
-    select past.*
-    from dex_private.past_bids(market, moment.block, levels) as past
-    where is_past
-    union all
-    select past.*
-    from dex_private.past_asks(market, moment.block, levels) as past
-    where is_past
-  ),
-  level as (
+  with level as (
     (
       select distinct
         standing.act,
@@ -97,8 +88,7 @@ begin
       standing.act,
       standing.price,
       standing.offer_id,
-      kept.lot_amt as left_amt,
-      null::numeric as taken
+      kept.lot_amt
     from edge
     cross join lateral (
       select *
@@ -117,30 +107,21 @@ begin
     where not is_past
     union all
     select
-      past_level.act,
-      past_level.price,
-      past_level.offer_id,
-      null,
-      (
-        select coalesce(sum(trade.lot_amt), 0)
-        from public.dex_trade as trade
-        where trade.offer_id = past_level.offer_id
-          and trade.id < moment.beyond
-      )
-    from past_level
+      past.act,
+      past.price,
+      past.offer_id,
+      past.left_amt
+    from dex_private.past_book(market, moment, levels) as past
+    where is_past
   ),
   valued_offer as materialized (
     select
       open_offer.act,
       open_offer.price,
-      kept.lot_amt,
-      dex_private.quotient(kept.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
+      open_offer.lot_amt,
+      dex_private.quotient(open_offer.lot_amt * offer.bid_amt, offer.lot_amt) as bid_amt
     from open_offer
     join public.dex_offer as offer on offer.id = open_offer.offer_id
-    cross join lateral (
-      select coalesce(open_offer.left_amt, offer.lot_amt - open_offer.taken) as lot_amt
-      offset 0
-    ) as kept
   ),
   valued_level as (
     select
@@ -161,31 +142,47 @@ begin
     where has_pools
   )
   select
-    ranked.act,
-    ranked.price,
-    ranked.vol,
-    ranked.quote_vol,
-    ranked.offers
+    best.act,
+    best.price,
+    best.vol,
+    best.quote_vol,
+    best.offers
   from (
-    select
-      given.act,
-      given.price,
-      sum(given.vol) as vol,
-      sum(given.quote_vol) as quote_vol,
-      sum(given.offers)::integer as offers,
-      row_number() over (
-        partition by given.act
-        order by case given.act when 'buy' then -given.price else given.price end
-      ) as place
-    from valued_level as given
-    group by
-      given.act,
-      given.price
-  ) as ranked
-  where ranked.place <= levels
+    (
+      select
+        given.act,
+        given.price,
+        sum(given.vol),
+        sum(given.quote_vol),
+        sum(given.offers)::integer
+      from valued_level as given
+      where given.act = 'buy'
+      group by
+        given.act,
+        given.price
+      order by given.price desc
+      limit levels
+    )
+    union all
+    (
+      select
+        given.act,
+        given.price,
+        sum(given.vol),
+        sum(given.quote_vol),
+        sum(given.offers)::integer
+      from valued_level as given
+      where given.act = 'sell'
+      group by
+        given.act,
+        given.price
+      order by given.price
+      limit levels
+    )
+  ) as best (act, price, vol, quote_vol, offers)
   order by
-    ranked.act,
-    ranked.place;
+    best.act,
+    case best.act when 'buy' then -best.price else best.price end;
 end
 $$;
 comment on function dex_book(text, text, integer) is E'@argument base The base token''s symbol, in any case.\n@argument quote The quote token''s symbol, in any case.\n@argument depth How many levels of each side at most, from 1 to 1000; 50 if not given.\nThe book of a market as of the head, by levels of price. Its bids come first, from the highest down, then its asks, from the lowest up. Empty where the pair is not registered.';

@@ -1,4 +1,4 @@
--- The offers that were open after a past block.
+-- The offers that were open after a past block, all of them or those at the best prices.
 
 -- They are read by a few look-ups, as many as block_nodes has.
 create function dex_private.past_offers(market integer, past integer)
@@ -34,18 +34,19 @@ grant execute on function dex_private.past_offers(integer, integer) to dex_reade
 
 -- The best prices of each node are read in the order of the index, and a window ends behind the last of them. In plpgsql, which the
 -- planner does not inline: a book of the head would begin all nodes of the plan, which takes longer than to read it.
-create function dex_private.past_bids(market integer, past integer, levels integer)
-returns table (offer_id integer, act text, price numeric)
+create function dex_private.past_book(market integer, past dex_private.last_moment, levels integer)
+returns table (act text, price numeric, offer_id integer, left_amt numeric)
 language plpgsql stable
-rows 50
+rows 100
 as $$
 #variable_conflict use_column
 begin
   return query
+  with best as (
     select
-      offer.offer_id,
-      'buy',
-      offer.price
+      'buy' as act,
+      offer.price,
+      offer.offer_id
     from (
       select
         listed.*,
@@ -54,17 +55,17 @@ begin
         select
           ended.offer_id,
           ended.price
-        from dex_private.block_nodes(past) as path (node)
+        from dex_private.block_nodes(past.block) as path (node)
         cross join lateral (
           select
             ranked.*,
             dense_rank() over (order by ranked.price desc) as place
           from dex_private.ended_offer as ranked
-          where ranked.market_id = past_bids.market
+          where ranked.market_id = past_book.market
             and ranked.node = path.node
             and ranked.act = 'buy'
-            and ranked.made <= past
-            and ranked.ended > past
+            and ranked.made <= past.block
+            and ranked.ended > past.block
         ) as ended
         where ended.place <= levels
         union all
@@ -76,31 +77,19 @@ begin
             ranked.*,
             dense_rank() over (order by ranked.price desc) as place
           from dex_private.standing_offer as ranked
-          where ranked.market_id = past_bids.market
+          where ranked.market_id = past_book.market
             and ranked.act = 'buy'
-            and ranked.made <= past
+            and ranked.made <= past.block
         ) as standing
         where standing.place <= levels
       ) as listed
     ) as offer
-    where offer.place <= levels;
-end
-$$;
-comment on function dex_private.past_bids(integer, integer, integer) is 'The offers that buy base at the best prices of a market after this block, as many prices as `levels`.';
-grant execute on function dex_private.past_bids(integer, integer, integer) to dex_reader, dex_writer;
-
-create function dex_private.past_asks(market integer, past integer, levels integer)
-returns table (offer_id integer, act text, price numeric)
-language plpgsql stable
-rows 50
-as $$
-#variable_conflict use_column
-begin
-  return query
+    where offer.place <= levels
+    union all
     select
-      offer.offer_id,
-      'sell',
-      offer.price
+      'sell' as act,
+      offer.price,
+      offer.offer_id
     from (
       select
         listed.*,
@@ -109,17 +98,17 @@ begin
         select
           ended.offer_id,
           ended.price
-        from dex_private.block_nodes(past) as path (node)
+        from dex_private.block_nodes(past.block) as path (node)
         cross join lateral (
           select
             ranked.*,
             dense_rank() over (order by ranked.price) as place
           from dex_private.ended_offer as ranked
-          where ranked.market_id = past_asks.market
+          where ranked.market_id = past_book.market
             and ranked.node = path.node
             and ranked.act = 'sell'
-            and ranked.made <= past
-            and ranked.ended > past
+            and ranked.made <= past.block
+            and ranked.ended > past.block
         ) as ended
         where ended.place <= levels
         union all
@@ -131,15 +120,28 @@ begin
             ranked.*,
             dense_rank() over (order by ranked.price) as place
           from dex_private.standing_offer as ranked
-          where ranked.market_id = past_asks.market
+          where ranked.market_id = past_book.market
             and ranked.act = 'sell'
-            and ranked.made <= past
+            and ranked.made <= past.block
         ) as standing
         where standing.place <= levels
       ) as listed
     ) as offer
-    where offer.place <= levels;
+    where offer.place <= levels
+  )
+  select
+    best.act,
+    best.price,
+    best.offer_id,
+    offer.lot_amt - (
+      select coalesce(sum(trade.lot_amt), 0)
+      from public.dex_trade as trade
+      where trade.offer_id = best.offer_id
+        and trade.id < past.beyond
+    )
+  from best
+  join public.dex_offer as offer on offer.id = best.offer_id;
 end
 $$;
-comment on function dex_private.past_asks(integer, integer, integer) is 'The offers that sell base at the best prices of a market after this block, as many prices as `levels`.';
-grant execute on function dex_private.past_asks(integer, integer, integer) to dex_reader, dex_writer;
+comment on function dex_private.past_book(integer, dex_private.last_moment, integer) is 'The offers at the best prices of a market after this moment, as many prices of each side as `levels`, with what was left of their lots.';
+grant execute on function dex_private.past_book(integer, dex_private.last_moment, integer) to dex_reader, dex_writer;

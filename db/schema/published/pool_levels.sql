@@ -4,7 +4,7 @@
 -- to one that is 1 − r times the bid, it takes reserve × (1 ÷ √(1 − r) − 1) ÷ (1 − fee) of the base token. That is rounded down to
 -- the smallest unit, and what it gives for it is what the contract gives, which rounds down too. A pool with ranges does the same, range by
 -- range. A level is what a band has beyond the one before. The roots have 60 fractional digits: more than reserves have. In
--- plpgsql, for the reason of past_bids.
+-- plpgsql, for the reason of past_book.
 create function dex_private.pool_levels(market integer, block integer)
 returns table (act text, price numeric, vol numeric, quote_vol numeric)
 language plpgsql stable
