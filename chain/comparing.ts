@@ -8,6 +8,7 @@ import type { IndexerOptions } from "./indexer-options.ts";
 import { withMakers } from "./offer-refs.ts";
 import { withRanges } from "./pool-states.ts";
 import type { Registry } from "./index-registry.ts";
+import { contractsMade } from "./missing-contracts.ts";
 import { readRanges } from "./ranges.ts";
 import type { Range } from "./source.ts";
 import { withUpdates } from "./updates.ts";
@@ -44,15 +45,22 @@ export async function* verifyRange(
   to: number,
 ): AsyncGenerator<string> {
   const { source, registry, known } = readingOf(options);
+  const { fromBlock } = options;
   await using client = await connect(options.databaseUrl, {
     role: "dex_writer",
     applicationName: "dex-market-data index --verify",
   });
   await registry.load(client);
   await known.load(client);
+  const { rows } = await client.query(
+    "select from dex_private.index_source as source where not source.lacks_contracts",
+  );
   const latest = (await source.latest()).number;
   if (to > latest) {
     throw new Halt(`Block ${to} is not on the chain yet: its head is block ${latest}.`, EXIT.usage);
+  }
+  if (rows.length === 0) {
+    for await (const found of contractsMade(source, fromBlock, from - 1)) known.written(found);
   }
   for await (const range of readRanges(source, { from, to })) {
     await registry.learn(range.facts, latest);

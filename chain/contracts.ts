@@ -5,6 +5,7 @@ import {
   type ChainLog,
   type ContractCall,
   type Decoder,
+  type Made,
   type UntimedFact,
 } from "./exchange-facts.ts";
 import type { FoundContract, Knowledge } from "./known-contracts.ts";
@@ -35,6 +36,8 @@ export class Contracts {
   /** Topic 0 of every event that one of them reads. */
   readonly topics: Decoder["topics"];
   readonly marketTopics: Decoder["marketTopics"];
+  /** Topic 0 of every log by which a factory makes a contract. */
+  readonly factoryTopics: Decoder["topics"];
 
   constructor(first: Omit<Contract, "firstBlock">, others: readonly Contract[] = []) {
     const all = [{ ...first, firstBlock: 0 }, ...others];
@@ -47,6 +50,7 @@ export class Contracts {
       .map(({ exchange }) => exchange.toLowerCase());
     this.topics = [...new Set(all.flatMap(({ decoder }) => decoder.topics))];
     this.marketTopics = [...new Set(all.flatMap(({ decoder }) => decoder.marketTopics))];
+    this.factoryTopics = [...new Set(all.flatMap(({ decoder }) => decoder.discover?.topics ?? []))];
   }
 
   /** Their addresses with those of `made`; undefined where they are too many for a filter of logs. */
@@ -79,8 +83,8 @@ export class Contracts {
       const { address: factory, block } = log;
       const given = this.#given.get(factory);
       if (given === undefined || block < given.firstBlock) continue;
-      const { discover, kind } = given.decoder;
-      const one = discover?.(log);
+      const { kind } = given.decoder;
+      const one = madeBy(given.decoder, log);
       if (one === undefined) continue;
       const contract = { ...one, kind, block, factory };
       if (one.number !== null) {
@@ -110,7 +114,7 @@ export class Contracts {
       if (begins === undefined || block < begins) continue;
       const { topics: read } = this.#kinds.get(given?.decoder.kind ?? kind) ?? {};
       if (read?.has(topics[0] ?? "") !== true) continue;
-      if (given?.decoder.discover?.(log) !== undefined) continue;
+      if (given !== undefined && madeBy(given.decoder, log) !== undefined) continue;
       const before = own.get(address);
       if (before === undefined) own.set(address, [log]);
       else before.push(log);
@@ -180,6 +184,9 @@ export class Contracts {
     return setUp;
   }
 }
+
+const madeBy = ({ discover }: Decoder, log: ChainLog): Made | undefined =>
+  discover?.topics.some((topic) => topic === log.topics[0]) ? discover.made(log) : undefined;
 
 /** How the contracts are recorded: one as its address; with a fee that is not the kind's. */
 export const recordedAs = (

@@ -171,8 +171,8 @@ export interface Decoder {
   readonly discoversPairs?: true;
   /** Whose trade it is by default: the taker of the event, or the sender of the transaction. */
   readonly takerIs?: "event" | "sender";
-  /** The contract that a log of a factory adds: its logs are read from this log on. Undefined for other logs. */
-  readonly discover?: (log: ChainLog) => Made | undefined;
+  /** Which logs of a factory add a contract, by topic 0, and which contract one adds: its logs are read from this log on. */
+  readonly discover?: { topics: readonly `0x${string}`[]; made: (log: ChainLog) => Made };
   /** The decoder of a contract whose events do not say all, by what it returns when it is asked. It never changes that. */
   readonly setUp?: (ask: Ask) => Promise<Decoder>;
   /** How the contract returns what is left of its offers; undefined where it does not. */

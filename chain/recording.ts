@@ -29,6 +29,8 @@ export interface Checked {
   rangedTo: number;
   /** Up to this final block the offers agreed with the contract's state. */
   auditedTo: number;
+  /** Whether others have written blocks: what factories made in them is not known. */
+  lacksContracts: boolean;
 }
 
 /** What is kept of the database over all sessions. */
@@ -47,7 +49,7 @@ export class Recording {
   readonly client: Client;
   readonly #registry: Registry;
   readonly #known: KnownContracts;
-  #checked: Checked = { rangedTo: -1, auditedTo: -1 };
+  #checked: Checked = { rangedTo: -1, auditedTo: -1, lacksContracts: true };
 
   private constructor(client: Client, { registry, known }: Kept) {
     this.client = client;
@@ -81,7 +83,7 @@ export class Recording {
   /** Reads how far the history is checked. Resolves to whether a source is recorded. */
   async learnChecked(): Promise<boolean> {
     const { rows } = await this.client.query<Checked>(
-      `select ranged_to as "rangedTo", audited_to as "auditedTo"
+      `select ranged_to as "rangedTo", audited_to as "auditedTo", lacks_contracts as "lacksContracts"
       from dex_private.index_source`,
     );
     this.#checked = rows[0] ?? this.#checked;
@@ -111,9 +113,21 @@ export class Recording {
     }
   }
 
+  /** Writes contracts of blocks that others have written. */
+  async found(found: readonly FoundContract[]): Promise<void> {
+    await this.#inTransaction({ facts: [], found }, () => Promise.resolve());
+  }
+
+  /** The database has all contracts of its blocks. */
+  async foundAll(): Promise<void> {
+    await this.client.query("select ingest.found_all_contracts()");
+    this.#checked = { ...this.#checked, lacksContracts: false };
+  }
+
   async checkedTo({ rangedTo, auditedTo }: Partial<Checked>): Promise<void> {
     await this.client.query("select ingest.checked_to($1, $2)", [rangedTo, auditedTo]);
     this.#checked = {
+      ...this.#checked,
       rangedTo: Math.max(rangedTo ?? -1, this.#checked.rangedTo),
       auditedTo: Math.max(auditedTo ?? -1, this.#checked.auditedTo),
     };
@@ -151,7 +165,8 @@ export class Recording {
     await this.client.query("select ingest.take_back($1)", [to]);
     this.#known.forgetAbove((await lastBlock(this.client))?.number ?? -1);
     const { rangedTo, auditedTo } = this.#checked;
-    this.#checked = { rangedTo: Math.min(rangedTo, to), auditedTo: Math.min(auditedTo, to) };
+    const checked = { rangedTo: Math.min(rangedTo, to), auditedTo: Math.min(auditedTo, to) };
+    this.#checked = { ...this.#checked, ...checked };
   }
 
   /** Writes blocks one after the other, in one transaction; before them, takes back what is above `takeBackTo`. */

@@ -6,10 +6,11 @@ import { recordedAs } from "./contracts.ts";
 import { Halt } from "./halt.ts";
 import type { OfferChecks } from "./offer-checks.ts";
 import type { Reading } from "./chain-reading.ts";
+import { contractsMade } from "./missing-contracts.ts";
 import { lastBlock, newestRow, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 import { Repeating } from "./repeating.ts";
-import type { ChainSource } from "./source.ts";
+import { Unavailable } from "./requests.ts";
 
 /** What the sessions of an indexer share. */
 export interface Shared extends Reading {
@@ -43,6 +44,7 @@ export async function startSession(shared: Shared, recording: Recording): Promis
     }
   }
   await recordSource(shared, recording);
+  if (recording.checked.lacksContracts) await findContracts(shared, recording, { head, last });
   if ((await newestRow(recording.client)) === undefined)
     await noticeOthers(shared, head.latest.number);
   return { head, last };
@@ -88,11 +90,9 @@ async function waitForFirst(
 }
 
 /** Records what the database is filled from. */
-async function recordSource(
-  { exchange, fromBlock, taker = "event", decoder, others = [], requests, source, onEvent }: Shared,
-  recording: Recording,
-): Promise<void> {
-  if (!(await recording.learnChecked())) await checkNewestRow(source, exchange, recording);
+async function recordSource(shared: Shared, recording: Recording): Promise<void> {
+  const { exchange, fromBlock, taker = "event", decoder, others = [], requests, onEvent } = shared;
+  if (!(await recording.learnChecked())) await checkNewestRow(shared, recording);
   const { chainId = 0 } = requests;
   const given = {
     ...{ chainId, exchange: recordedAs({ exchange, decoder }, others), kind: decoder.kind },
@@ -104,10 +104,25 @@ async function recordSource(
   }
 }
 
+/** Finds the contracts that factories made up to the last block, which others have written. */
+async function findContracts(
+  { fromBlock, source }: Shared,
+  recording: Recording,
+  { head, last }: Start,
+): Promise<void> {
+  const to = last?.number ?? -1;
+  if (to > head.latest.number) {
+    throw new Unavailable(
+      `The node is at block ${head.latest.number}, before block ${to}, up to which it is to say what factories made`,
+    );
+  }
+  for await (const found of contractsMade(source, fromBlock, to)) await recording.found(found);
+  await recording.foundAll();
+}
+
 /** Halts where the newest rows of the database are of another exchange. */
 async function checkNewestRow(
-  source: ChainSource,
-  exchange: string,
+  { source, exchange, fromBlock, known }: Shared,
   { client }: Recording,
 ): Promise<void> {
   const newest = await newestRow(client);
@@ -115,6 +130,7 @@ async function checkNewestRow(
   const header = await source.headerAt(newest.block);
   // Of another branch, or not known there: that is seen later.
   if (header?.hash !== newest.hash) return;
+  for await (const found of contractsMade(source, fromBlock, newest.block)) known.written(found);
   const { facts } = await source.blockOf(header);
   if (facts.some(({ tx }) => tx === newest.tx)) return;
   throw new Halt(

@@ -75,6 +75,11 @@ export class ChainSource extends Headers {
     return this.#contracts.marketTopics;
   }
 
+  /** Topic 0 of the logs by which factories make contracts. */
+  get factoryTopics(): Decoder["topics"] {
+    return this.#contracts.factoryTopics;
+  }
+
   /** From now on the logs of blocks up to this one are asked, whatever their blooms say. */
   doubtBlooms(to: number): void {
     this.#bloomsDoubtedTo = Math.max(to, this.#bloomsDoubtedTo);
@@ -154,7 +159,7 @@ export class ChainSource extends Headers {
       // Nothing at all is what a node without these blocks answers, so another one is asked.
       if (last === undefined) this.#options.requests.askElsewhere();
       const since = last?.block ?? from;
-      const { marketTopics } = this;
+      const marketTopics = this.marketTopics.filter((topic) => topics.includes(topic));
       const [tail, markets, { end, at }] = await Promise.all([
         this.#logs(since, to, topics, addresses),
         this.#logs(from, to, marketTopics, addresses),

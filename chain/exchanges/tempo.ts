@@ -46,11 +46,13 @@ export const tempo: Decoder = {
     offer: orderCall,
     revertsWhenOver: true,
   },
-  discover(log) {
-    if (log.topics[0] !== createdTopic) return undefined;
-    const { key, base, quote } = readEvent(log, createdAbi, "Tempo's exchange").args;
-    // A pair has no contract: the last 20 bytes of its key stand for one.
-    return { address: `0x${key.slice(26)}`, number: null, answers: { base, quote } };
+  discover: {
+    topics: [createdTopic],
+    made(log) {
+      const { key, base, quote } = readEvent(log, createdAbi, "Tempo's exchange").args;
+      // A pair has no contract: the last 20 bytes of its key stand for one.
+      return { address: `0x${key.slice(26)}`, number: null, answers: { base, quote } };
+    },
   },
   decode(logs, pairs = []) {
     const facts: ReadFact[] = [];

@@ -55,13 +55,15 @@ const poolsWith = (fee: number): Decoder => ({
       },
     ],
   },
-  discover(log) {
-    if (log.topics[0] !== createdTopic) return undefined;
-    const { token0, token1, pair, count } = readEvent(log, createdAbi, "Uniswap v2").args;
-    return {
-      ...{ address: pair.toLowerCase(), number: Number(count) },
-      answers: { "token0()": token0, "token1()": token1 },
-    };
+  discover: {
+    topics: [createdTopic],
+    made(log) {
+      const { token0, token1, pair, count } = readEvent(log, createdAbi, "Uniswap v2").args;
+      return {
+        ...{ address: pair.toLowerCase(), number: Number(count) },
+        answers: { "token0()": token0, "token1()": token1 },
+      };
+    },
   },
   async setUp(ask) {
     const tokens = await askTokens(ask);

@@ -76,23 +76,25 @@ export const uniswapV3: Decoder = {
       }),
     },
   },
-  discover(log) {
-    if (log.topics[0] !== createdTopic) return undefined;
-    const { token0, token1, fee, tickSpacing, pool } = readEvent(
-      log,
-      createdAbi,
-      "Uniswap v3",
-    ).args;
-    return {
-      // The factory does not count them.
-      ...{ address: pool.toLowerCase(), number: null },
-      answers: {
-        "token0()": token0,
-        "token1()": token1,
-        "fee()": fee,
-        "tickSpacing()": tickSpacing,
-      },
-    };
+  discover: {
+    topics: [createdTopic],
+    made(log) {
+      const { token0, token1, fee, tickSpacing, pool } = readEvent(
+        log,
+        createdAbi,
+        "Uniswap v3",
+      ).args;
+      return {
+        // The factory does not count them.
+        ...{ address: pool.toLowerCase(), number: null },
+        answers: {
+          "token0()": token0,
+          "token1()": token1,
+          "fee()": fee,
+          "tickSpacing()": tickSpacing,
+        },
+      };
+    },
   },
   async setUp(ask) {
     const tokens = await askTokens(ask);

@@ -25,15 +25,12 @@ export function refuseOtherBasis(own: Basis, theirs: Basis): void {
 }
 
 /**
- * Records what the facts are from, so that an indexer of another source is refused later, where the origin names its source
- * and the database has none: before the first block, or after other blocks of it.
+ * Records what the facts are from, before blocks are written: an indexer of another source is refused later, and one of
+ * this source asks first which contracts factories have made.
  */
 export async function recordSource(client: Client, basis: Basis): Promise<void> {
-  const { chainId, exchange, kind, taker, firstBlock } = basis;
-  if (chainId === null || exchange === null || kind === null || taker === null) return;
-  const { rows } = await client.query("select from dex_private.index_source");
-  if (rows.length > 0) return;
-  await client.query("select ingest.begin_index($1, $2, $3, $4, $5)", [
+  const { chainId, exchange, kind, firstBlock, taker } = basis;
+  await client.query("select ingest.begin_mirror($1, $2, $3, $4, $5)", [
     ...[chainId, exchange, kind, firstBlock, taker],
   ]);
 }

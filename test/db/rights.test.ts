@@ -167,8 +167,10 @@ describe("the writer", () => {
     );
     expect(rows.map(({ name }) => name.replace(/\(.*/, ""))).toEqual([
       "ingest.begin_index",
+      "ingest.begin_mirror",
       "ingest.checked_to",
       "ingest.fill_digests",
+      "ingest.found_all_contracts",
       "ingest.found_contracts",
       "ingest.offer_ids",
       "ingest.register_pair",
@@ -358,8 +360,10 @@ it("only write functions are security definer, with pg_catalog as search_path", 
   );
   expect(rows.map(({ name }) => name)).toEqual([
     "ingest.begin_index",
+    "ingest.begin_mirror",
     "ingest.checked_to",
     "ingest.fill_digests",
+    "ingest.found_all_contracts",
     "ingest.found_contracts",
     "ingest.offer_ids",
     "ingest.rebuild",

@@ -9,8 +9,10 @@ import { digestsOf, headOf, useMirrored } from "./following.ts";
 const mirrored = useMirrored(() => Promise.resolve(), { finality: 200 });
 
 beforeEach(async () => {
-  await mirrored.origin.empty();
-  await mirrored.mirror.empty();
+  for (const database of [mirrored.origin, mirrored.mirror]) {
+    await database.empty();
+    await database.owner.query("delete from dex_private.index_source");
+  }
 });
 
 interface Answer {
@@ -64,12 +66,45 @@ it.each([
 it("stays as the origin has said where an indexer is recorded later", async () => {
   await writeBlocks(1, 300);
   await mirrored.catchUp();
-  const { owner, writer } = mirrored.mirror;
+  const { writer } = mirrored.mirror;
   await writer.query("select ingest.write_block(2000, now())");
   expect(await finalIn(mirrored.mirror)).toBe(100);
   await writer.query("select ingest.begin_index(5, '0x1', 'book', 1, 'event')");
   expect(await finalIn(mirrored.mirror)).toBe(100);
-  await owner.query("delete from dex_private.index_source");
+});
+
+it("has no final blocks below the first one with rows where the origin says so", async () => {
+  const { origin, mirror } = mirrored;
+  await origin.writer.query("select ingest.begin_index(5, '0x1', 'book', 0, 'event')");
+  await writeBlocks(10, 19);
+  expect(await saidFinal()).toBe(null);
+  await mirrored.catchUp();
+  expect(await finalIn(mirror)).toBe(undefined);
+
+  await origin.writer.query("select ingest.take_back(-1)");
+  await writeBlocks(6, 25, 1000);
+  await mirrored.catchUp();
+  expect(await digestsOf(mirror)).toEqual(await digestsOf(origin));
+  // An indexer that begins anywhere up to the first block with rows goes on, and no other.
+  const begin = (first: number): Promise<unknown> =>
+    mirror.writer.query("select ingest.begin_index(5, '0x1', 'book', $1, 'event')", [first]);
+  await expect(begin(7)).rejects.toThrow("the database was filled from first block 6, not 7");
+  await begin(6);
+  await begin(0);
+});
+
+it("goes on with an origin that gives its rules anew after both have taken back all blocks", async () => {
+  const { origin, mirror } = mirrored;
+  const begin = (taker: string): Promise<unknown> =>
+    origin.writer.query("select ingest.begin_index(5, '0x1', 'book', 0, $1)", [taker]);
+  await begin("event");
+  await writeBlocks(0, 10);
+  await mirrored.catchUp();
+  for (const { writer } of [origin, mirror]) await writer.query("select ingest.take_back(-1)");
+  await begin("sender");
+  await writeBlocks(0, 10);
+  await mirrored.catchUp();
+  expect(await digestsOf(mirror)).toEqual(await digestsOf(origin));
 });
 
 it("still refuses an origin that takes back what it has said is final", async () => {
