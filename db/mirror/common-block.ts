@@ -13,7 +13,7 @@ const MAX_BYTES = 100_000;
 const NO_FACTS = `0x${"0".repeat(64)}`;
 
 /** What ingest.take_back goes back to where it takes back all blocks. */
-const BEFORE_ALL: Own = { number: -1, hash: null, digest: NO_FACTS };
+export const BEFORE_ALL: Own = { number: -1, hash: null, digest: NO_FACTS };
 
 /** Up to such a block there are only blocks without rows, which the origin may not keep any more. */
 export const hasNoFacts = ({ digest }: Own): boolean => digest === NO_FACTS;

@@ -7,7 +7,14 @@ import { isUnreachable } from "../failure.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { recordFinal, recordSource, refuseOtherBasis } from "./basis.ts";
-import { commonBlock, hasNoFacts, isFinal, lastBlock, type Own } from "./common-block.ts";
+import {
+  BEFORE_ALL,
+  commonBlock,
+  hasNoFacts,
+  isFinal,
+  lastBlock,
+  type Own,
+} from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin, readAnswer } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
@@ -82,6 +89,8 @@ class Follower {
   #client: Client | undefined;
   #registeredAt = -Infinity;
   #registered = "";
+  /** Up to this block the database has recorded that nothing is taken back any more. */
+  #final = -1;
   /** Whether the last page ended with the head: the next block is waited for. */
   #isAtHead = false;
 
@@ -118,8 +127,9 @@ class Follower {
         `The origin is behind, at block ${page.head.number}; this database has block ${own.number}`,
       );
     }
-    if (own !== undefined && !isFollowed) await this.#leaveBranch(client, own);
-    else await this.#write(client, page, { own });
+    if (own === undefined) await this.#write(client, page, { own });
+    else if (isFollowed) await this.#writeAfter(client, page, { own, from: own });
+    else await this.#leaveBranch(client, own);
   }
 
   async #page(own: Own | undefined): Promise<BlockPage> {
@@ -149,25 +159,40 @@ class Follower {
     return data;
   }
 
+  /** Writes the page, which follows `own`, behind its last block before: what the database has from there up to `from` is taken back. */
+  async #writeAfter(
+    client: Client,
+    page: BlockPage,
+    { own, from }: { own: Own; from: Own },
+  ): Promise<void> {
+    const before = page.before?.number ?? BEFORE_ALL.number;
+    // Above it are blocks without rows, which the origin has taken back, or does not keep any more.
+    const isHere = before === own.number || page.blocks.length === 0;
+    const last = isHere ? own : ((await lastBlock(client, before)) ?? BEFORE_ALL);
+    await this.#write(client, page, last.number === from.number ? { own } : { own: last, from });
+  }
+
   /** Writes the page after the block `own`, to which the blocks up to `from` are taken back before. */
   async #write(client: Client, page: BlockPage, { own, from }: Place): Promise<void> {
     const { blocks, next } = page;
     const last = blocks.at(-1);
     const registrations = await this.#changedRegistrations();
-    if (last !== undefined || registrations !== undefined) {
+    const final = Math.min(page.final ?? -1, (last ?? own)?.number ?? -1);
+    if (last !== undefined || registrations !== undefined || final > this.#final) {
       await inTransaction(client, from ?? own, async () => {
         if (from !== undefined) await client.query("select ingest.take_back($1)", [own?.number]);
         if (registrations !== undefined) await register(client, registrations);
-        if (last === undefined) return;
+        if (last === undefined) return recordFinal(client, final);
         if (page.basis !== null) await recordSource(client, page.basis);
         await writeOneByOne(client, blocks, own?.number);
         await refuseOtherDigests(client, blocks);
         const basis = await findBasis(client);
         if (basis !== undefined && page.basis !== null) refuseOtherBasis(basis, page.basis);
-        await recordFinal(client, Math.min(page.final ?? -1, last.number));
+        await recordFinal(client, final);
       });
     }
     if (registrations !== undefined) this.#registered = JSON.stringify(registrations);
+    this.#final = final;
     this.#isAtHead = next === null;
     const { onEvent = () => undefined } = this.#options;
     if (from !== undefined)
@@ -188,7 +213,7 @@ class Follower {
         `The origin has gone on to another branch, or what it says of block ${common.number} contradicts its blocks after it`,
       );
     }
-    await this.#write(client, page, { own: common, from: own });
+    await this.#writeAfter(client, page, { own: common, from: own });
   }
 
   /** Undefined where they are those that were registered. */

@@ -1,6 +1,8 @@
 // An origin says which of its blocks are final, by its FINALITY: its mirror takes back all others with it.
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../../../db/connect.ts";
 import { commonBlock, lastBlock } from "../../../db/mirror/common-block.ts";
+import { follow } from "../../../db/mirror/follower.ts";
 import { Origin } from "../../../db/mirror/origin.ts";
 import { hours } from "../../factories.ts";
 import type { TestDatabase } from "../../database.ts";
@@ -93,6 +95,21 @@ it("has no final blocks below the first one with rows where the origin says so",
   await begin(0);
 });
 
+it("learns that blocks are final without a new one", async () => {
+  const { origin, mirror } = mirrored;
+  await origin.writer.query("select ingest.begin_index(5, '0x1', 'book', 0, 'event')");
+  await writeBlocks(0, 300);
+  await mirrored.catchUp();
+  expect(await finalIn(mirror)).toBe(undefined);
+  const stop = new AbortController();
+  const { url } = mirrored.app;
+  const following = follow({ url: mirror.url, origin: url, signal: stop.signal, firstPauseMs: 1 });
+  await origin.writer.query("select ingest.checked_to(90, 80)");
+  while ((await finalIn(mirror)) !== 90) await sleep(20);
+  stop.abort();
+  await following;
+});
+
 it("goes on with an origin that gives its rules anew after both have taken back all blocks", async () => {
   const { origin, mirror } = mirrored;
   const begin = (taker: string): Promise<unknown> =>
@@ -106,6 +123,30 @@ it("goes on with an origin that gives its rules anew after both have taken back 
   await mirrored.catchUp();
   expect(await digestsOf(mirror)).toEqual(await digestsOf(origin));
 });
+
+it.each([
+  ["an earlier time", 50],
+  ["a later one", 200],
+])(
+  "does not keep a block without rows that the origin has taken back, where the next has %s",
+  async (_, seconds) => {
+    const { origin, mirror } = mirrored;
+    const writeEmpty = (number: number, at: number): Promise<unknown> =>
+      origin.writer.query(
+        "select ingest.write_block($1, $2::timestamptz + $3 * interval '1 second')",
+        [...[number, hours(0), at]],
+      );
+    await writeBlocks(1, 10);
+    await writeEmpty(11, 700);
+    await mirrored.catchUp();
+    await origin.writer.query("select ingest.take_back(10)");
+    await writeEmpty(13, 600 + seconds);
+    await mirrored.catchUp();
+    const blocks = async ({ reader }: TestDatabase): Promise<unknown[]> =>
+      (await reader.query("select number, time from dex_block order by number")).rows;
+    expect(await blocks(mirror)).toEqual(await blocks(origin));
+  },
+);
 
 it("still refuses an origin that takes back what it has said is final", async () => {
   await writeBlocks(1, 300);
