@@ -42,12 +42,14 @@ async function runAsOf(
   const context = args.contextValue as { withPgClient?: WithPgClient };
   const state = stateIn(args.requestContext);
   let begun: PastBlock | undefined;
+  let isExecuted: boolean | undefined;
   try {
     const result = await inSnapshot(
       context,
       async () => {
         // At once, because cursors need the block, and an operation without any statement is refused too.
         await context.withPgClient?.(null, () => Promise.resolve());
+        isExecuted = true;
         return next();
       },
       {
@@ -69,7 +71,7 @@ async function runAsOf(
     if (state !== undefined) state.isFinal = begun?.isFinal === true && !readsAsNow(operation);
     return result;
   } catch (error) {
-    if (begun !== undefined) throw error;
+    if (isExecuted === true) throw error;
     return failed(error);
   }
 }

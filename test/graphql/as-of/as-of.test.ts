@@ -13,6 +13,7 @@ import {
 } from "../../factories.ts";
 import { ask, dataOf, errorsOf, type Trades } from "../../graphql.ts";
 import { serveRecorded } from "../../served.ts";
+import { failStatements } from "../../statements.ts";
 import { operationOf, SELECTIONS, withoutMarks } from "./past-answers.ts";
 
 /** Hours after genesis of the blocks. */
@@ -442,4 +443,20 @@ it("refuses a cursor of a replaced block without a hash, and says what can be do
   expect(await refusal()).toBe(
     `Argument "after" is a cursor as of block ${blockAt(30)}, which is no longer there: begin with the first page.`,
   );
+});
+
+it.each([
+  ["whose connection is lost", { code: "57P01" }, "UNAVAILABLE"],
+  ["that took too long", { code: "57014" }, "TIMEOUT"],
+])("has a code for a beginning %s after the block is known", async (_, error, code) => {
+  const other = database.pool({ role: "dex_reader" });
+  failStatements(other, "savepoint", error);
+  await using failing = await makeTestApp(other, { cache: "off" });
+  const { dexHead } = await dataOf<{ dexHead: { block: number } }>(app, "{ dexHead { block } }");
+  const query = `query @asOf(block: ${dexHead.block}) { dexHead { block } }`;
+  const { body } = await failing.request.post("/graphql").send({ query });
+  expect(body).toEqual({
+    errors: [{ message: expect.any(String), extensions: expect.objectContaining({ code }) }],
+  });
+  expect(body.errors[0].message).not.toContain("the statement failed");
 });
