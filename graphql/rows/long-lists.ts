@@ -1,4 +1,5 @@
-// Has PostgreSQL look each row up in a long list of `in` and `notIn`, as a set that it makes once for a statement.
+// Has PostgreSQL look each row up in a long list of `in` and `notIn`, as a set that it makes once for a statement. An empty
+// list of `notIn` leaves out null, as every other does.
 //
 // A list that is a parameter is else compared value by value with each row that no index has found.
 import {
@@ -21,18 +22,30 @@ const HASHED = [
   ...[TYPES.int2, TYPES.int, TYPES.bigint, TYPES.numeric],
 ];
 
-/** Undefined where the comparison stays as it is. */
-function lookedUp(where: PgCondition, value: unknown): Record<"column" | "isIn", SQL> | undefined {
+/** What the comparison becomes. Undefined where it stays as it is. */
+function betterThan(
+  where: PgCondition,
+  operator: "in" | "notIn",
+  value: unknown,
+): ((condition: SQL) => SQL) | undefined {
   const { attributeName, attribute } = where.extensions.pgFilterAttribute ?? {};
-  if (!Array.isArray(value) || value.length <= LIST_COST) return undefined;
-  if (attributeName === undefined || attribute === undefined) return undefined;
+  if (!Array.isArray(value) || attributeName === undefined || attribute === undefined)
+    return undefined;
   const { expression, via } = attribute;
-  const codec = HASHED.find((one: unknown) => one === attribute.codec);
-  if (codec === undefined || expression !== undefined || via !== undefined) return undefined;
+  if (expression !== undefined || via !== undefined) return undefined;
   const column = sql`${where.alias}.${sql.identifier(attributeName)}`;
+  const hasValue = sql`(${column} is not null or null)`;
+  if (value.length === 0 && operator === "notIn")
+    return (condition) => sql`${condition} and ${hasValue}`;
+  const codec = HASHED.find((one: unknown) => one === attribute.codec);
+  if (value.length <= LIST_COST || codec === undefined) return undefined;
   const list = sqlValueWithCodec(value, listOfCodec(codec));
   // Within an expression it stays a subquery: see lists-without-case.ts.
-  return { column, isIn: sql`(${column} in (select unnest(${list}))) = true` };
+  const isIn = sql`(${column} in (select unnest(${list}))) = true`;
+  // The list itself is left, for indexes, and for rows that are in the set. Null stays null.
+  return operator === "in"
+    ? (condition) => sql`${isIn} and ${condition}`
+    : (condition) => sql`case when ${isIn} then ${condition} else ${hasValue} end`;
 }
 
 export const LongListsPlugin: GraphileConfig.Plugin = {
@@ -48,21 +61,15 @@ export const LongListsPlugin: GraphileConfig.Plugin = {
         if (fieldName !== "in" && fieldName !== "notIn") return field;
         const applied: Applied = {
           apply(where, value, info) {
-            const found = lookedUp(where, value);
-            if (found === undefined) return apply(where, value, info) as unknown;
-            const { column, isIn } = found;
-            // The list itself is left, for indexes, and for rows that are in the set. Null stays null.
-            const faster = (condition: SQL): SQL =>
-              fieldName === "in"
-                ? sql`${isIn} and ${condition}`
-                : sql`case when ${isIn} then ${condition} else ${column} is not null or null end`;
+            const better = betterThan(where, fieldName, value);
+            if (better === undefined) return apply(where, value, info) as unknown;
             const add = (spec: PgWhereConditionSpec<string>): void => {
               if (typeof spec === "function") throw new Error(`${fieldName} has a function`);
               const isOfColumn = "callback" in spec;
               where.where(
                 isOfColumn
-                  ? { ...spec, callback: (of) => faster(spec.callback(of)) }
-                  : faster(spec),
+                  ? { ...spec, callback: (of) => better(spec.callback(of)) }
+                  : better(spec),
               );
             };
             // A copy: see implied-conditions.ts.

@@ -56,6 +56,14 @@ it.each([
   expect(plan.join("\n")).toMatch(/hashed SubPlan/);
 });
 
+it.each([
+  ["excludes what has no value", { market: { notIn: [] } }, [1]],
+  ["also in a not", { not: { market: { notIn: [] } } }, []],
+  ["and nothing where there always is one", { taker: { notIn: [] } }, [1, 2]],
+])("an empty list of notIn %s", async (_where, filter, found) => {
+  expect(await blocks(filter)).toEqual(found);
+});
+
 it("compares a short list value by value", async () => {
   expect(await blocks({ taker: { in: [anAddress("taker 1"), "0x"] } })).toEqual([1]);
   expect(statements.some(({ text }) => text.includes("unnest("))).toBe(false);
