@@ -100,6 +100,15 @@ function readNumber(given: unknown): number {
   throw new Error(`${JSON.stringify(given)} is no number in hex`);
 }
 
+/** The id of a chain. Like the other quantities it is text: a number of JSON is none. */
+export function readChainId(given: unknown): number {
+  const id = typeof given === "string" && /^0x[0-9a-fA-F]+$/.test(given) ? Number(given) : 0;
+  if (id > 0 && Number.isSafeInteger(id)) return id;
+  throw new Error(
+    `${JSON.stringify(given)} is no id of a chain: that is a number in hex, from 0x1 to 0x1fffffffffffff`,
+  );
+}
+
 function form<T>(schema: z.ZodType<T>, result: unknown): T {
   const { data: read, error } = schema.safeParse(result);
   if (error === undefined) return read;

@@ -3,6 +3,7 @@ import { unescape } from "node:querystring";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError } from "viem";
 import { BatchRefused, isOverLimit, JsonRpc, LONGEST_TEXT, RpcError } from "./json-rpc.ts";
+import { readChainId } from "./node-answers.ts";
 
 export interface RequestsOptions {
   urls: readonly string[];
@@ -61,7 +62,7 @@ export type Read<T> = (result: unknown) => T;
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #nodes: Node[];
-  #chainId: string | undefined;
+  #chainId: number | undefined;
   #current = 0;
   #nextSlot = 0;
 
@@ -81,9 +82,9 @@ export class Requests {
     return this.#nodes.length;
   }
 
-  /** The id of the chain; undefined before a node has answered. */
+  /** The id of the chain; undefined before two answers have agreed on it. */
   get chainId(): number | undefined {
-    return this.#chainId === undefined ? undefined : Number(this.#chainId);
+    return this.#chainId;
   }
 
   /** Which URL is asked now. */
@@ -144,15 +145,41 @@ export class Requests {
     throw new Unavailable(last);
   }
 
-  /** Throws where the node is of another chain than the first that has answered. */
+  /** Throws where the node is of another chain, or which chain it is cannot be known. */
   async #checkChain(node: Node): Promise<void> {
-    await this.#slot();
-    const id = String(await node.rpc.request("eth_chainId"));
-    this.#options.onRequest?.("eth_chainId", "ok");
-    this.#chainId ??= id;
-    if (id !== this.#chainId) {
-      throw new Error(`it is of the chain ${Number(id)}, and not of ${Number(this.#chainId)}`);
+    const id = await this.#askChain(node);
+    const confirmed = this.#chainId ?? (await this.#confirmed(id, node));
+    // A check of another node may have ended first.
+    this.#chainId ??= confirmed;
+    if (id === this.#chainId) return;
+    const other =
+      this.#chainId === undefined ? "by one answer alone" : `and not of ${this.#chainId}`;
+    throw new Error(`it is of the chain ${id}, ${other}`);
+  }
+
+  /**
+   * The first id that came twice, when each other node was asked, and then this one again. A database keeps the id for
+   * good, so that one wrong answer must not say it.
+   */
+  async #confirmed(first: number, node: Node): Promise<number | undefined> {
+    const at = this.#nodes.indexOf(node);
+    const given = new Set([first]);
+    for (const other of [...this.#nodes.slice(at + 1), ...this.#nodes.slice(0, at + 1)]) {
+      const id = await this.#askChain(other).catch((error: unknown) => {
+        this.#options.onRequest?.("eth_chainId", explain(error).outcome);
+        return undefined;
+      });
+      if (id !== undefined && given.has(id)) return id;
+      if (id !== undefined) given.add(id);
     }
+    return undefined;
+  }
+
+  async #askChain({ rpc }: Node): Promise<number> {
+    await this.#slot();
+    const id = readChainId(await rpc.request("eth_chainId"));
+    this.#options.onRequest?.("eth_chainId", "ok");
+    return id;
   }
 
   /** Waits until a request may be sent. */

@@ -365,12 +365,128 @@ it("asks for the chain's id again where a node has refused it", async () => {
   expect(await height(asking)).toBe(7);
 });
 
+describe("the chain's id", () => {
+  /** A node with height 7 that says these ids of its chain, one after the other; the last one for good. */
+  const nodeOf = (...ids: unknown[]) => {
+    const left = [...ids];
+    return startNode(
+      (calls) => calls.map((call) => ok(call, "0x7")),
+      (calls) => calls.map((call) => ok(call, left.length > 1 ? left.shift() : left[0])),
+    );
+  };
+  const timesAsked = ({ asked }: Node) => asked.filter((name) => name === "eth_chainId").length;
+
+  it.each(["0x1", "0x01", "0x0000000000000000000001"])("is a quantity in hex: %s", async (id) => {
+    const node = await nodeOf(id);
+    const asking = ask([node.url]);
+    expect(await height(asking)).toBe(7);
+    expect(asking.requests.chainId).toBe(1);
+  });
+
+  it("may be any number that is exact", async () => {
+    const asking = ask([(await nodeOf("0x1fffffffffffff")).url]);
+    await height(asking);
+    expect(asking.requests.chainId).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it.each([
+    ["0x"],
+    [""],
+    ["1"],
+    ["0x0"],
+    ["0x1 "],
+    ["-0x1"],
+    ["0x5g"],
+    ["0x20000000000000"],
+    ["0x7fffffffffffffffffff"],
+    [1],
+    [null],
+    [["0x1"]],
+  ])("has another form: %j is no answer, and is asked again", async (id) => {
+    const once = ask([(await nodeOf(id, "0x1")).url]);
+    expect(await height(once)).toBe(7);
+    expect(once.requests.chainId).toBe(1);
+
+    const always = ask([(await nodeOf(id)).url]);
+    await expect(height(always)).rejects.toMatchObject({
+      name: "Unavailable",
+      message: expect.stringContaining(
+        `${JSON.stringify(id)} is no id of a chain: that is a number in hex, from 0x1 to 0x1fffffffffffff`,
+      ),
+    });
+    expect(always.requests.chainId).toBeUndefined();
+  });
+
+  it("is asked twice of one node, and once of each of two, before anything else", async () => {
+    const [one, first, second] = [await nodeOf("0x1"), await nodeOf("0x1"), await nodeOf("0x1")];
+    const alone = ask([one.url]);
+    const both = ask([first.url, second.url]);
+    await Promise.all([height(alone), height(alone), height(both), height(both)]);
+    await height(both);
+
+    expect(one.asked.slice(0, 2)).toEqual(["eth_chainId", "eth_chainId"]);
+    expect([one, first, second].map(timesAsked)).toEqual([2, 1, 1]);
+    expect(both.requests.current).toBe(0);
+  });
+
+  it.each([
+    ["of the only node", [["0x5", "0x1"]]],
+    ["of the only node, the second one", [["0x1", "0x5", "0x1"]]],
+    ["of the first node", [["0x5", "0x1"], ["0x1"]]],
+    ["of the second node", [["0x1"], ["0x5", "0x1"]]],
+  ])("is not that of one wrong answer %s", async (_, ids) => {
+    const nodes = await Promise.all(ids.map((each) => nodeOf(...each)));
+    const asking = ask(nodes.map(({ url }) => url));
+    expect(await height(asking)).toBe(7);
+    expect(asking.requests.chainId).toBe(1);
+  });
+
+  it("is not known where each answer is another one", async () => {
+    const asking = ask([(await nodeOf(...Array.from({ length: 20 }, (_, n) => `0x${n + 1}`))).url]);
+    await expect(height(asking)).rejects.toThrow(/it is of the chain \d+, by one answer alone$/);
+    expect(asking.requests.chainId).toBeUndefined();
+  });
+
+  it("is that of most nodes, also where the first one has another one", async () => {
+    const nodes = await Promise.all([nodeOf("0x5"), nodeOf("0x1"), nodeOf("0x1")]);
+    const asking = ask(nodes.map(({ url }) => url));
+    expect(await height(asking)).toBe(7);
+    expect(asking.requests.chainId).toBe(1);
+    expect(nodes[0].asked).not.toContain("eth_blockNumber");
+  });
+
+  it("is that of the first node where the second has another one, or does not answer", async () => {
+    const [first, other] = [await nodeOf("0x1"), await nodeOf("0x5")];
+    const broken = await startNode(
+      () => undefined,
+      (calls) => calls.map(({ id }) => ({ id, error: { code: -32603, message: "no" } })),
+    );
+    for (const second of [other.url, broken.url, "http://127.0.0.1:1"]) {
+      const asking = ask([first.url, second]);
+      expect(await height(asking)).toBe(7);
+      expect([asking.requests.chainId, asking.requests.current]).toEqual([1, 0]);
+    }
+  });
+
+  it("passes over a node of another chain, and none that writes the same one otherwise", async () => {
+    const [first, other, same] = [await nodeOf("0x1"), await nodeOf("0x5"), await nodeOf("0x01")];
+    const asking = ask([first.url, other.url, same.url]);
+    await height(asking);
+    asking.requests.askElsewhere();
+    await height(asking);
+
+    expect([asking.requests.chainId, asking.requests.current]).toEqual([1, 2]);
+    expect(other.asked).not.toContain("eth_blockNumber");
+    expect(same.asked).toContain("eth_blockNumber");
+  });
+});
+
 it("asks no more often than it may, whatever comes back", async () => {
   const node = await startNode((_, response) => void response.writeHead(307).end());
   const began = performance.now();
   await height(ask([node.url], { perSecond: 2 })).catch(() => undefined);
 
-  // Each try asks for the chain again: 8 requests, of which 2 are free at the start.
-  expect(node.asked).toHaveLength(8);
+  // Each try asks for the chain again, the first one twice: 9 requests, of which 2 are free at the start.
+  expect(node.asked).toHaveLength(9);
   expect(performance.now() - began).toBeGreaterThan(2000);
 });
