@@ -132,11 +132,13 @@ function readContracts(text: string) {
   return isOnce ? known : undefined;
 }
 
+/** No number has a leading zero. */
+const CONTRACT =
+  /^(?:([^:@/]*):)?([^:@/]*)(?:@(0|[1-9]\d{0,9}))?(?:\/((?:0|[1-9]\d?)(?:\.\d{1,4})?)%)?$/;
+
 /** Without a kind, it is of the first one. */
 function readContract(text: string) {
-  const [, name = EXCHANGE_KINDS[0]?.kind, address = "", block, fee] =
-    /^(?:([^:@/]*):)?([^:@/]*)(?:@(0|[1-9]\d{0,9}))?(?:\/(\d{1,2}(?:\.\d{1,4})?)%)?$/.exec(text) ??
-    [];
+  const [, name = EXCHANGE_KINDS[0]?.kind, address = "", block, fee] = CONTRACT.exec(text) ?? [];
   const kind = EXCHANGE_KINDS.find((one) => one.kind === name);
   const decoder = fee === undefined ? kind : kind?.withFee?.(millionthsOf(fee));
   const firstBlock = block === undefined ? undefined : Number(block);

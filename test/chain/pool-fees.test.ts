@@ -19,6 +19,7 @@ const feeOf = (exchange: string): number | undefined =>
 it.each([
   ["/0.25%", 2500],
   ["@7/1%", 10_000],
+  ["/10%", 100_000],
   ["/99.9999%", 999_999],
   ["/0.0001%", 1],
   ["/0%", 0],
@@ -34,6 +35,10 @@ it.each([
   `uniswap-v2:${EXCHANGE}/100%`,
   `uniswap-v2:${EXCHANGE}/0.00001%`,
   `uniswap-v2:${EXCHANGE}/-1%`,
+  // No number of a setting begins with a zero that says nothing.
+  `uniswap-v2:${EXCHANGE}/00.25%`,
+  `uniswap-v2:${EXCHANGE}@5/01%`,
+  `uniswap-v2:${EXCHANGE}/00%`,
   `uniswap-v2:${EXCHANGE}/%`,
   `uniswap-v2:${EXCHANGE}/0.25%@7`,
   // Takes no fee.
