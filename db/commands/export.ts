@@ -34,7 +34,8 @@ if ((values.dir === undefined) === (values.check === undefined)) {
   refuse("Either --dir or --check is needed");
 }
 const given = values.finality ?? process.env["FINALITY"] ?? "";
-const finality = given === "" ? undefined : readInteger("finality", given, 0, 2_147_483_647);
+const finality =
+  given === "" ? undefined : readInteger("finality (or FINALITY)", given, 0, 2_147_483_647);
 const signal = abortOnSignals();
 
 try {

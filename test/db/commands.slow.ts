@@ -329,3 +329,13 @@ it.each([
   const ended = await runFile("db/commands/backfill.ts", {}, args, copy.folder).ended;
   expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(message) });
 });
+
+it.each([
+  [{ FINALITY: "007" }, []],
+  [{ FINALITY: "64" }, ["--finality", "007"]],
+])("exports nothing with %j and %j, and names both", async (env, given) => {
+  const args = ["--dir", copy.folder, ...given];
+  const ended = await runFile("db/commands/export.ts", env, args).ended;
+  const message = '--finality (or FINALITY) is an integer from 0 to 2147483647, not "007"';
+  expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(message) });
+});
