@@ -1,9 +1,12 @@
 // Decodes a log as one of the events of a kind of exchange.
 import {
+  decodeAbiParameters,
   decodeEventLog,
+  encodeAbiParameters,
   toEventSelector,
   type Abi,
   type AbiEvent,
+  type AbiParameter,
   type DecodeEventLogReturnType,
   type Hex,
 } from "viem";
@@ -23,7 +26,7 @@ export function readEvent<const A extends Abi>(
     if (form === undefined) throw new Error(`none has the topic ${selector}`);
     const topics = indexed.map((topic) => topic.slice(2)).join("");
     const found = form.words.exec(`${topics} ${log.data.slice(2)}`.toLowerCase());
-    if (found === null) {
+    if (found === null || (form.values === undefined && !isClean(form.data, log.data))) {
       throw new Error("a value is beyond its type, or there is one too many or too few");
     }
     if (form.values === undefined) {
@@ -47,6 +50,8 @@ interface Form {
   words: RegExp;
   /** In the order of their words. Undefined where viem reads them: where one may be longer than a word, or has no name. */
   values: { name: string; read: Read }[] | undefined;
+  /** Those of the data, with text as bytes: it need not be UTF-8. */
+  data: readonly AbiParameter[];
 }
 
 type Read = (digits: string) => string | number | bigint | boolean;
@@ -78,8 +83,18 @@ function formOf({ name, inputs }: AbiEvent): Form {
     name,
     words: new RegExp(`^${formOfAll(topics)} ${formOfAll(data)}${rest}$`),
     values: isRead ? (values as Form["values"]) : undefined,
+    data: withTextAsBytes(inputs.filter(({ indexed = false }) => !indexed)),
   };
 }
+
+const withTextAsBytes = (inputs: readonly AbiParameter[]): AbiParameter[] =>
+  JSON.parse(
+    JSON.stringify(inputs).replaceAll('"type":"string', '"type":"bytes'),
+  ) as AbiParameter[];
+
+/** Whether the values alone make this data: viem takes some in lists that are beyond their types. Throws for others. */
+const isClean = (values: readonly AbiParameter[], data: Hex): boolean =>
+  encodeAbiParameters(values, decodeAbiParameters(values, data)) === data.toLowerCase();
 
 interface Word {
   form: string;

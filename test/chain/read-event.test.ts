@@ -6,6 +6,7 @@ import {
   numberToHex,
   padHex,
   parseAbi,
+  stringToHex,
   toEventSelector,
   type Hex,
 } from "viem";
@@ -74,6 +75,65 @@ it.each<[what: string, data: Hex, ...topics: Hex[]]>([
       message: expect.stringMatching(/^The log 3 of block 7 is no event of an exchange: /),
     }),
   );
+});
+
+describe("an event with values longer than a word", () => {
+  const LONG =
+    "event Listed(uint8 kind, string name, address[] makers, (uint64 id, bytes4 tag)[] orders, uint8[2] sides)";
+  const longAbi = parseAbi([LONG]);
+  const [{ inputs }] = longAbi;
+  const values = [
+    ...[3, "a name", [ADDRESS]],
+    ...[[{ id: 2n ** 64n - 1n, tag: "0xffffffff" }], [255, 0]],
+  ] as const;
+  const DATA = encodeAbiParameters(inputs, values as never);
+  const readLong = (data: Hex) =>
+    readEvent(
+      {
+        ...{ address: ADDRESS, topics: [toEventSelector(LONG)], data },
+        ...{ block: 7, hash: "0x", time: undefined, tx: "0x7", idx: 3 },
+      },
+      longAbi,
+      "an exchange",
+    ).args;
+  /** With another word in the place of this one, which is there once. */
+  const without = (given: Hex, other: Hex): Hex => {
+    const [before, after, ...more] = DATA.split(given.slice(2));
+    expect(more).toEqual([]);
+    return `${before}${other.slice(2)}${after}` as Hex;
+  };
+  const tag = (text: Hex): Hex => padHex(text, { size: 32, dir: "right" });
+
+  it("is read whole, in either case of its digits", () => {
+    const [kind, name, makers, orders, sides] = values;
+    const right = { kind, name, makers, orders, sides };
+    expect(readLong(DATA)).toEqual(right);
+    expect(readLong(`0x${DATA.slice(2).toUpperCase()}`)).toEqual(right);
+  });
+
+  it("may have text that is no UTF-8", () => {
+    const name = stringToHex("a name").slice(2);
+    expect(readLong(DATA.replace(name, "ff".repeat(6)) as Hex)).toMatchObject({
+      name: "\ufffd".repeat(6),
+    });
+  });
+
+  it.each<[what: string, data: () => Hex]>([
+    ["a number beyond its type in a list", () => without(word(2n ** 64n - 1n), word(2n ** 64n))],
+    ["one in a list of a fixed length", () => without(word(255n), word(256n))],
+    ["an address with more before it", () => without(word(ADDRESS), DIRTY)],
+    ["bytes with more behind them", () => without(tag("0xffffffff"), tag("0xffffffff01"))],
+    ["text with more behind it", () => without(tag("0x61206e616d65"), tag("0x61206e616d6501"))],
+    ["a word too many", () => concatHex([DATA, word(0n)])],
+    ["a word too few", () => DATA.slice(0, -64) as Hex],
+  ])("is not that of %s: it halts", (_, data) => {
+    expect(() => readLong(data())).toThrow(
+      expect.objectContaining({
+        name: "Halt",
+        message: expect.stringMatching(/^The log 3 of block 7 is no event of an exchange: \w/),
+      }),
+    );
+  });
 });
 
 /** Ends of a type and random values, as encodeAbiParameters takes them. */
