@@ -118,12 +118,6 @@ export class Recording {
     await this.#inTransaction({ facts: [], found }, () => Promise.resolve());
   }
 
-  /** The database has all contracts of its blocks. */
-  async foundAll(): Promise<void> {
-    await this.client.query("select ingest.found_all_contracts()");
-    this.#checked = { ...this.#checked, lacksContracts: false };
-  }
-
   async checkedTo({ rangedTo, auditedTo }: Partial<Checked>): Promise<void> {
     await this.client.query("select ingest.checked_to($1, $2)", [rangedTo, auditedTo]);
     this.#checked = {

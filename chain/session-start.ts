@@ -6,11 +6,10 @@ import { recordedAs } from "./contracts.ts";
 import { Halt } from "./halt.ts";
 import type { OfferChecks } from "./offer-checks.ts";
 import type { Reading } from "./chain-reading.ts";
-import { contractsMade } from "./missing-contracts.ts";
+import { contractsMade, findContracts } from "./missing-contracts.ts";
 import { lastBlock, newestRow, type Recorded } from "./written-blocks.ts";
 import type { Recording } from "./recording.ts";
 import { Repeating } from "./repeating.ts";
-import { Unavailable } from "./requests.ts";
 
 /** What the sessions of an indexer share. */
 export interface Shared extends Reading {
@@ -29,7 +28,7 @@ export interface Start {
 export async function startSession(shared: Shared, recording: Recording): Promise<Start> {
   await waitForTurn(shared, recording);
   await recording.load();
-  const last = await lastBlock(recording.client);
+  let last = await lastBlock(recording.client);
   if (last?.hash === null) {
     throw new Halt(
       `The head of the database, block ${last.number}, has no hash: it was not written by an indexer. Index into a new database.`,
@@ -44,7 +43,8 @@ export async function startSession(shared: Shared, recording: Recording): Promis
     }
   }
   await recordSource(shared, recording);
-  if (recording.checked.lacksContracts) await findContracts(shared, recording, { head, last });
+  if (recording.checked.lacksContracts)
+    last = await findContracts(shared, recording, { head, last });
   if ((await newestRow(recording.client)) === undefined)
     await noticeOthers(shared, head.latest.number);
   return { head, last };
@@ -102,22 +102,6 @@ async function recordSource(shared: Shared, recording: Recording): Promise<void>
     const reason = `The database did not say what it was filled from. It is recorded now as given: chain ${chainId}, ${given.exchange}, from block ${fromBlock}, taker by ${taker}. \`--verify\` compares it with the chain`;
     onEvent?.({ event: "notice", reason });
   }
-}
-
-/** Finds the contracts that factories made up to the last block, which others have written. */
-async function findContracts(
-  { fromBlock, source }: Shared,
-  recording: Recording,
-  { head, last }: Start,
-): Promise<void> {
-  const to = last?.number ?? -1;
-  if (to > head.latest.number) {
-    throw new Unavailable(
-      `The node is at block ${head.latest.number}, before block ${to}, up to which it is to say what factories made`,
-    );
-  }
-  for await (const found of contractsMade(source, fromBlock, to)) await recording.found(found);
-  await recording.foundAll();
 }
 
 /** Halts where the newest rows of the database are of another exchange. */

@@ -16,7 +16,7 @@ const OF_WRITERS = [
   "execute on ingest.begin_mirror(bigint, text, text, integer, text)",
   "execute on ingest.checked_to(integer, integer)",
   "execute on ingest.fill_digests(integer)",
-  "execute on ingest.found_all_contracts()",
+  "execute on ingest.found_all_contracts(integer)",
   "execute on ingest.found_contracts(jsonb)",
   "execute on ingest.offer_ids(text[], text[], integer[])",
   "execute on ingest.register_token(text, text, integer, text)",

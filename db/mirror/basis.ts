@@ -26,10 +26,10 @@ export function refuseOtherBasis(own: Basis, theirs: Basis): void {
 
 /**
  * Records what the facts are from, before blocks are written: an indexer of another source is refused later, and one of
- * this source asks first which contracts factories have made.
+ * this source asks first which contracts factories have made. The origin has no basis before its first row.
  */
-export async function recordSource(client: Client, basis: Basis): Promise<void> {
-  const { chainId, exchange, kind, firstBlock, taker } = basis;
+export async function recordSource(client: Client, basis: Basis | null): Promise<void> {
+  const { chainId, exchange, kind, firstBlock, taker } = basis ?? {};
   await client.query("select ingest.begin_mirror($1, $2, $3, $4, $5)", [
     ...[chainId, exchange, kind, firstBlock, taker],
   ]);

@@ -183,7 +183,7 @@ class Follower {
         if (from !== undefined) await client.query("select ingest.take_back($1)", [own?.number]);
         if (registrations !== undefined) await register(client, registrations);
         if (last === undefined) return recordFinal(client, final);
-        if (page.basis !== null) await recordSource(client, page.basis);
+        await recordSource(client, page.basis);
         await writeOneByOne(client, blocks, own?.number);
         await refuseOtherDigests(client, blocks);
         const basis = await findBasis(client);

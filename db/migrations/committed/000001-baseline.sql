@@ -1,5 +1,5 @@
 --! Previous: -
---! Hash: sha1:f5c94a12ca8c41b7017dde9687a67737d76da52c
+--! Hash: sha1:29338bb1a7140442ae1cf1ca43c55e492f2f9efb
 --! Message: baseline
 
 -- The schemas. PUBLIC has no rights in them.
@@ -5422,11 +5422,11 @@ begin
     coalesce(begin_mirror.chain_id, known.chain_id),
     coalesce(lower(begin_mirror.exchange), known.exchange),
     coalesce(begin_mirror.kind, known.kind),
-    begin_mirror.first_block,
+    coalesce(begin_mirror.first_block, known.first_block),
     coalesce(begin_mirror.taker, known.taker),
     -1, -1, true
   );
-  if given.chain_id is null or given = known then
+  if given = known or not given is not null then
     return;
   end if;
   -- A reorganisation changes it.
@@ -5453,8 +5453,9 @@ begin atomic
     audited_to = greatest(source.audited_to, checked_to.audited_to)
   where not source.lacks_contracts;
   update dex_private.write_state as state
-  set final_to = checked_to.ranged_to
-  where checked_to.ranged_to > coalesce(state.final_to, -2)
+  set final_to = least(checked_to.ranged_to, state.head)
+  where least(checked_to.ranged_to, state.head) > coalesce(state.final_to, -2)
+    and state.head is not null
     and not exists (
       select
       from dex_private.index_source as source
@@ -5464,15 +5465,24 @@ end;
 comment on function ingest.checked_to(integer, integer) is 'Records up to which block the history was read in ranges as final, and up to which it was audited. Where an indexer does not write, a mirror records up to which block it is final. Null changes nothing.';
 grant execute on function ingest.checked_to(integer, integer) to dex_writer;
 
-create function ingest.found_all_contracts() returns void
-language sql security definer
+create function ingest.found_all_contracts(head integer) returns boolean
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
-begin atomic
+as $$
+#variable_conflict use_column
+declare
+  before constant dex_private.write_state := ingest.take_turn();
+begin
+  if before.head is distinct from found_all_contracts.head then
+    return false;
+  end if;
   update dex_private.index_source
   set lacks_contracts = false;
-end;
-comment on function ingest.found_all_contracts() is 'Records that found_contracts was given all that factories made up to the last block.';
-grant execute on function ingest.found_all_contracts() to dex_writer;
+  return true;
+end
+$$;
+comment on function ingest.found_all_contracts(integer) is 'Records that found_contracts was given all that factories made up to this block. Returns whether it is the last one: otherwise nothing is recorded.';
+grant execute on function ingest.found_all_contracts(integer) to dex_writer;
 
 -- Removes the newest blocks after a chain reorganisation.
 
