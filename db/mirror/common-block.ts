@@ -27,9 +27,9 @@ const answer = z.object({
 });
 
 /**
- * `head` is the last block of the mirror. By halves: where two have the same digest and hash at a block, they do so at every block before it. BEFORE_ALL where
- * they have none in common, and none is final here. Throws a MirrorError where the last final block is another: no
- * chain takes that back.
+ * `head` is the last block of the mirror. By halves: where two have the same blocks up to one, they do so up to every
+ * one before it. BEFORE_ALL where they have none in common, and none is final here. Throws a MirrorError where the last
+ * final block is another: no chain takes that back.
  */
 export async function commonBlock(
   client: Client,
@@ -44,8 +44,11 @@ export async function commonBlock(
     const middle = Math.floor((same + other) / 2);
     const own = await lastBlock(client, middle);
     if (own === undefined || own.number <= same) same = middle;
-    else if (await isCommon(own, origin, signal)) [common, same] = [own, middle];
-    else other = own.number;
+    else {
+      const shared = await sharedBlock(client, origin, own, signal);
+      if (shared === undefined) other = own.number;
+      else [common, same] = [shared, middle];
+    }
   }
   if (common !== undefined) return common;
   const own = final === undefined ? undefined : await lastBlock(client, final);
@@ -89,8 +92,42 @@ export async function lastBlock(client: Client, upTo = LARGEST_INTEGER): Promise
   return rows[0];
 }
 
-async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<boolean> {
-  const path = `v2/block/${own.number}`;
+/** Whether a page goes on from this block. Blocks without rows may be recorded here alone. */
+export async function follows(client: Client, { before }: BlockPage, own: Own): Promise<boolean> {
+  if (before === null) return hasNoFacts(own);
+  if (before.digest !== own.digest) return false;
+  const here = before.number === own.number ? own : await lastBlock(client, before.number);
+  return here !== undefined && isSame(here, before);
+}
+
+const isSame = (own: Own, there: Own): boolean =>
+  own.number === there.number &&
+  own.digest === there.digest &&
+  (own.hash === null || there.hash === null || own.hash === there.hash);
+
+/**
+ * The last block up to `own` that the origin has too, where neither has rows after it: blocks without rows may be in
+ * one of them alone. Undefined where they differ up to `own`.
+ */
+async function sharedBlock(
+  client: Client,
+  origin: Origin,
+  own: Own,
+  signal: AbortSignal,
+): Promise<Own | undefined> {
+  for (let below: Own | undefined = own; below !== undefined;) {
+    const there = await theirBlock(origin, below.number, signal);
+    if (there === null) break;
+    if (there.digest !== own.digest) return undefined;
+    below = there.number === below.number ? below : await lastBlock(client, there.number);
+    if (below?.number === there.number) return isSame(below, there) ? below : undefined;
+  }
+  return hasNoFacts(own) ? BEFORE_ALL : undefined;
+}
+
+/** The last block up to a number; null where there is none. */
+async function theirBlock(origin: Origin, upTo: number, signal: AbortSignal): Promise<Own | null> {
+  const path = `v2/block/${upTo}`;
   const text = await origin
     .text(path, MAX_BYTES, { signal, isDigested: true })
     .catch((error: unknown) => {
@@ -98,10 +135,11 @@ async function isCommon(own: Own, origin: Origin, signal: AbortSignal): Promise<
       if (error instanceof MirrorError && error.message.includes("No such block")) return undefined;
       throw error;
     });
-  if (text === undefined) return hasNoFacts(own);
+  if (text === undefined) return null;
   const { data } = answer.safeParse(readJson(text, `${path} is`));
-  if (data === undefined) throw new MirrorError(`${origin.url}${path} is not as documented`);
-  const { block, hash, digest } = data.data;
-  if (digest !== own.digest) return false;
-  return block !== own.number || hash === null || own.hash === null || hash === own.hash;
+  if (data === undefined || data.data.block > upTo) {
+    throw new MirrorError(`${origin.url}${path} is not as documented`);
+  }
+  const { block: number, hash, digest } = data.data;
+  return { number, hash, digest };
 }

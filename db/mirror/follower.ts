@@ -7,14 +7,7 @@ import { isUnreachable } from "../failure.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
 import { recordFinal, recordSource, refuseOtherBasis } from "./basis.ts";
-import {
-  BEFORE_ALL,
-  commonBlock,
-  hasNoFacts,
-  isFinal,
-  lastBlock,
-  type Own,
-} from "./common-block.ts";
+import { BEFORE_ALL, commonBlock, follows, isFinal, lastBlock, type Own } from "./common-block.ts";
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin, readAnswer } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
@@ -115,7 +108,7 @@ class Follower {
     const client = this.#client;
     const own = await lastBlock(client);
     const page = await this.#page(own);
-    const isFollowed = own === undefined || follows(page, own);
+    const isFollowed = own === undefined || (await follows(client, page, own));
     const basis = await findBasis(client);
     if (basis !== undefined && page.basis !== null) {
       const isBegunAnew = !isFollowed && !(await isFinal(client, basis.firstBlock));
@@ -208,7 +201,7 @@ class Follower {
   async #leaveBranch(client: Client, own: Own): Promise<void> {
     const common = await commonBlock(client, this.#origin, own, this.#options.signal);
     const page = await this.#ask(common.number + 1, {});
-    if (!follows(page, common) || page.blocks.length === 0) {
+    if (!(await follows(client, page, common)) || page.blocks.length === 0) {
       throw new OriginUnavailable(
         `The origin has gone on to another branch, or what it says of block ${common.number} contradicts its blocks after it`,
       );
@@ -254,14 +247,6 @@ async function inTransaction(
     const refused = refusedByDatabase(error);
     throw refused instanceof LoadError ? new MirrorError(refused.message) : error;
   }
-}
-
-/** Whether the page goes on from this block. A block without rows may be recorded here alone. */
-function follows({ before }: BlockPage, own: Own): boolean {
-  if (before === null) return hasNoFacts(own);
-  if (before.digest !== own.digest) return false;
-  const isSame = before.number === own.number;
-  return !isSame || before.hash === null || own.hash === null || before.hash === own.hash;
 }
 
 /** Throws a MirrorError where the parts of a page contradict each other. */

@@ -124,6 +124,30 @@ it("goes on with an origin that gives its rules anew after both have taken back 
   expect(await digestsOf(mirror)).toEqual(await digestsOf(origin));
 });
 
+interface Shape {
+  seconds?: number;
+  /** Hexadecimal. Without it, the block has no hash. */
+  branch?: string;
+  /** Without it, the block has no rows. */
+  killed?: number;
+}
+
+const writeBlock = (
+  number: number,
+  { seconds = number * 60, branch, killed }: Shape = {},
+): Promise<unknown> =>
+  mirrored.origin.writer.query(
+    "select ingest.write_block($1, $2::timestamptz + $3 * interval '1 second', $4, killed => $5)",
+    [
+      ...[number, hours(0), seconds],
+      branch === undefined ? null : `0x${(branch + String(number)).padStart(64, "0")}`,
+      killed === undefined ? [] : [killed],
+    ],
+  );
+
+const blocksOf = async ({ reader }: TestDatabase): Promise<unknown[]> =>
+  (await reader.query("select number, hash, time from dex_block order by number")).rows;
+
 it.each([
   ["an earlier time", 50],
   ["a later one", 200],
@@ -131,20 +155,40 @@ it.each([
   "does not keep a block without rows that the origin has taken back, where the next has %s",
   async (_, seconds) => {
     const { origin, mirror } = mirrored;
-    const writeEmpty = (number: number, at: number): Promise<unknown> =>
-      origin.writer.query(
-        "select ingest.write_block($1, $2::timestamptz + $3 * interval '1 second')",
-        [...[number, hours(0), at]],
-      );
     await writeBlocks(1, 10);
-    await writeEmpty(11, 700);
+    await writeBlock(11, { seconds: 700 });
     await mirrored.catchUp();
     await origin.writer.query("select ingest.take_back(10)");
-    await writeEmpty(13, 600 + seconds);
+    await writeBlock(13, { seconds: 600 + seconds });
     await mirrored.catchUp();
-    const blocks = async ({ reader }: TestDatabase): Promise<unknown[]> =>
-      (await reader.query("select number, time from dex_block order by number")).rows;
-    expect(await blocks(mirror)).toEqual(await blocks(origin));
+    expect(await blocksOf(mirror)).toEqual(await blocksOf(origin));
+  },
+);
+
+it.each([
+  ["with one of the same number", [11, 12], [11], 14],
+  ["with one of the same number and an earlier time", [11, 12], [11], 14, 601],
+  ["with others between them", [11, 13], [11, 12], 14],
+  ["with others of the same numbers", [11, 12, 13], [11, 12], 15],
+  ["with others of other numbers", [11, 13], [12], 14],
+])(
+  "does not keep blocks without rows of a branch that the origin has left, %s",
+  async (_, left, empty, next, seconds = 650) => {
+    const { origin, mirror } = mirrored;
+    for (let number = 1; number <= 10; number += 1) {
+      await writeBlock(number, { branch: "a", killed: number });
+    }
+    for (const number of left) await writeBlock(number, { branch: "a" });
+    await mirrored.catchUp();
+    await origin.writer.query("select ingest.take_back(10)");
+    for (const number of empty) {
+      await writeBlock(number, { seconds: 600 + number / 100, branch: "b" });
+    }
+    await writeBlock(next, { seconds, branch: "b", killed: 20 });
+    expect(await mirrored.catchUp()).toContainEqual({
+      ...{ event: "taken back", to: 10, from: left.at(-1) },
+    });
+    expect(await blocksOf(mirror)).toEqual(await blocksOf(origin));
   },
 );
 
