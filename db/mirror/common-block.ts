@@ -8,6 +8,13 @@ import { readJson, type Origin } from "./origin.ts";
 /** A block that the mirror has. */
 export type Own = BlockPage["head"];
 
+export interface Common {
+  /** The last block of the mirror up to which the origin has no other rows. */
+  own: Own;
+  /** The last block up to it that both have: neither has rows after it. */
+  shared: Own;
+}
+
 const MAX_BYTES = 100_000;
 
 const NO_FACTS = `0x${"0".repeat(64)}`;
@@ -36,9 +43,9 @@ export async function commonBlock(
   origin: Origin,
   head: Own,
   signal: AbortSignal,
-): Promise<Own> {
+): Promise<Common> {
   const final = await finalBlock(client);
-  let common: Own | undefined;
+  let common: Common | undefined;
   let [same, other] = [(final ?? 0) - 1, head.number + 1];
   while (other - same > 1) {
     const middle = Math.floor((same + other) / 2);
@@ -47,12 +54,12 @@ export async function commonBlock(
     else {
       const shared = await sharedBlock(client, origin, own, signal);
       if (shared === undefined) other = own.number;
-      else [common, same] = [shared, middle];
+      else [common, same] = [{ own, shared }, middle];
     }
   }
   if (common !== undefined) return common;
   const own = final === undefined ? undefined : await lastBlock(client, final);
-  if (own === undefined) return BEFORE_ALL;
+  if (own === undefined) return { own: BEFORE_ALL, shared: BEFORE_ALL };
   throw new MirrorError(
     `the origin has other facts: at block ${own.number}, which is final here, this database has the digest ${own.digest ?? "none"} and the hash ${own.hash ?? "none"}, and the origin others. Nothing was taken back`,
   );

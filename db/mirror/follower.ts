@@ -26,6 +26,9 @@ const POLL_MS = 100;
 /** How often it is asked what is registered. */
 const REGISTRATIONS_MS = 10_000;
 
+/** So far below the head ingest.drop_empty_blocks keeps blocks without rows. */
+const EMPTY_BLOCKS_KEPT = 1000;
+
 export type FollowEvent =
   | { event: "written"; blocks: number; head: number; isAtHead: boolean }
   | { event: "taken back"; to: number; from: number }
@@ -158,10 +161,12 @@ class Follower {
     page: BlockPage,
     { own, from }: { own: Own; from: Own },
   ): Promise<void> {
+    const [first] = page.blocks;
     const before = page.before?.number ?? BEFORE_ALL.number;
-    // Above it are blocks without rows, which the origin has taken back, or does not keep any more.
-    const isHere = before === own.number || page.blocks.length === 0;
-    const last = isHere ? own : ((await lastBlock(client, before)) ?? BEFORE_ALL);
+    // Above it are blocks without rows: the origin has taken them back, unless they are so old that it would not keep them.
+    const kept = Math.max(before, page.head.number - EMPTY_BLOCKS_KEPT - 1);
+    const to = first === undefined ? own.number : Math.min(kept, first.number - 1);
+    const last = to >= own.number ? own : ((await lastBlock(client, to)) ?? BEFORE_ALL);
     await this.#write(client, page, last.number === from.number ? { own } : { own: last, from });
   }
 
@@ -200,13 +205,13 @@ class Follower {
   /** Goes back to the last block that both have, and on with the origin's, in one transaction. */
   async #leaveBranch(client: Client, own: Own): Promise<void> {
     const common = await commonBlock(client, this.#origin, own, this.#options.signal);
-    const page = await this.#ask(common.number + 1, {});
-    if (!(await follows(client, page, common)) || page.blocks.length === 0) {
+    const page = await this.#ask(common.shared.number + 1, {});
+    if (!(await follows(client, page, common.shared)) || page.blocks.length === 0) {
       throw new OriginUnavailable(
-        `The origin has gone on to another branch, or what it says of block ${common.number} contradicts its blocks after it`,
+        `The origin has gone on to another branch, or what it says of block ${common.shared.number} contradicts its blocks after it`,
       );
     }
-    await this.#writeAfter(client, page, { own: common, from: own });
+    await this.#writeAfter(client, page, { own: common.own, from: own });
   }
 
   /** Undefined where they are those that were registered. */

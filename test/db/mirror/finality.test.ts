@@ -192,6 +192,37 @@ it.each([
   },
 );
 
+it("keeps blocks without rows that the origin does not have any more because they are old", async () => {
+  const { origin } = mirrored;
+  await writeBlocks(1, 10);
+  for (let number = 11; number <= 210; number += 1) await writeBlock(number);
+  await mirrored.catchUp();
+  await writeBlock(1500, { killed: 20 });
+  expect(await blocksOf(origin)).toHaveLength(10 + 1);
+  expect((await mirrored.catchUp()).map(({ event }) => event)).toEqual(["written"]);
+});
+
+it("keeps them also below blocks of a branch that the origin has left", async () => {
+  await writeBlocks(1, 10);
+  for (let number = 11; number <= 30; number += 1) await writeBlock(number);
+  await writeBlock(31, { killed: 20 });
+  await mirrored.catchUp();
+  await mirrored.origin.writer.query("select ingest.take_back(30)");
+  await writeBlock(31, { killed: 21 });
+  await writeBlock(1500, { killed: 22 });
+  expect(await mirrored.catchUp()).toContainEqual({ event: "taken back", to: 30, from: 31 });
+});
+
+it("takes back only those blocks without rows that the origin would still have", async () => {
+  await writeBlocks(1, 10);
+  for (let number = 11; number <= 30; number += 1) await writeBlock(number);
+  await mirrored.catchUp();
+  await mirrored.origin.writer.query("select ingest.take_back(10)");
+  await writeBlock(1020, { killed: 20 });
+  // The origin has deleted those below 1020 - 1000.
+  expect(await mirrored.catchUp()).toContainEqual({ event: "taken back", to: 19, from: 30 });
+});
+
 it("still refuses an origin that takes back what it has said is final", async () => {
   await writeBlocks(1, 300);
   await mirrored.catchUp();
@@ -213,7 +244,8 @@ it("finds the last block in common by a few rows of a long history", async () =>
   const origin = new Origin(mirrored.app.url);
   const head = await lastBlock(client);
   const signal = AbortSignal.timeout(60_000);
-  expect(await commonBlock(client, origin, head!, signal)).toMatchObject({ number: 40 });
+  const common = await commonBlock(client, origin, head!, signal);
+  expect(common).toMatchObject({ own: { number: 40 }, shared: { number: 40 } });
   const answers = await Promise.all(
     query.mock.results.map(({ value }) => value as unknown as Promise<Answer>),
   );
