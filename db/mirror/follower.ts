@@ -11,7 +11,8 @@ import { BEFORE_ALL, commonBlock, follows, isFinal, lastBlock, type Own } from "
 import { MirrorError, OriginUnavailable } from "./mirror-error.ts";
 import { Origin, readAnswer } from "./origin.ts";
 import { blockPage, type BlockPage } from "./block-page.ts";
-import { register, registrationsOf, type Registrations } from "./origin-registry.ts";
+import { DueRegistrations } from "./due-registrations.ts";
+import { register } from "./origin-registry.ts";
 import { refuseOtherDigests, writeOneByOne } from "./write-facts.ts";
 
 /** A block with more is refused. */
@@ -22,9 +23,6 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /** Where the origin, or a cache in front of it, does not wait for its next block. */
 const POLL_MS = 100;
-
-/** How often it is asked what is registered. */
-const REGISTRATIONS_MS = 10_000;
 
 /** So far below the head ingest.drop_empty_blocks keeps blocks without rows. */
 const EMPTY_BLOCKS_KEPT = 1000;
@@ -83,8 +81,7 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #origin: Origin;
   #client: Client | undefined;
-  #registeredAt = -Infinity;
-  #registered = "";
+  #registrations: DueRegistrations;
   /** Up to this block the database has recorded that nothing is taken back any more. */
   #final = -1;
   /** Whether the last page ended with the head: the next block is waited for. */
@@ -93,12 +90,15 @@ class Follower {
   constructor(options: FollowOptions) {
     this.#options = options;
     this.#origin = new Origin(options.origin);
+    this.#registrations = new DueRegistrations(this.#origin);
   }
 
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
     this.#isAtHead = false;
+    // What was to be registered may not be.
+    this.#registrations = new DueRegistrations(this.#origin);
     await client?.end().catch(() => undefined);
   }
 
@@ -174,7 +174,7 @@ class Follower {
   async #write(client: Client, page: BlockPage, { own, from }: Place): Promise<void> {
     const { blocks, next } = page;
     const last = blocks.at(-1);
-    const registrations = await this.#changedRegistrations();
+    const registrations = await this.#registrations.before(blocks, this.#options.signal);
     const final = Math.min(page.final ?? -1, (last ?? own)?.number ?? -1);
     if (last !== undefined || registrations !== undefined || final > this.#final) {
       await inTransaction(client, from ?? own, async () => {
@@ -189,7 +189,6 @@ class Follower {
         await recordFinal(client, final);
       });
     }
-    if (registrations !== undefined) this.#registered = JSON.stringify(registrations);
     this.#final = final;
     this.#isAtHead = next === null;
     const { onEvent = () => undefined } = this.#options;
@@ -212,15 +211,6 @@ class Follower {
       );
     }
     await this.#writeAfter(client, page, { own: common.own, from: own });
-  }
-
-  /** Undefined where they are those that were registered. */
-  async #changedRegistrations(): Promise<Registrations | undefined> {
-    const now = performance.now();
-    if (now - this.#registeredAt < REGISTRATIONS_MS) return undefined;
-    const found = await registrationsOf(this.#origin, this.#options.signal);
-    this.#registeredAt = now;
-    return JSON.stringify(found) === this.#registered ? undefined : found;
   }
 }
 
