@@ -1,5 +1,6 @@
 // Writes blocks by `ingest`, and records what they were read from and how far they are checked.
 import { connect, type Client } from "../db/connect.ts";
+import { isFirstWriter } from "../db/first-writer.ts";
 import { stage } from "../db/load/staging.ts";
 import type { Header } from "./node-answers.ts";
 import { blocksOf, isoTime, rowsOf, withPair, type BlockRows } from "./block-rows.ts";
@@ -127,31 +128,8 @@ export class Recording {
     };
   }
 
-  /**
-   * Whether this is the one indexer of the database now; it stays so until its connection ends. Two at once would
-   * write nothing wrong, since `ingest` takes each block once: the lock spares them the refusals. Anybody can take an
-   * advisory lock, so only that of a login that may write is waited for.
-   */
-  async isFirst(): Promise<boolean> {
-    const { rows } = await this.client.query<{ first: boolean }>(
-      `with lock as materialized (
-        select hashtextextended('dex-market-data index', 0) as key
-      )
-      select pg_try_advisory_lock(lock.key) or not exists (
-        select
-        from pg_locks as held
-        join pg_stat_activity as holder on holder.pid = held.pid
-        where held.locktype = 'advisory'
-          and held.granted
-          and held.objsubid = 1
-          and held.classid::bigint = (lock.key >> 32) & 4294967295
-          and held.objid::bigint = lock.key & 4294967295
-          and held.database = (select oid from pg_database where datname = current_database())
-          and pg_has_role(holder.usesysid, 'dex_writer', 'member')
-      ) as first
-      from lock`,
-    );
-    return rows[0]?.first === true;
+  isFirst(): Promise<boolean> {
+    return isFirstWriter(this.client);
   }
 
   /** Takes back all blocks above this one, which the database need not have. */

@@ -68,7 +68,8 @@ async function noticeOthers(shared: Shared, latest: number): Promise<void> {
 
 async function waitForTurn({ signal, onEvent }: Shared, recording: Recording): Promise<void> {
   for (let isSaid = false; !(await recording.isFirst()); isSaid = true) {
-    if (!isSaid) onEvent?.({ event: "waiting", reason: "Another indexer writes to the database" });
+    if (!isSaid)
+      onEvent?.({ event: "waiting", reason: "Another indexer or a mirror writes to the database" });
     await sleep(MAX_POLL_MS, undefined, { signal });
   }
 }

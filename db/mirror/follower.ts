@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { connect, type Client } from "../connect.ts";
 import { errorText } from "../error-text.ts";
+import { isFirstWriter } from "../first-writer.ts";
 import { isUnreachable } from "../failure.ts";
 import { findBasis } from "../export/days.ts";
 import { LoadError, refusedByDatabase } from "../load/load-error.ts";
@@ -102,13 +103,20 @@ class Follower {
     await client?.end().catch(() => undefined);
   }
 
-  /** Reads a page and writes it. */
-  async step(): Promise<void> {
-    this.#client ??= await connect(this.#options.url, {
+  /** An indexer that writes would lose what it has recorded of its contracts, so its end is waited for. */
+  async #connect(): Promise<Client> {
+    const client = await connect(this.#options.url, {
       role: "dex_writer",
       applicationName: "dex-market-data follow",
     });
-    const client = this.#client;
+    this.#client = client;
+    if (await isFirstWriter(client)) return client;
+    throw new OriginUnavailable("An indexer or another mirror writes to the database");
+  }
+
+  /** Reads a page and writes it. */
+  async step(): Promise<void> {
+    const client = this.#client ?? (await this.#connect());
     const own = await lastBlock(client);
     const page = await this.#page(own);
     const isFollowed = own === undefined || (await follows(client, page, own));

@@ -8,6 +8,7 @@ import { versionProblem } from "../export/check-files.ts";
 import { findBasis } from "../export/days.ts";
 import { MANIFEST, NAME, parseManifest, type Contents } from "../export/manifest.ts";
 import { FACT_KINDS, plannedDays, type PlannedDay } from "../export/planned-days.ts";
+import { isFirstWriter } from "../first-writer.ts";
 import { makeFolder } from "../make-folder.ts";
 import { refuseOtherBasis } from "./basis.ts";
 import { download } from "./download.ts";
@@ -63,6 +64,9 @@ export async function loadFiles(options: LoadFilesOptions): Promise<LoadedFiles>
 
 async function loadMissing(options: LoadFilesOptions): Promise<LoadedFiles> {
   const { client, url, dir, maxDayBytes, onDay } = options;
+  if (!(await isFirstWriter(client))) {
+    throw new MirrorError("an indexer or another mirror writes to the database: stop it first");
+  }
   const origin = new Origin(url);
   const manifest = await readManifestOf(origin, options);
   const own = await findBasis(client);
