@@ -37,27 +37,31 @@ export async function findContracts(
   recording: Recording,
   { head, last }: Start,
 ): Promise<Recorded | undefined> {
-  const { source, fromBlock, requests } = shared;
-  const to =
-    source.factoryTopics.length === 0 ? last : await lastOnChain(shared, recording, { head, last });
-  if (to !== undefined && source.factoryTopics.length > 0) {
-    const settled = Math.min(head.final, to.number);
-    for await (const found of contractsMade(source, fromBlock, settled))
-      await recording.found(found);
-    await recording.found(await madeAfter(source, settled, to));
-    const unknown = await unknownPool(recording.client, addressesOf(shared));
-    if (unknown !== undefined) {
-      requests.askElsewhere();
-      throw new Unavailable(
-        `the database has the pool ${unknown}, and the factories' logs do not: the node may not have all old logs`,
-      );
-    }
-  }
+  const hasFactories = shared.source.factoryTopics.length > 0;
+  const to = hasFactories ? await lastOnChain(shared, recording, { head, last }) : last;
+  if (hasFactories && to !== undefined) await findUpTo(shared, recording, { head, last: to });
   if (!(await isComplete(recording.client, to))) {
     throw new Unavailable("another writer has written blocks");
   }
   await recording.learnChecked();
   return to;
+}
+
+async function findUpTo(
+  shared: Reading,
+  recording: Recording,
+  { head, last }: { head: ChainHead; last: Recorded },
+): Promise<void> {
+  const { source, fromBlock, requests } = shared;
+  const settled = Math.min(head.final, last.number);
+  for await (const found of contractsMade(source, fromBlock, settled)) await recording.found(found);
+  await recording.found(await madeAfter(source, settled, last));
+  const unknown = await unknownPool(recording.client, addressesOf(shared));
+  if (unknown === undefined) return;
+  requests.askElsewhere();
+  throw new Unavailable(
+    `the database has the pool ${unknown}, and the factories' logs do not: the node may not have all old logs`,
+  );
 }
 
 /** Takes back what is not on the chain. */

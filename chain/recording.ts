@@ -1,6 +1,5 @@
 // Writes blocks by `ingest`, and records what they were read from and how far they are checked.
 import { connect, type Client } from "../db/connect.ts";
-import { isFirstWriter } from "../db/first-writer.ts";
 import { stage } from "../db/load/staging.ts";
 import type { Header } from "./node-answers.ts";
 import { blocksOf, isoTime, rowsOf, withPair, type BlockRows } from "./block-rows.ts";
@@ -126,10 +125,6 @@ export class Recording {
       rangedTo: Math.max(rangedTo ?? -1, this.#checked.rangedTo),
       auditedTo: Math.max(auditedTo ?? -1, this.#checked.auditedTo),
     };
-  }
-
-  isFirst(): Promise<boolean> {
-    return isFirstWriter(this.client);
   }
 
   /** Takes back all blocks above this one, which the database need not have. */

@@ -1,5 +1,6 @@
 // The start of a session: its turn, the head of the chain, and what the database is filled from.
 import { setTimeout as sleep } from "node:timers/promises";
+import { isFirstWriter } from "../db/first-writer.ts";
 import { ChainHead, MAX_POLL_MS } from "./chain-head.ts";
 import { checkCode, isRecognised } from "./contract-state.ts";
 import { recordedAs } from "./contracts.ts";
@@ -67,7 +68,7 @@ async function noticeOthers(shared: Shared, latest: number): Promise<void> {
 }
 
 async function waitForTurn({ signal, onEvent }: Shared, recording: Recording): Promise<void> {
-  for (let isSaid = false; !(await recording.isFirst()); isSaid = true) {
+  for (let isSaid = false; !(await isFirstWriter(recording.client)); isSaid = true) {
     if (!isSaid)
       onEvent?.({ event: "waiting", reason: "Another indexer or a mirror writes to the database" });
     await sleep(MAX_POLL_MS, undefined, { signal });
