@@ -94,14 +94,6 @@ export const PROGRAMS: Record<string, Record<string, Program>> = {
       "WRITE_ASYNCAPI",
       "test/rest/asyncapi/asyncapi.test.ts",
     ),
-    "openapi-types": {
-      does: "the types of that document",
-      command: [
-        ...["node", "tools/openapi/node_modules/openapi-typescript/bin/cli.js"],
-        ...["rest/openapi/openapi.json", "-o", "rest/openapi/market-data.d.ts"],
-      ],
-      packages: ["tools/openapi"],
-    },
     readme: written("the answers in the pages", "WRITE_README", "test/readme.test.ts"),
     contract: written("docs/releases/", "WRITE_CONTRACT", "test/docs/contract.test.ts"),
     dump: written("the database of the release to come", "WRITE_DUMP", "test/db/upgrade.test.ts"),
