@@ -1,5 +1,5 @@
 // The page of an account: which one an address names, from where on, and what is read for it.
-import { checksumAddress } from "../db/load/checksum.ts";
+import { checksumAddress, spellingsOf } from "../db/load/checksum.ts";
 import type { Pool } from "../db/connect.ts";
 import { BadParameter } from "../http/errors.ts";
 import {
@@ -76,7 +76,7 @@ export async function findAccount(pool: Pool, given: string, url: string): Promi
   if (!ADDRESS.test(given)) throw new BadParameter("The address", ADDRESS_ACCEPTED);
   const pages = accountPagesIn(url);
   const address = checksumAddress(given);
-  const spellings = [...new Set([address, given, given.toLowerCase()])];
+  const spellings = spellingsOf(given);
   const limit = PAGE;
   const [found, open, past] = await inSnapshot(pool, (db) =>
     Promise.all([

@@ -31,6 +31,11 @@ export function checksumAddress(address: string): string {
   return `0x${checked}`;
 }
 
+/** In each letter case in which the address may be recorded: writers may leave its checksum out. */
+export const spellingsOf = (address: string): string[] => [
+  ...new Set([checksumAddress(address), address, address.toLowerCase()]),
+];
+
 const hashOfGems = remembering(
   (gems) => `0x${bytesToHex(keccak_256(hexToBytes(gems.replaceAll("0x", "").toLowerCase())))}`,
 );

@@ -1,6 +1,6 @@
 // What a field of Subscription follows: its arguments as topics.
 import { SafeError } from "postgraphile/grafast";
-import { checksumAddress } from "../../db/load/checksum.ts";
+import { spellingsOf } from "../../db/load/checksum.ts";
 import type { Pool } from "../../db/connect.ts";
 import { NoSuchBlock } from "../../market/absent.ts";
 import { isInterval } from "../../market/candle-intervals.ts";
@@ -75,13 +75,12 @@ function readFromBlock(
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
-function readAddress(name: string, address: string | undefined): string | undefined {
+function readAddress(name: string, address: string | undefined): string[] | undefined {
   if (address === undefined) return undefined;
   if (!ADDRESS.test(address)) {
     throw new BadArgument(name, "an address, 0x and 40 hexadecimal digits", address);
   }
-  // As it is stored.
-  return checksumAddress(address);
+  return spellingsOf(address);
 }
 
 /** PostgreSQL refuses a number that is out of range. */

@@ -11,9 +11,9 @@ export interface Topic {
   name: string;
   pair?: PairName | undefined;
   argument?: string | number | undefined;
-  /** Whose trades. */
-  taker?: string | undefined;
-  maker?: string | undefined;
+  /** Whose trades: an address, in each letter case in which it may be recorded. */
+  taker?: readonly string[] | undefined;
+  maker?: readonly string[] | undefined;
 }
 
 /** What a topic has at a head. */

@@ -153,20 +153,22 @@ export const findTradesAfter = async (
 };
 
 interface TradesFilter {
-  taker?: string | undefined;
-  maker?: string | undefined;
+  /** An address, in each letter case in which it may be recorded. */
+  taker?: readonly string[] | undefined;
+  maker?: readonly string[] | undefined;
   /** BASE/QUOTE. */
   market?: string | undefined;
 }
 
-/** SQL of the conditions. The first that is given has an index with the id. */
+/** The column of each condition, and SQL of the values that it may have. The first that is given has an index with the id. */
 const CONDITIONS = {
-  taker: ["trade.taker", ""],
-  maker: ["trade.maker", ""],
-  market: [
-    "trade.market_id",
-    "select pair.id from dex_pair as pair where pair.base || '/' || pair.quote = ",
-  ],
+  taker: { column: "trade.taker", values: (given: string) => `select unnest(${given}::text[])` },
+  maker: { column: "trade.maker", values: (given: string) => `select unnest(${given}::text[])` },
+  market: {
+    column: "trade.market_id",
+    values: (given: string) =>
+      `select pair.id from dex_pair as pair where pair.base || '/' || pair.quote = ${given}`,
+  },
 } as const;
 
 const FILTERS = ["taker", "maker", "market"] as const;
@@ -178,12 +180,13 @@ export async function findTradesBy(
   { after, limit }: { after: number; limit: number },
 ): Promise<FollowedTrade[]> {
   const given = FILTERS.filter((name) => filter[name] !== undefined);
-  // Compared with any (...) and ordered by the column too, so that only the index on it and the id serves.
-  const conditions = given.map((name, n) => {
-    const [column, select] = CONDITIONS[name];
-    return `and ${column} = any (array[(${select}$${n + 3}::text)])`;
+  const [sought, ...others] = given.map((name, n) => {
+    const { column, values } = CONDITIONS[name];
+    return { column, values: values(`$${n + 3}`) };
   });
-  const order = given.slice(0, 1).map((name) => `${CONDITIONS[name][0]},`);
+  const conditions = others.map(({ column, values }) => `and ${column} in (${values})`);
+  // Compared with any (...) and ordered by the column too, so that only the index on it and the id serves.
+  if (sought !== undefined) conditions.unshift(`and ${sought.column} = any (array[sought.value])`);
   const { rows } = await db.query<Omit<FollowedTrade, "id"> & { id: string }>({
     name: `live_trades_${given.join("_")}`,
     text: `
@@ -192,10 +195,16 @@ export async function findTradesBy(
         trade.id,
         ${TRADE_COLUMNS},
         trade.block
-      from dex_trade as trade
-      where trade.id > $1
-      ${conditions.join("\n      ")}
-      order by ${order.join("")} trade.id
+      from (${sought?.values ?? "select null"}) as sought (value)
+      cross join lateral (
+        select *
+        from dex_trade as trade
+        where trade.id > $1
+        ${conditions.join("\n        ")}
+        order by ${sought === undefined ? "" : `${sought.column}, `}trade.id
+        limit $2
+      ) as trade
+      order by trade.id
       limit $2`,
     values: [after, limit, ...given.map((name) => filter[name])],
   });

@@ -42,12 +42,12 @@ export const tradesTopic: TopicKind = {
       market: String
 
       """
-      Only trades of this taker.
+      Only trades of this taker, an address in any case.
       """
       taker: String
 
       """
-      Only trades of this maker.
+      Only trades of this maker, an address in any case.
       """
       maker: String
 

@@ -169,6 +169,12 @@ describe("dexTrades", () => {
     ["a maker", { maker: anAddress("two").toUpperCase().replace("X", "x") }, ["3"]],
     ["a market and a taker", { market: "WETH/DAI", taker: anAddress("one") }, ["1"]],
     ["a taker and a maker", { taker: anAddress("one"), maker: anAddress("two") }, []],
+    [
+      "a taker whose writer leaves its checksum out",
+      { taker: anAddress("small").toLowerCase() },
+      ["4"],
+    ],
+    ["the same taker by its checksum", { taker: anAddress("small") }, ["4"]],
   ])("sends only those of %s", async (_name, variables, ids) => {
     const chosen = follow(client, TRADES, variables);
     await chosen.next();
@@ -178,6 +184,7 @@ describe("dexTrades", () => {
         aTrade({ hour: 1, taker }),
         aTrade({ hour: 2, taker, baseGem: MKR, quoteGem: WETH }),
         aTrade({ hour: 3, maker }),
+        aTrade({ hour: 4, taker: anAddress("small").toLowerCase() }),
       ],
     });
     // The last one is not told, because it comes by a later event at the earliest.
