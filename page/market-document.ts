@@ -11,6 +11,7 @@ import {
   nameOf,
   numberOf,
   percentOf,
+  priceIn,
   priceOf,
   spreadOf,
   tableOf,
@@ -55,13 +56,13 @@ function figuresOf({ base, quote, summary }: ShownMarket): [string, Html | strin
   const during = (value: string, symbol: string): Html | string =>
     trades > 0 ? html`${numberOf(value)} <bdi>${symbol}</bdi>` : "–";
   return [
-    ["Last", priceOf(summary.last)],
+    ["Last", priceIn(summary, "last")],
     ["Last trade (UTC)", summary.lastTime === null ? "–" : momentOf(summary.lastTime)],
     ["Change", orDash(summary.change)],
     ["Change in %", percentOf(summary)],
-    ["High", priceOf(summary.high)],
-    ["Low", priceOf(summary.low)],
-    ["Average (vwap)", priceOf(summary.vwap)],
+    ["High", priceIn(summary, "high")],
+    ["Low", priceIn(summary, "low")],
+    ["Average (vwap)", priceIn(summary, "vwap")],
     ["Volume", during(summary.vol, base)],
     ["Turnover", during(summary.quoteVol, quote)],
     ["Trades", trades.toLocaleString("en")],
@@ -81,7 +82,7 @@ const tradeRow = (
     ${cells([
       momentOf(time),
       details === undefined ? "–" : details.act === "sell" ? "Buy" : "Sell",
-      priceOf(price),
+      priceOf(price, price !== "0" || volume !== "0"),
       numberOf(volume),
       ...(details === undefined
         ? []

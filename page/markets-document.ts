@@ -9,7 +9,7 @@ import {
   linkTo,
   momentOf,
   percentOf,
-  priceOf,
+  priceIn,
   tableOf,
   volumeOf,
 } from "./shown-figures.ts";
@@ -34,12 +34,12 @@ const rowOf = (
   html`<tr class="${active ? "" : "inactive"}">
     <th scope="row">${linkTo({ base, quote })}${active ? "" : " (inactive)"}</th>
     ${cells([
-      priceOf(summary.last),
+      priceIn(summary, "last"),
       percentOf(summary),
       ...(hasDollars ? [dollarsOf(dollars?.volumeInUsd ?? null, dollars?.through)] : []),
       volumeOf(summary, quote),
-      priceOf(summary.high),
-      priceOf(summary.low),
+      priceIn(summary, "high"),
+      priceIn(summary, "low"),
       summary.lastTime === null ? "–" : momentOf(summary.lastTime),
     ])}
   </tr>`;

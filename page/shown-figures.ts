@@ -1,6 +1,6 @@
 // Tables, figures and names in the documents of the server.
 import { compact, placesOf, shortened, shortPercent } from "./client/decimal.js";
-import { hasChange, hasSpread } from "./client/market-order.js";
+import { hasChange, hasPrice, hasSpread } from "./client/market-order.js";
 import type { SummaryRecord } from "../market/queries/summaries.ts";
 import { html, type Html } from "./html.ts";
 
@@ -33,11 +33,18 @@ export const numberOf = (value: string, text = shortened(value)): Html =>
   html`<data value="${value}" title="${value}">${text}</data>`;
 
 /** REST gives "0" for a price that does not exist. */
-export const priceOf = (value: string): Html | string =>
-  value === "0" ? "–" : numberOf(value, shortened(value, placesOf(value)));
+export const priceOf = (value: string, exists = value !== "0"): Html | string => {
+  if (!exists) return "–";
+  return value === "0" ? numberOf("0") : numberOf(value, shortened(value, placesOf(value)));
+};
+
+export const priceIn = (
+  summary: SummaryRecord,
+  id: "last" | "high" | "low" | "vwap",
+): Html | string => priceOf(summary[id], hasPrice(summary, id));
 
 export const spreadOf = (summary: SummaryRecord): Html | string =>
-  summary.spread === "0" && hasSpread(summary) ? numberOf("0") : priceOf(summary.spread);
+  priceOf(summary.spread, hasSpread(summary));
 
 export const momentOf = (iso: string): Html =>
   html`<time datetime="${iso}" title="${iso}">${iso.slice(0, 19).replace("T", " ")}</time>`;

@@ -2,7 +2,7 @@
 import { Component, h } from "preact";
 import { compact, placesOf, shortened, shortPercent } from "./decimal.js";
 import { html } from "./html.js";
-import { hasChange, hasSpread } from "./market-order.js";
+import { hasChange, hasPrice, hasSpread } from "./market-order.js";
 import { clock, dayAndClock } from "./times.js";
 
 const SETTLED_MS = 1500;
@@ -72,12 +72,16 @@ export function dollars(valued) {
  * @param {string} value
  * @param {number} [places]
  */
-export const price = (value, places = placesOf(value)) =>
-  value === "0" ? absent("none") : amount(value, places);
+export const price = (value, places = placesOf(value), exists = value !== "0") => {
+  if (!exists) return absent("none");
+  return value === "0" ? amount("0") : amount(value, places);
+};
+
+/** @param {Summary} summary @param {"last" | "high" | "low" | "vwap"} id */
+export const priceOf = (summary, id) => price(summary[id], undefined, hasPrice(summary, id));
 
 /** @param {Summary} summary */
-export const spreadOf = (summary) =>
-  summary.spread === "0" && hasSpread(summary) ? amount("0") : price(summary.spread);
+export const spreadOf = (summary) => price(summary.spread, undefined, hasSpread(summary));
 
 /**
  * With its sign, so that the color says nothing more.

@@ -21,13 +21,21 @@ export const hasChange = ({ open, trades }) => open !== "0" && trades > 0;
 /** Whether both sides have an offer: where one has none, REST gives a spread of "0". @param {Summary} summary */
 export const hasSpread = ({ bid, ask }) => bid !== "0" && ask !== "0";
 
+/**
+ * Whether there is such a price: one of so little quote that it rounds to 0 is "0" too, as REST gives what does not exist.
+ * @param {Summary} summary
+ * @param {"last" | "high" | "low" | "vwap"} id
+ */
+export const hasPrice = (summary, id) =>
+  summary[id] !== "0" || (id === "last" ? summary.lastTime !== null : summary.vol !== "0");
+
 /** @param {"last" | "high" | "low"} id @param {string} title */
 const priceColumn = (id, title) => ({
   id,
   title,
   only: id === "last" ? "" : "wide range",
   /** @param {Market} market */
-  exists: ({ summary }) => summary[id] !== "0",
+  exists: ({ summary }) => hasPrice(summary, id),
   /** @param {Market} one @param {Market} other */
   order: (one, other) => compare(one.summary[id], other.summary[id]),
 });

@@ -1,6 +1,6 @@
 // A button that opens a list of markets, of which the reader chooses one.
 import { Component } from "preact";
-import { hasAddress, name, percentChange, price } from "./figures.js";
+import { hasAddress, name, percentChange, priceOf } from "./figures.js";
 import { html } from "./html.js";
 import { BY_VOLUME, inOrder, marketsNamed } from "./market-order.js";
 import { asOfBlock } from "./past.js";
@@ -152,7 +152,7 @@ export class MarketPicker extends Component {
                   }}
                   >${name(pair)}</a
                 >
-                <span>${price(summary.last)} ${percentChange(summary)}</span>
+                <span>${priceOf(summary, "last")} ${percentChange(summary)}</span>
               </li>`,
           )}
         </ul>

@@ -8,7 +8,7 @@ import {
   hasAddress,
   marketLink,
   percentChange,
-  price,
+  priceOf,
   volume,
 } from "./figures.js";
 import { html } from "./html.js";
@@ -98,14 +98,14 @@ export class Row extends Component {
         ></button>
         ${marketLink(pair)}${!pair.active && html`<span class="tag">inactive</span>`}
       </th>
-      <td>${price(last)}</td>
+      <td>${priceOf(summary, "last")}</td>
       <td>${percentChange(summary)}</td>
       ${hasDollars && html`<td>${dollars(market.dollars)}</td>`}
       <td class=${hasDollars ? "wide" : ""}>
         ${trades > 0 ? volume(quoteVol, pair.quote) : absent("no trade in 24 hours")}
       </td>
-      <td class="wide range">${price(high)}</td>
-      <td class="wide range">${price(low)}</td>
+      <td class="wide range">${priceOf(summary, "high")}</td>
+      <td class="wide range">${priceOf(summary, "low")}</td>
       <td class="wide">${lastTime ? html`<${Age} time=${lastTime} />` : "–"}</td>
       <td class="wide">${closes && closes.length > 0 && sparkline(closes, last)}</td>
     </tr>`;

@@ -10,6 +10,7 @@ import {
   moment,
   percentChange,
   price,
+  priceOf,
   spreadOf,
   tradeRow,
   unmarked,
@@ -33,11 +34,11 @@ export function summaryList(summary, { base, quote }) {
   const { last, change: moved, high, low, vol, quoteVol, trades, vwap } = summary;
   const { bid, ask, lastTime } = summary;
   return html`<dl>
-    ${figure("Last", price(last))}
+    ${figure("Last", priceOf(summary, "last"))}
     ${figure("Last trade", lastTime ? moment(lastTime, true) : "none")}
     ${figure("Change", hasChange(summary) ? change(moved) : absent("none"))}
-    ${figure("Change in %", percentChange(summary))} ${figure("High", price(high))}
-    ${figure("Low", price(low))} ${figure("Average (vwap)", price(vwap))}
+    ${figure("Change in %", percentChange(summary))} ${figure("High", priceOf(summary, "high"))}
+    ${figure("Low", priceOf(summary, "low"))} ${figure("Average (vwap)", priceOf(summary, "vwap"))}
     ${figure("Volume", html`${amount(vol)} <bdi>${base}</bdi>`)}
     ${figure("Turnover", html`${amount(quoteVol)} <bdi>${quote}</bdi>`)}
     ${figure("Trades", html`<span key=${trades}>${trades.toLocaleString("en")}</span>`)}
@@ -91,7 +92,7 @@ class TradeRow extends Component {
       id,
       html`<td>${moment(time)}</td>
         <td class=${side?.style}>${side?.word ?? "…"}</td>
-        <td>${price(at, places.price)}</td>
+        <td>${price(at, places.price, at !== "0" || volume !== "0")}</td>
         <td>${amount(volume, places.base)}</td>
         ${
           details && side
