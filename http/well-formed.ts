@@ -14,8 +14,9 @@ import {
 import type { Refuse } from "./refusal.ts";
 import { locate, stateOf, type Step } from "./request.ts";
 
-// The longest symbols, each letter percent-encoded, and all parameters together are far shorter.
-const MAX_PATH = 1024;
+// Two of the longest symbols have 200 characters, each of up to 12 when it is percent-encoded.
+const MAX_PATH = 2560;
+// All parameters together are far shorter.
 const MAX_QUERY = 2048;
 const MAX_PARAMETERS = 50;
 

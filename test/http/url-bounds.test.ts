@@ -20,7 +20,7 @@ const parameters = (count: number): string =>
   `?${Array.from({ length: count }, (_, n) => `p${n}=1`).join("&")}`;
 
 it.each([
-  ["a path of 1024 characters", path(1024), 400],
+  ["a path of 2560 characters", path(2560), 400],
   ["a query string of 2048", `/v1/prices/weth/dai${query(2048)}`, 200],
   ["50 parameters, all unknown", `/v2/trades/weth/dai${parameters(50)}`, 200],
 ])("%s is looked at", async (_what, url, status) => {
@@ -30,12 +30,12 @@ it.each([
 });
 
 it.each([
-  ["a longer path", path(1025), 414, "The path must be at most 1024 characters long"],
+  ["a longer path", path(2561), 414, "The path must be at most 2560 characters long"],
   [
     "a longer path with a query string",
-    `${path(1025)}?limit=1`,
+    `${path(2561)}?limit=1`,
     414,
-    "The path must be at most 1024 characters long",
+    "The path must be at most 2560 characters long",
   ],
   [
     "a longer query string",

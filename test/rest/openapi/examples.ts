@@ -117,7 +117,7 @@ const FAILURES: Record<number, Record<string, Fail>> = {
   },
   414: {
     "A long path": (service, version) =>
-      service.bodyOf({ path: `/${version}/${LISTED[version]}/${"a".repeat(1024)}/dai` }),
+      service.bodyOf({ path: `/${version}/${LISTED[version]}/${"a".repeat(2560)}/dai` }),
     "A long query string": (service, version) =>
       service.bodyOf({ path: `/${version}/${LISTED[version]}?${"a".repeat(2049)}` }),
   },
