@@ -1,5 +1,8 @@
 // Starts the programs of test/chain/hardhat/ as processes.
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Abi, Hex } from "viem";
 
@@ -14,10 +17,27 @@ export type Contracts = Record<string, Compiled>;
 
 let compiled: Promise<Contracts> | undefined;
 
-/** The contracts of test/chain/contracts/, compiled once in a process. */
+/** The contracts of test/chain/contracts/, compiled once for all files and runs, until one of them changes. */
 export function compile(): Promise<Contracts> {
-  compiled ??= runCompiler();
+  compiled ??= cached();
   return compiled;
+}
+
+async function cached(): Promise<Contracts> {
+  const folder = pathOf("../contracts/");
+  const names = (await readdir(folder)).sort().map((name) => join(folder, name));
+  const hash = createHash("sha256");
+  for (const path of [...names, pathOf("compile.js"), pathOf("package-lock.json")]) {
+    hash.update(await readFile(path));
+  }
+  const file = pathOf(`node_modules/.contracts-${hash.digest("hex")}.json`);
+  const found = await readFile(file, "utf8").catch(() => undefined);
+  if (found !== undefined) return JSON.parse(found) as Contracts;
+  const contracts = await runCompiler();
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(contracts));
+  await rename(draft, file);
+  return contracts;
 }
 
 async function runCompiler(): Promise<Contracts> {

@@ -1,7 +1,7 @@
 // The tests of the indexer behind a node that lies: no wrong row, whatever the node says. When the node tells the truth
-// again, the database equals one that was indexed from an honest node; until then it is a prefix of that. Each file of
-// lies has its own chain: one chain would grow with all of them, and be indexed anew for each.
-import type { Address } from "viem";
+// again, the database equals one that was indexed from an honest node; until then it is a prefix of that. The chain is taken
+// back after each lie: it would grow with all of them, and is indexed from its first block four times for each.
+import type { Address, Hex } from "viem";
 import { Halt } from "../../chain/halt.ts";
 import { makeDatabase, type TestDatabase } from "../database.ts";
 import { startChain, type TestChain } from "./chain.ts";
@@ -19,6 +19,8 @@ let fromBlock: number;
 let weth: Address;
 let dai: Address;
 let node: LyingNode;
+/** The chain without the blocks that a lie has added. */
+let begun: Hex;
 /** What an indexer of the honest node writes, all the time. */
 let truth: TestDatabase;
 let honest: Indexing;
@@ -67,6 +69,7 @@ beforeAll(async () => {
   await exchange.setDust(0, dai, 1000n);
   await trade(8);
   await chain.mine(FINALITY + 2);
+  begun = await chain.snapshot();
   node = await startLyingNode(chain.url);
   truth = await makeDatabase();
   database = await makeDatabase();
@@ -85,6 +88,14 @@ afterEach(async () => {
   node.tellTheTruth();
   await indexing?.stop().catch(() => undefined);
 });
+
+async function beginAnew(): Promise<void> {
+  await honest.stop();
+  await chain.revert(begun);
+  begun = await chain.snapshot();
+  await truth.empty();
+  honest = startIndexing(indexer(truth, [chain.url]));
+}
 
 const indexer = ({ url: databaseUrl }: TestDatabase, rpcUrls: string[]) => ({
   ...{ databaseUrl, rpcUrls, url: rpcUrls[0]!, exchange: exchange.address, fromBlock },
@@ -191,6 +202,8 @@ export type Lied = [does: string, fault: Fault, says: RegExp];
 
 export function describeLies(lied: Lied[]): void {
   describe.each(lied)("a node that %s", (_, fault, says) => {
+    afterAll(beginAnew);
+
     it("always: says so, or overcomes it", async () => {
       const said = await lieInBoth({ faults: [fault], isPassing: false });
       for (const reason of said) expect(reason).toMatch(says);
