@@ -68,7 +68,7 @@ export async function makeDatabase({ migrated = true } = {}): Promise<TestDataba
   const name = `dex_test_${randomBytes(6).toString("hex")}`;
   const admin = await openClient(clusterUrl());
   const template = migrated ? TEMPLATE : "template0";
-  await admin.query(`create database ${name} template ${template}`);
+  await admin.query(`create database ${name} template ${template} strategy file_copy`);
   await admin.end();
 
   const url = urlForDatabase(clusterUrl(), name);

@@ -4,6 +4,9 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "../../db/connect.ts";
 import { makeRoles } from "../../db/create-roles.ts";
+import { buildSchema } from "../../graphql/build-schema.ts";
+import { GRAPHQL_LIMITS } from "../../graphql/limits/limits.ts";
+import { makePreset } from "../../graphql/preset.ts";
 import { makeTestApp } from "../app.ts";
 import { makeDatabase, openClient, type TestDatabase } from "../database.ts";
 import { aTrade, registerMarkets, WETH, write } from "../factories.ts";
@@ -105,10 +108,60 @@ it("shows what is exposed with its comments, linked to ours both ways, and nothi
   expect(errors?.[0]?.extensions?.["code"]).toBe("PAGE_TOO_LARGE");
 });
 
+/** Of what is refused as soon as the schema is built. */
+const CONFLICTS: [name: string, sql: string, reason: RegExp][] = [
+  [
+    "a table of the name of ours",
+    "create table site.dex_token (id integer primary key); grant select on site.dex_token to dex_reader",
+    /^EXPOSED_SCHEMAS: site\.dex_token has the name of public\.dex_token\. Rename your object/,
+  ],
+  [
+    "a relation of the name of ours",
+    `${NOTE} comment on constraint note_token_fkey on site.note is '@foreignFieldName symbol'`,
+    /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
+  ],
+  [
+    "a field computed of our row that has the name of a column",
+    `create function site.dex_token_symbol(token public.dex_token) returns text
+     stable language sql as $$ select 'mine' $$;
+     comment on function site.dex_token_symbol(public.dex_token) is '@behavior +typeField -queryField'`,
+    /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
+  ],
+  [
+    "a column of the name of what a filter has itself",
+    `create table site.note (id integer primary key, "and" text); grant select on site.note to dex_reader`,
+    /^EXPOSED_SCHEMAS: site\.note has a column of the name of the filter's own "and"\. Rename your object/,
+  ],
+  [
+    "a key of a column that there is not",
+    `${NOTE} comment on table site.note is '@primaryKey zzz'`,
+    /^EXPOSED_SCHEMAS: .*@primaryKey.* on site\.note referenced non-existent attribute 'zzz'.*\.$/,
+  ],
+  [
+    "a link to a table that there is not",
+    `${NOTE} comment on table site.note is '@foreignKey (token) references site.nope (id)'`,
+    /^EXPOSED_SCHEMAS: Invalid @foreignKey on 'site\.note'; referenced non-existent table/,
+  ],
+];
+
+it.each(CONFLICTS)("cannot show %s, and says why", async (_name, sql, reason) => {
+  await site.query(sql);
+  const built = buildSchema({
+    presetOf: (exposedSchemas) =>
+      makePreset({
+        ...{ pool: database.reader, exposedSchemas },
+        ...{ log: () => undefined, limits: GRAPHQL_LIMITS },
+      }),
+    ...{ exposedSchemas: ["site"], db: database.reader },
+  });
+  await expect(built).rejects.toThrow(reason);
+});
+
 describe("refuses to start, and says why", () => {
   const startOn = (exposed: string): Promise<Ended> =>
     startService({ DATABASE_URL: database.url, EXPOSED_SCHEMAS: exposed }).ended;
 
+  const [[conflict, conflicting, why]] = CONFLICTS as [(typeof CONFLICTS)[number]];
   it.each([
     ["a schema that there is not", "", "nowhere", /has no schema nowhere\.$/],
     [
@@ -117,44 +170,7 @@ describe("refuses to start, and says why", () => {
       "site",
       /dex_reader may not see the schema site: `grant usage on schema site to dex_reader`\.$/,
     ],
-    [
-      "a table of the name of ours",
-      "create table site.dex_token (id integer primary key); grant select on site.dex_token to dex_reader",
-      "site",
-      /^EXPOSED_SCHEMAS: site\.dex_token has the name of public\.dex_token\. Rename your object/,
-    ],
-    [
-      "a relation of the name of ours",
-      `${NOTE} comment on constraint note_token_fkey on site.note is '@foreignFieldName symbol'`,
-      "site",
-      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
-    ],
-    [
-      "a field computed of our row that has the name of a column",
-      `create function site.dex_token_symbol(token public.dex_token) returns text
-       stable language sql as $$ select 'mine' $$;
-       comment on function site.dex_token_symbol(public.dex_token) is '@behavior +typeField -queryField'`,
-      "site",
-      /^EXPOSED_SCHEMAS: .*the same key 'symbol'.*Rename your object/,
-    ],
-    [
-      "a column of the name of what a filter has itself",
-      `create table site.note (id integer primary key, "and" text); grant select on site.note to dex_reader`,
-      "site",
-      /^EXPOSED_SCHEMAS: site\.note has a column of the name of the filter's own "and"\. Rename your object/,
-    ],
-    [
-      "a key of a column that there is not",
-      `${NOTE} comment on table site.note is '@primaryKey zzz'`,
-      "site",
-      /^EXPOSED_SCHEMAS: .*@primaryKey.* on site\.note referenced non-existent attribute 'zzz'.*\.$/,
-    ],
-    [
-      "a link to a table that there is not",
-      `${NOTE} comment on table site.note is '@foreignKey (token) references site.nope (id)'`,
-      "site",
-      /^EXPOSED_SCHEMAS: Invalid @foreignKey on 'site\.note'; referenced non-existent table/,
-    ],
+    [conflict, conflicting, "site", why],
   ])("for %s", async (_name, sql, exposed, reason) => {
     await site.query(sql);
     const { code, stderr } = await startOn(exposed);
