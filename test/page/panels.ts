@@ -6,7 +6,7 @@ import type { TestApp } from "../app.ts";
 
 /** Waits until the value is as expected; the test's timeout bounds it. */
 export async function until<Value>(read: () => Promise<Value>, expected: () => Promise<Value>) {
-  while (!isDeepStrictEqual(await read(), await expected())) await sleep(50);
+  while (!isDeepStrictEqual(await read(), await expected())) await sleep(100);
 }
 
 export const valuesOf = (page: Page, selector: string): Promise<string[][]> =>
