@@ -51,9 +51,21 @@ const { app, database } = serveDatabase(async (writer) => {
 const PAGE =
   "nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount";
 
-async function page(args: string): Promise<TradesPage> {
-  const { allDexTrades } = await dataOf(app, `{ allDexTrades${args && `(${args})`} { ${PAGE} } }`);
-  return allDexTrades;
+/** A walk names its place by a variable: its pages have one plan. */
+type Place = Record<string, string | number | null>;
+
+const DECLARED: Readonly<Record<string, string>> = {
+  cursor: "query ($cursor: Cursor)",
+  offset: "query ($offset: Int)",
+};
+const declaring = (place: Place): string =>
+  Object.keys(place)
+    .map((name) => DECLARED[name])
+    .join();
+
+async function page(args: string, place: Place = {}): Promise<TradesPage> {
+  const query = `${declaring(place)} { allDexTrades${args && `(${args})`} { ${PAGE} } }`;
+  return (await dataOf(app, query, place)).allDexTrades;
 }
 
 const ids = ({ nodes }: Pick<TradesPage, "nodes">): number[] => nodes.map(({ id }) => Number(id));
@@ -204,8 +216,10 @@ describe("orderBy", () => {
       const forwards: number[] = [];
       let cursor: string | null = null;
       for (let more = true; more;) {
-        const args: string = cursor === null ? "" : `, after: "${cursor}"`;
-        const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], first: 7${args}`);
+        const { nodes, pageInfo }: TradesPage = await page(
+          `orderBy: [${orderBy}], first: 7, after: $cursor`,
+          { cursor },
+        );
         expect(pageInfo.hasPreviousPage).toBe(forwards.length > 0);
         forwards.push(...ids({ nodes }));
         cursor = pageInfo.endCursor;
@@ -216,8 +230,10 @@ describe("orderBy", () => {
       const backwards: number[] = [];
       cursor = null;
       for (let more = true; more;) {
-        const args: string = cursor === null ? "" : `, before: "${cursor}"`;
-        const { nodes, pageInfo } = await page(`orderBy: [${orderBy}], last: 7${args}`);
+        const { nodes, pageInfo }: TradesPage = await page(
+          `orderBy: [${orderBy}], last: 7, before: $cursor`,
+          { cursor },
+        );
         expect(pageInfo.hasNextPage).toBe(backwards.length > 0);
         backwards.unshift(...ids({ nodes }));
         cursor = pageInfo.startCursor;
@@ -227,7 +243,9 @@ describe("orderBy", () => {
 
       const byOffset: number[] = [];
       for (let offset = 0; offset < 60; offset += 7) {
-        byOffset.push(...ids(await page(`orderBy: [${orderBy}], first: 7, offset: ${offset}`)));
+        byOffset.push(
+          ...ids(await page(`orderBy: [${orderBy}], first: 7, offset: $offset`, { offset })),
+        );
       }
       expect(byOffset).toEqual(all);
     },
@@ -352,13 +370,14 @@ describe("offers, whose ids are not sorted by block", () => {
           .join(", ");
       }),
   )("[%s] sorts by these columns, ties by block and id, and pages by cursor", async (orderBy) => {
-    const pageOf = async (args: string): Promise<TradesPage> =>
+    const pageOf = async (args: string, place: Place = {}): Promise<TradesPage> =>
       (
         await dataOf<Offers>(
           app,
-          `{ allDexOffers(filter: { id: { greaterThan: 100 } }, orderBy: [${orderBy}]${args}) {
+          `${declaring(place)} { allDexOffers(filter: { id: { greaterThan: 100 } }, orderBy: [${orderBy}]${args}) {
             nodes { id block maker market } pageInfo { endCursor hasNextPage }
           } }`,
+          place,
         )
       ).allDexOffers;
     const all = await pageOf("");
@@ -376,9 +395,9 @@ describe("offers, whose ids are not sorted by block", () => {
     const walked: number[] = [];
     let cursor: string | null = null;
     for (let more = true; more;) {
-      const { nodes, pageInfo } = await pageOf(
-        `, first: 5${cursor === null ? "" : `, after: "${cursor}"`}`,
-      );
+      const { nodes, pageInfo }: TradesPage = await pageOf(", first: 5, after: $cursor", {
+        cursor,
+      });
       walked.push(...ids({ nodes }));
       cursor = pageInfo.endCursor;
       more = pageInfo.hasNextPage;

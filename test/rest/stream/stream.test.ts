@@ -2,6 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import { get } from "node:http";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { STREAM_LIMITS } from "../../../rest/stream/stream-endpoint.ts";
 import { acceptedTopics } from "../../../rest/stream/topic-names.ts";
 import { makeTestApp } from "../../app.ts";
@@ -46,7 +47,7 @@ const update = (topics: object, hour: number) => ({
 });
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds()));
+  while (!(await holds())) await sleep(10);
 }
 
 const ofRest = async (path: string) => (await app.request.get(path).expect(200)).body.data;
