@@ -129,7 +129,7 @@ describe("without DATABASE_URL", () => {
     const env = { DATA_DIR: dataDir, SEED_TRADES: "20000" };
     const interrupted = start(env);
     await interrupted.printed(/Filling/);
-    while ((await countTrades(dataDir)) === 0);
+    while ((await countTrades(dataDir)) === 0) await sleep(10);
     interrupted.signal("SIGINT");
     expect(await interrupted.ended).toMatchObject({ code: 0, stderr: "" });
 
@@ -169,7 +169,10 @@ describe("without DATABASE_URL", () => {
     const before = await countTrades(dataDir);
 
     let after = before;
-    while (after <= before) after = await countTrades(dataDir);
+    while (after <= before) {
+      await sleep(50);
+      after = await countTrades(dataDir);
+    }
 
     expect(after).toBeGreaterThan(before);
     expect(await stop(service)).toMatchObject({ code: 0, stderr: "" });
