@@ -126,16 +126,19 @@ beforeAll(async () => {
     };
     client.query = recording as typeof client.query;
   });
+  // One for all states: it plans each document once, and PostgreSQL plans each statement anew.
+  app = await makeTestApp(database.reader, { cache: "off" });
+  await dataOf(app, "{ __typename }");
 });
-afterAll(() => database.drop());
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
 
 describe.each(Object.entries(STATES))("%s", (_state, statements) => {
   beforeAll(async () => {
     for (const statement of statements) await database.owner.query(statement);
-    app = await makeTestApp(database.reader, { cache: "off" });
-    await dataOf(app, "{ __typename }");
   });
-  afterAll(() => app.close());
 
   it("what every service asks of its server twice a second reads no trade and few blocks", async () => {
     sent.length = 0;
